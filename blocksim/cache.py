@@ -1,0 +1,130 @@
+"""Compiled programs on disk: private to the user, found by the hash of their text, checked before use.
+
+A folder per program holds the text, numba's files, and a seal: a keyed hash over every file. A folder that others could
+have written, a text that differs, or a broken seal is never loaded; it is compiled anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+SEAL = "seal"
+#: Programs kept; the least recently used ones go first.
+KEEP = 200
+
+
+def root() -> Path | None:
+    """The cache folder, made private; None where there can be none (set BLOCKSIM_CACHE to move it, or to 'off')."""
+    chosen = os.environ.get("BLOCKSIM_CACHE", "")
+    if chosen == "off":
+        return None
+    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "blocksim"
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return base if private(base) else None
+    except OSError:
+        return None
+
+
+def private(path: Path) -> bool:
+    """Ours, and nobody else may write to it."""
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def secret(base: Path) -> bytes:
+    """The key of the seals, made once, readable by the user alone."""
+    path = base / "key"
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+    return path.read_bytes()
+
+
+def version() -> str:
+    """What the compiled files depend on beside the text."""
+    import platform
+    from importlib.metadata import version as installed
+
+    parts = [platform.python_version(), platform.machine(), *(installed(n) for n in ("numba", "llvmlite", "numpy"))]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
+
+
+def seal_of(folder: Path, key: bytes) -> str:
+    """A keyed hash over the names and contents of everything in the folder but the seal."""
+    whole = hmac.new(key, digestmod=hashlib.sha256)
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SEAL):
+        whole.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def sound(folder: Path, key: bytes, text: str | None = None) -> bool:
+    """Whether a folder may be used: private, sealed by us, and holding this very text."""
+    try:
+        if not private(folder) or any(not private(p) for p in folder.rglob("*")):
+            return False
+        if text is not None and (folder / "program.py").read_text() != text:
+            return False
+        return hmac.compare_digest((folder / SEAL).read_text(), seal_of(folder, key))
+    except OSError:
+        return False
+
+
+def has(key: str) -> bool:
+    """Whether a sealed program of this hash is there."""
+    base = root()
+    return base is not None and (base / f"{key}-{version()}" / SEAL).exists()
+
+
+@contextlib.contextmanager
+def folder(key: str, text: str) -> Iterator[Path | None]:
+    """Where numba may find or leave its files for this program; sealed again afterwards. None: compile without a cache."""
+    base = root()
+    if base is None:
+        yield None
+        return
+    place = base / f"{key}-{version()}"
+    try:
+        code = secret(base)
+        fresh = not sound(place, code, text)
+        if fresh:
+            scratch = base / f"{key}-{secrets.token_hex(4)}.new"
+            scratch.mkdir(mode=0o700)
+            (scratch / "program.py").write_text(text)
+        else:
+            scratch = place
+            os.utime(place)
+    except OSError:
+        yield None
+        return
+    yield scratch
+    if fresh:
+        with contextlib.suppress(OSError):
+            for path in scratch.rglob("*"):
+                path.chmod(0o700 if path.is_dir() else 0o600)
+            (scratch / SEAL).write_text(seal_of(scratch, code))
+            if place.exists():
+                shutil.rmtree(place, ignore_errors=True)
+            scratch.rename(place)
+            tidy(base)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def tidy(base: Path) -> None:
+    """Drop the programs not used for longest."""
+    folders = sorted((p for p in base.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in folders[KEEP:]:
+        shutil.rmtree(old, ignore_errors=True)

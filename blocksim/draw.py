@@ -1,0 +1,37 @@
+"""The picture of a diagram, from the diagram alone: no coordinates in the file, no browser, no system package.
+
+    draw("servo.svg" from a Diagram):   draw(diagram, "servo.svg"), draw(diagram, "servo.png"), draw(diagram, "servo.pdf")
+    as text:                            draw_svg(diagram)
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .diagram import Diagram
+from .errors import BlocksimError, listing
+
+KINDS = ("svg", "png", "pdf")
+
+
+def draw_svg(diagram: Diagram) -> str:
+    """The picture as SVG text; incomplete diagrams are drawn as far as they go."""
+    from .layout import layout
+    from .picture.svg import picture_svg
+
+    return picture_svg(layout(diagram))
+
+
+def draw(diagram: Diagram, path: str | os.PathLike[str]) -> None:
+    """Write the picture to a file; its suffix says how: .svg, .png or .pdf."""
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in KINDS:
+        raise BlocksimError(f"cannot draw '{path}'. A picture's name ends in: {listing('.' + k for k in KINDS)}.")
+    if kind == "svg":
+        Path(path).write_text(draw_svg(diagram), encoding="utf-8")
+        return
+    from .layout import layout
+    from .picture.raster import save_figure
+
+    save_figure(layout(diagram), str(path), kind)

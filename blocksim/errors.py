@@ -1,0 +1,70 @@
+"""One family of errors: where it is, what was found, what is allowed, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file, the spot an error points at."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, in words, and where."""
+
+    what: str
+    where: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+
+class BlocksimError(Exception):
+    """Everything blocksim raises on purpose."""
+
+
+class BlockDefinitionError(BlocksimError):
+    """A block class that contradicts itself; raised when the class is made."""
+
+
+class DiagramError(BlocksimError):
+    """A file or a diagram that cannot be run: all its problems at once."""
+
+    def __init__(self, problems: Iterable[Problem] | str):
+        self.problems = [Problem(problems)] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(str(p) for p in self.problems))
+
+
+class RecordError(BlocksimError):
+    """A record that cannot be read, written or sliced as asked."""
+
+
+class SimulationError(BlocksimError):
+    """A run that ended early; what was recorded up to there is in `record`."""
+
+    def __init__(self, message: str, *, time: float, block: str = "", state: str = ""):
+        super().__init__(message)
+        self.time, self.block, self.state = time, block, state
+        self.record: Any = None
+
+
+def did_you_mean(word: object, options: Iterable[str]) -> str:
+    """' Did you mean 'kp'?' or nothing."""
+    close = difflib.get_close_matches(str(word), list(options), n=1, cutoff=0.6)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def listing(options: Iterable[object]) -> str:
+    """Names for a message, in the order given: 'a, b, c', or 'nothing'."""
+    return ", ".join(str(o) for o in options) or "nothing"

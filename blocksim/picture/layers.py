@@ -1,0 +1,82 @@
+"""Columns: every wire that is not feedback goes from a column to a later one; flipped blocks stand between the ends of their loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .graph import Graph, Link
+from .wrap import PAGE
+
+
+def find_columns(graph: Graph, cuts: list[Link], flipped: set[str]) -> dict[str, int]:
+    """Column of every item, from 0."""
+    import networkx as nx
+
+    net = constraints(graph, cuts, flipped)
+    order = list(nx.lexicographical_topological_sort(net, key=lambda key: graph.items[key].index))
+    columns: dict[str, int] = {}
+    for key in order:
+        columns[key] = lowest(net, columns, key)
+    for key in reversed(order):
+        if waits(graph, net, key):
+            columns[key] = max(columns[key], highest(net, columns, key))
+    centre_lanes(graph, net, columns, [key for key in order if key in flipped])
+    alone = [key for key in order if not graph.into(key) and not graph.out_of(key)]
+    spread = min(PAGE, 1 + max(columns.values(), default=0))
+    columns.update({key: n % spread for n, key in enumerate(alone)})
+    used = {column: n for n, column in enumerate(sorted(set(columns.values())))}
+    return {key: used[column] for key, column in columns.items()}
+
+
+def centre_lanes(graph: Graph, net: Any, columns: dict[str, int], back: list[str]) -> None:
+    """Flipped blocks stand in the middle of their loop, scopes of theirs just behind them."""
+    lane = [key for key in back if not graph.items[key].sink]
+    for key in reversed(lane):
+        columns[key] = max(columns[key], highest(net, columns, key))
+    for key in lane:
+        low, high = lowest(net, columns, key), columns[key]
+        columns[key] = max(low + (high - low + 1) // 2, high - PAGE // 2)
+    for key in back:
+        if key not in lane:
+            columns[key] = highest(net, columns, key)
+
+
+def constraints(graph: Graph, cuts: list[Link], flipped: set[str]) -> Any:
+    """An acyclic graph, left to right: u -> v with `gap` says that v stands at least so many columns right of u."""
+    import networkx as nx
+
+    net = nx.DiGraph()
+    net.add_nodes_from(graph.items)
+
+    def demand(left: str, right: str, gap: int) -> None:
+        if left == right or nx.has_path(net, right, left):
+            return
+        known = net.edges[left, right]["gap"] if net.has_edge(left, right) else 0
+        net.add_edge(left, right, gap=max(gap, known))
+
+    ahead = [link for link in graph.links if link not in cuts and not {link.source, link.target} & flipped]
+    for link in ahead:
+        demand(link.source, link.target, 0 if link.dashed and not graph.items[link.source].record else 1)
+    for link in graph.links:
+        if link.target in flipped:
+            demand(link.target, link.source, 1 if link.source in flipped else 0)
+        elif link.source in flipped and link in cuts:
+            demand(link.target, link.source, 1)
+        elif link.source in flipped:
+            demand(link.source, link.target, 0 if link.dashed else 1)
+    return net
+
+
+def lowest(net: Any, columns: dict[str, int], key: str) -> int:
+    return max((columns[p] + net.edges[p, key]["gap"] for p in net.predecessors(key)), default=0)
+
+
+def highest(net: Any, columns: dict[str, int], key: str) -> int:
+    return min((columns[s] - net.edges[key, s]["gap"] for s in net.successors(key)), default=columns[key])
+
+
+def waits(graph: Graph, net: Any, key: str) -> bool:
+    """Whether it stands better near what it drives: a source, or a filter that only sources lead to."""
+    if graph.items[key].record:
+        return False
+    return all(net.out_degree(p) == 1 and waits(graph, net, p) for p in net.predecessors(key))

@@ -1,0 +1,69 @@
+"""A wire sketched on half steps, for judging places before wires are routed: blocks at even places, channels between at odd ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+Place = tuple[int, int]
+#: A straight run: its fixed coordinate and its two ends, the smaller first.
+Run = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A polyline with what is asked of it often: the block places it passes, its vertical and its horizontal runs."""
+
+    bends: int
+    length: float
+    places: tuple[Place, ...]
+    uprights: tuple[Run, ...]
+    levels: tuple[Run, ...]
+
+
+@lru_cache(maxsize=20000)
+def make_sketch(way: tuple[Place, ...]) -> Sketch:
+    """The sketch along these points; both its ends are blocks and do not count as passed."""
+    points = tidy(way)
+    places: list[Place] = []
+    uprights: list[Run] = []
+    levels: list[Run] = []
+    length = 0.0
+    for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+        if ax == bx:
+            low, high = (ay, by) if ay < by else (by, ay)
+            uprights.append((ax, low, high))
+            length += high - low
+            if ax % 2 == 0:
+                places += [(ax, y) for y in range(low + low % 2, high + 1, 2)]
+        else:
+            low, high = (ax, bx) if ax < bx else (bx, ax)
+            levels.append((ay, low, high))
+            length += 0.1 * (high - low)
+            if ay % 2 == 0:
+                places += [(x, ay) for x in range(low + low % 2, high + 1, 2)]
+    ends = {points[0], points[-1]}
+    return Sketch(len(points) - 2, length, tuple(p for p in places if p not in ends), tuple(uprights), tuple(levels))
+
+
+def tidy(points: tuple[Place, ...]) -> list[Place]:
+    """Without repeated points and points on a straight run."""
+    kept: list[Place] = []
+    for point in points:
+        if kept and kept[-1] == point:
+            continue
+        if len(kept) > 1 and (kept[-2][0] == kept[-1][0] == point[0] or kept[-2][1] == kept[-1][1] == point[1]):
+            kept.pop()
+        kept.append(point)
+    return kept
+
+
+def crossings(one: Sketch, other: Sketch) -> int:
+    """How often two sketches cross."""
+    count = 0
+    for uprights, levels in ((one.uprights, other.levels), (other.uprights, one.levels)):
+        for x, top, bottom in uprights:
+            for y, left, right in levels:
+                if left < x < right and top < y < bottom:
+                    count += 1
+    return count

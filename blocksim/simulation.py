@@ -1,0 +1,292 @@
+"""Simulation: one run of an experiment in progress, from its first tick to its record."""
+
+from __future__ import annotations
+
+import math
+import time as wall
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import __version__
+from .declarations import Memory, Outport
+from .errors import DiagramError, RecordError, SimulationError
+from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment, find_setting
+from .flatten import outports
+from .noise import draw, generator
+from .program import Machine
+from .record import Grid, Record, Signal
+from .solvers import SCIPY, driver_text, kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
+COMPILING, PER_BLOCK, LOADING, WARM = 1.5, 0.03, 0.7, 0.15
+#: Steps between looks at the clock.
+FIRST_SLICE = 100
+Progress = Callable[[float], None]
+
+
+class Simulation:
+    """A run in progress. `step` carries it on, `set_input` and `set` change it in between, `record` is what it logged."""
+
+    def __init__(self, experiment: Experiment, params: dict[str, Any] | None = None, seed: int | None = None, engine: str = "auto",
+                 stop: float | None = None, limit: int = MAX_STEPS):
+        self.experiment = experiment
+        self.engine = engine
+        self.seed = experiment.options.seed if seed is None else seed
+        self.params = {**experiment.changed, **(params or {})}
+        self.end = experiment.clock.end if stop is None else math.floor(stop / experiment.clock.base + 1e-9)
+        self.rows = self.check_length(limit)
+        self.machine = self.make_machine()
+        self.finished = False
+
+    # ---- preparation -----------------------------------------------------------------------------------------------
+
+    def check_length(self, limit: int) -> list[int]:
+        """Rows of every log grid; refuse what cannot end or fit."""
+        clock = self.experiment.clock
+        span = self.end - clock.start
+        steps = max([span // p for _, p in clock.hits] + ([span // clock.step] if clock.step else []) + [0])
+        if steps > limit:
+            raise DiagramError(f"this run takes {steps:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with limit=.")
+        rows = [span // period + 1 for _, period in clock.logs]
+        size = 8 * sum(n * g.width for n, g in zip(rows, self.experiment.logs, strict=True))
+        if size > MAX_BYTES:
+            raise DiagramError(f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
+                               "seldom (simulate: {every: ...}).")
+        return rows
+
+    def make_machine(self) -> Machine:
+        import numpy as np
+
+        experiment = self.experiment
+        numbers = experiment.with_parameters(self.params)
+        numbers = numbers.copy() if numbers is experiment.numbers else numbers
+        clock, source, options = experiment.clock, experiment.program.source, experiment.options
+        states = len(numbers.x)
+        count, powers = driver_text.k_rows(experiment.program.solver)
+        k = tuple(np.zeros(states ** powers[i]) for i in range(count))
+        widths = [g.width for g in experiment.logs]
+        starts = np.concatenate([[0], np.cumsum([n * w for n, w in zip(self.rows, widths, strict=True)])]).astype(np.int64)
+        logs = np.array([v for (first, every), row in zip(clock.logs, starts, strict=False) for v in (first, every, row)], dtype=np.int64)
+        hits = np.array([v for pair in clock.hits for v in pair], dtype=np.int64)
+        guards = source.guards
+        armed = np.array([1.0] * len(guards) + [float(d) for _, _, d in guards] + [abs(float(d)) for _, _, d in guards])
+        f = np.zeros(16)
+        f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
+        span = float((self.end - clock.start) * clock.base)
+        f[kernel.H_MAX] = options.max_step or span / 50 or 1.0
+        f[kernel.ERROR], f[kernel.EVENT] = 1.0, -math.inf
+        f[kernel.BUDGET] = math.inf
+        whole = np.array([clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start], dtype=np.int64)
+        noise = self.draw_noise(numbers.o)
+        return Machine(experiment.program, whole, hits, logs, np.zeros(int(starts[-1])), np.zeros(len(guards)), armed, f, k, np.zeros(states),
+                       numbers.x, numbers.p, numbers.m, numbers.a, noise, numbers.o)
+
+    def draw_noise(self, o: np.ndarray) -> np.ndarray:
+        """Every random number of the run; o says where each stream starts."""
+        import numpy as np
+
+        pieces, position = [], 0
+        units = {u.path: u for u in self.experiment.schedule.units}
+        for owner, kind, address in self.experiment.slots.streams:
+            group = units[owner.path].group
+            assert group is not None
+            first, period = self.experiment.clock.hits[group]
+            count = max((self.end - first) // period + 1, 0)
+            pieces.append(draw(generator(self.seed, owner), kind, count))
+            o[address] = position
+            position += count
+        return np.concatenate(pieces) if pieces else np.zeros(0)
+
+    # ---- running ---------------------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        """The time reached."""
+        machine = self.machine
+        return float(machine.f[kernel.NOW]) if machine.clock[1] else self.experiment.clock.seconds(int(machine.clock[0]))
+
+    def run(self, progress: Progress | None = None) -> Record:
+        """Run to the end; a run that fails raises SimulationError with the record so far."""
+        if self.experiment.options.solver in SCIPY:
+            from .solvers.scipy_bridge import advance_scipy
+
+            status = advance_scipy(self, progress)
+        else:
+            status = self.run_to(self.end, progress)
+        self.finished = True
+        if status:
+            error = self.failure(status)
+            error.record = self.record()
+            raise error
+        return self.record()
+
+    def run_to(self, end: int, progress: Progress | None = None) -> int:
+        """Carry on to a tick, in CPython or compiled, whichever is sooner done; both give the same bits."""
+        machine, program = self.machine, self.machine.program
+        if progress is None and (self.engine == "compiled" or (self.engine == "auto" and program.compiled)):
+            machine.f[kernel.BUDGET] = math.inf
+            return machine.run_fast(end)
+        slice_steps = float(FIRST_SLICE)
+        begun, fraction_begun = wall.perf_counter(), self.fraction(end)
+        while True:
+            fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
+            machine.f[kernel.BUDGET] = machine.f[kernel.STEPS] + slice_steps
+            started = wall.perf_counter()
+            status = machine.run_fast(end) if fast else machine.run_plain(end, debug=self.engine == "python")
+            spent = wall.perf_counter() - started
+            if status != kernel.PAUSED:
+                if progress:
+                    progress(1.0)
+                return status
+            done = self.fraction(end)
+            if progress:
+                progress(done)
+            slice_steps *= 2.0 if spent < 0.1 else 1.0
+            if self.engine == "auto" and not fast and done > fraction_begun:
+                elapsed = wall.perf_counter() - begun
+                left = elapsed * (1.0 - done) / (done - fraction_begun)
+                if left > self.cost_of_compiling():
+                    program.fast()
+
+    def fraction(self, end: int) -> float:
+        clock = self.experiment.clock
+        start, stop = clock.seconds(clock.start), clock.seconds(end)
+        return (self.t - start) / (stop - start) if stop > start else 1.0
+
+    def cost_of_compiling(self) -> float:
+        import sys
+
+        if self.machine.program.cached():
+            return WARM if "numba" in sys.modules else LOADING
+        return COMPILING + PER_BLOCK * len(self.experiment.schedule.units)
+
+    # ---- by hand ---------------------------------------------------------------------------------------------------
+
+    def step(self, seconds: float | None = None) -> float:
+        """Carry on to the next sample hit (or log instant), or by some seconds; gives the time reached."""
+        machine, clock = self.machine, self.experiment.clock
+        now = int(machine.clock[0])
+        if machine.clock[1] == 0:
+            target = now
+        elif seconds is not None:
+            from .ticks import exact
+
+            target = now + max(1, math.floor(exact(seconds) / clock.base))
+        else:
+            upcoming = [int(machine.hits[2 * g]) for g in range(len(clock.hits))] or [int(machine.logs[3 * j]) for j in range(len(clock.logs))]
+            target = min(upcoming, default=self.end)
+        target = min(target, self.end)
+        status = self.run_to(target)
+        if status:
+            error = self.failure(status)
+            error.record = self.record()
+            raise error
+        return self.t
+
+    def set(self, name: str, value: float) -> None:
+        """Change a parameter from now on: sim.set("plant.J", 0.02)."""
+        unit, key = find_setting(self.experiment.schedule, name)
+        from .experiment import check_setting
+
+        check_setting(unit, key, value, name)
+        addresses = self.experiment.slots.where.get((unit.index, key))
+        if addresses is None or isinstance(unit.kind.declared[key], Memory):
+            raise DiagramError(f"'{name}' cannot change while the simulation runs.")
+        self.machine.p[addresses] = value
+        self.machine.f[kernel.FRESH] = 0.0
+
+    def set_input(self, name: str, value: Any) -> None:
+        """Drive a Constant from outside: sim.set_input("u", 0.3)."""
+        self.set(f"{name}.value", value)
+
+    def get(self, name: str) -> Any:
+        """The last logged value of a signal."""
+        return self.record()[name][-1]
+
+    # ---- results ---------------------------------------------------------------------------------------------------
+
+    def record(self) -> Record:
+        """What has been logged so far."""
+        import numpy as np
+
+        experiment, machine = self.experiment, self.machine
+        units = experiment.schedule.units
+        grids, row = [], 0
+        for j, (group, count) in enumerate(zip(experiment.logs, self.rows, strict=True)):
+            width = group.width
+            filled = (int(machine.logs[3 * j + 2]) - row) // width
+            block = machine.log[row : row + filled * width].reshape(filled, width)
+            first, every = experiment.clock.logs[j]
+            base = experiment.clock.base
+            t = (first + every * np.arange(filled)) * base.numerator / base.denominator
+            signals, column = {}, 0
+            for name, elements in group.signals:
+                values = block[:, column] if len(elements) == 1 else block[:, column : column + len(elements)]
+                unit = units[elements[0][0]]
+                port: Outport = unit.kind.of(Outport)[elements[0][1]]
+                signals[name] = Signal(np.ascontiguousarray(values), port.unit, port.doc, port.measured, unit.kind.sampled)
+                column += len(elements)
+            grids.append(Grid(t, signals))
+            row += count * width
+        aliases = {u.path: f"{u.path}.{p}" for u in units for p in u.kind.of(Outport) if len(outports(u.block)) == 1}
+        return Record(grids, self.provenance(), aliases)
+
+    def provenance(self) -> dict[str, Any]:
+        """What it takes to run this again."""
+        from .loader import dump
+
+        experiment = self.experiment
+        options = experiment.options
+        return {"name": experiment.diagram.name, "diagram": dump(experiment.diagram), "path": experiment.diagram.path,
+                "parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "solver": options.solver,
+                "stop": str(experiment.clock.base * self.end), "step": text(options.step), "rtol": options.rtol, "atol": options.atol,
+                "every": text(options.every), "max_step": options.max_step, "version": __version__,
+                "work": {"steps": int(self.machine.f[kernel.STEPS]), "rejected": int(self.machine.f[kernel.REJECTED]),
+                         "evaluations": int(self.machine.f[kernel.EVALUATIONS]), "events": int(self.machine.f[kernel.EVENTS])}}
+
+    def failure(self, status: int) -> SimulationError:
+        """Why the run ended, in words that name the block."""
+        import numpy as np
+
+        machine, slots, t = self.machine, self.experiment.slots, float(self.machine.f[kernel.NOW])
+        source = machine.program.source
+        if status == kernel.CHATTERING:
+            unit, name, _ = source.guards[int(machine.f[kernel.FIRED])]
+            return SimulationError(
+                f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again and again without "
+                "time passing. A hysteresis, a smooth law, or a sampled block ends it.", time=t, block=unit.path, state=name)
+        if status == kernel.LOOP:
+            number = int(machine.m[-1]) - 1
+            names = " -> ".join(self.experiment.schedule.units[u].path for u, _ in source.loops[number])
+            return SimulationError(f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
+                                   "lag or a UnitDelay.", time=t, block=self.experiment.schedule.units[source.loops[number][0][0]].path)
+        if status == kernel.TOLERANCE:
+            errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]])
+            scale = machine.f[kernel.ATOL] + machine.f[kernel.RTOL] * np.abs(machine.x)
+            ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
+            slot = slots.x[int(np.argmax(ratio))]
+            return SimulationError(f"at t = {t:.9g} s the solver {machine.program.solver} cannot meet its tolerance: state '{slot.name}' of block "
+                                   f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
+                                   "stiff systems; rtol and atol loosen the tolerance.", time=t, block=slot.path, state=slot.name)
+        values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)
+        index = int(np.argmax(~np.isfinite(values)))
+        slot = owners[index]
+        return SimulationError(f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
+                               "to then is kept.", time=t, block=slot.path, state=slot.name)
+
+
+ERROR_ROW = {"dopri5": 8, "rodas4": 7}
+
+
+def plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def text(value: Any) -> Any:
+    return None if value is None else str(value)
+
+
+__all__ = ["Progress", "RecordError", "Simulation"]

@@ -1,0 +1,184 @@
+"""Where every number of a program lives: states in x, parameters in p, memories and held signals in m, arrays in a.
+
+The layout depends on the diagram's structure only; `fill` computes the numbers from the settings, so that a changed
+parameter, initial value or table never changes the code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .contract import arguments
+from .declarations import Memory, Noise, Outport, Param, Period, State, Table
+from .ticks import exact
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .flatten import Schedule, Unit
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The owner of one number, for messages: block path, name, element (-1 for a scalar)."""
+
+    path: str
+    name: str
+    element: int = -1
+
+    def __str__(self) -> str:
+        return f"{self.path}.{self.name}" + (f"[{self.element}]" if self.element >= 0 else "")
+
+
+@dataclass
+class Region:
+    """A stretch of the array store: its bounds stand in o[index] and o[index + 1], because lengths are known only at the run."""
+
+    index: int
+    unit: int
+    name: str
+    shape: tuple[int, ...] = ()  # of a matrix; () when one-dimensional
+
+
+@dataclass
+class Slots:
+    """Addresses of everything a schedule stores."""
+
+    p: list[Slot] = field(default_factory=list)
+    x: list[Slot] = field(default_factory=list)
+    m: list[Slot] = field(default_factory=list)
+    streams: list[tuple[Slot, str, int]] = field(default_factory=list)  # noise: owner, kind, index in o
+    regions: list[Region] = field(default_factory=list)
+    scratch: dict[int, int] = field(default_factory=dict)  # region index -> length
+    o: int = 0
+    where: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # (unit, name) -> addresses in its store
+    arrays: dict[tuple[int, str], Region] = field(default_factory=dict)
+
+    def add(self, store: list[Slot], unit: Unit, name: str, count: int, single: bool) -> None:
+        self.where[(unit.index, name)] = list(range(len(store), len(store) + count))
+        store += [Slot(unit.path, name, -1 if single else k) for k in range(count)]
+
+    def region(self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None) -> Region:
+        made = Region(self.o, unit, name, shape)
+        self.o += 2
+        self.regions.append(made)
+        self.arrays[(unit, name)] = made
+        if length is not None:
+            self.scratch[made.index] = length
+        return made
+
+
+def lay_out(schedule: Schedule) -> Slots:
+    """Give every parameter, state, memory, held output, array and noise stream its address."""
+    slots = Slots()
+    for unit in schedule.units:
+        for name, declaration in unit.kind.declared.items():
+            place(slots, unit, name, declaration)
+    return slots
+
+
+def place(slots: Slots, unit: Unit, name: str, declaration: Any) -> None:
+    """One declared name of one unit."""
+    if isinstance(declaration, Memory) and declaration.array:
+        slots.region(unit.index, name)
+    elif isinstance(declaration, State):
+        count = unit.width * unit.sizes.get(name, 1)
+        slots.add(slots.m if isinstance(declaration, Memory) else slots.x, unit, name, count, count == 1)
+    elif isinstance(declaration, Param) and not declaration.shape:
+        value = unit.settings.get(name)
+        many = isinstance(value, (list, tuple)) and len(value) > 1
+        slots.add(slots.p, unit, name, unit.width if many else 1, not many)
+    elif isinstance(declaration, (Param, Table)):
+        shape = matrix_shape(unit, name) if len(declaration.shape) == 2 else ()
+        slots.region(unit.index, name, shape)
+    elif isinstance(declaration, Period):
+        slots.add(slots.p, unit, name, 1, True)
+    elif isinstance(declaration, Outport) and unit.kind.sampled:
+        slots.add(slots.m, unit, name, unit.sizes[name], unit.sizes[name] == 1)
+    elif isinstance(declaration, Noise):
+        addresses = []
+        for k in range(unit.width):
+            addresses.append(slots.o)
+            slots.streams.append((Slot(unit.path, name, k if unit.wide else -1), declaration.kind, slots.o))
+            slots.o += 1
+        slots.where[(unit.index, name)] = addresses
+
+
+def array_value(unit: Unit, name: str) -> np.ndarray:
+    """An array parameter as given, or a table as its function computes it."""
+    import numpy as np
+
+    declaration = unit.kind.declared[name]
+    if isinstance(declaration, Table):
+        function = unit.kind.functions[f"table_{name}"]
+        values = {**unit.settings, **unit.sizes}
+        return np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
+    return np.ascontiguousarray(unit.settings[name], dtype=float)
+
+
+def matrix_shape(unit: Unit, name: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in array_value(unit, name).shape)
+
+
+@dataclass
+class Numbers:
+    """The stores of one run, ready to be copied: parameters, initial states, memories, arrays and their bounds."""
+
+    p: np.ndarray
+    x: np.ndarray
+    m: np.ndarray
+    a: np.ndarray
+    o: np.ndarray
+
+    def copy(self) -> Numbers:
+        return Numbers(self.p.copy(), self.x.copy(), self.m.copy(), self.a.copy(), self.o.copy())
+
+
+def fill(schedule: Schedule, slots: Slots) -> Numbers:
+    """Compute every number from the settings."""
+    import numpy as np
+
+    p, x, m = (np.zeros(len(store)) for store in (slots.p, slots.x, slots.m))
+    for unit in schedule.units:
+        for name, declaration in unit.kind.declared.items():
+            addresses = slots.where.get((unit.index, name))
+            if addresses is None or isinstance(declaration, (Noise, Outport)):
+                continue
+            store = (m if isinstance(declaration, Memory) else x) if isinstance(declaration, State) else p
+            store[addresses] = scalars(unit, name, declaration, len(addresses))
+    o = np.zeros(slots.o, dtype=np.int64)
+    pieces: list[np.ndarray] = []
+    end = 0
+    for region in slots.regions:
+        piece = region_value(schedule, slots, region)
+        o[region.index], o[region.index + 1] = end, end + piece.size
+        end += piece.size
+        pieces.append(piece)
+    a = np.concatenate(pieces) if pieces else np.zeros(0)
+    return Numbers(p, x, m, a, o)
+
+
+def scalars(unit: Unit, name: str, declaration: Any, count: int) -> Any:
+    """A setting as `count` numbers."""
+    value = unit.settings.get(name)
+    if isinstance(declaration, Period):
+        return float(exact(value)) if value is not None else 0.0
+    if value is None:
+        return 0.0
+    if isinstance(value, (list, tuple)) and isinstance(declaration, State) and len(value) != count:
+        return [float(v) for v in value] * (count // len(value))
+    return value
+
+
+def region_value(schedule: Schedule, slots: Slots, region: Region) -> np.ndarray:
+    import numpy as np
+
+    if region.index in slots.scratch:
+        return np.zeros(slots.scratch[region.index])
+    unit = schedule.units[region.unit]
+    declaration = unit.kind.declared[region.name]
+    if isinstance(declaration, Memory):
+        length = unit.sizes.get(region.name, 1)
+        return np.broadcast_to(np.asarray(unit.settings[region.name], dtype=float), (length,)).copy()
+    return array_value(unit, region.name).reshape(-1)
