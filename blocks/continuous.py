@@ -11,7 +11,7 @@ from typing import Any
 
 from blocksim.block import Block, inport, memory, outport, param, period, required, state, static, table
 from blocksim.ticks import exact
-from blocksim.vocabulary import floor, fmod, inf, maximum
+from blocksim.vocabulary import floor, inf, maximum
 
 from .linear import (
     elements,
@@ -360,14 +360,14 @@ blocks:
         whole = floor(back)
         newer, older = initial, initial
         if whole < count:
-            newer = history[int(fmod(count - 1.0 - whole, float(n)))]
+            newer = history[int(count - 1.0 - whole) % n]
         if whole + 1.0 < count:
-            older = history[int(fmod(count - 2.0 - whole, float(n)))]
+            older = history[int(count - 2.0 - whole) % n]
         return newer + (back - whole) * (older - newer)
 
     @staticmethod
     def update(t, u, history, count, n):
-        history[int(fmod(count, float(n)))] = u
+        history[int(count) % n] = u
         return count + 1.0, t
 
     @staticmethod

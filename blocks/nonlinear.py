@@ -116,9 +116,10 @@ class Relay(Block):
 format: 1
 simulate: {stop: 20.0, solver: dopri5, rtol: 1e-8}
 blocks:
+  wish:   {type: Constant, value: 5.0}
+  error:  {type: Sum, signs: "+-", in: [wish, room]}
+  heater: {type: Relay, on_point: 1.0, off_point: -1.0, in: error}
   room:   {type: FirstOrderLag, k: 10.0, T: 5.0, in: heater}
-  heater: {type: Relay, on_point: -4.0, off_point: -6.0, on_value: 0.0, off_value: 1.0, in: minus}
-  minus:  {type: Gain, k: -1.0, in: room}
 """
 
     on_point: float = param(0.0, "switches on above this")

@@ -126,20 +126,21 @@ def add_block(diagram: Diagram, entry: BlockSpec, scope: Scope, site: Site) -> N
     if site.blocks > MAX_BLOCKS:
         raise DiagramError([Problem(f"more than {MAX_BLOCKS} blocks, subsystems counted in.", entry.place)])
     settings, missing = {}, set()
-    kind = None if is_subsystem(entry.type) else site.library.get(entry.type)
+    part = is_subsystem(entry.type)
+    kind = None if part else site.library.get(entry.type)
     for key, written in entry.settings.items():
         time = kind is not None and isinstance(kind.declared.get(key), Period)
         if written is None and kind is not None and key in kind.declared and kind.declared[key].required:
             continue  # an empty key gives nothing
         value, ok = value_of(written, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
-        if ok and key == "file" and isinstance(value, str) and (kind is None or isinstance(kind.declared.get(key), Static)):
+        if ok and key == "file" and isinstance(value, str) and (part or (kind and isinstance(kind.declared.get(key), Static))):
             value, ok = located(diagram, entry, value, site)
         if ok:
             settings[key] = value
         else:
             missing.add(key)
     block: Block | Diagram | None
-    if is_subsystem(entry.type):
+    if part:
         block = subsystem(diagram, entry, settings, missing, site)
     elif kind is None:
         block = None

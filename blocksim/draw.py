@@ -1,7 +1,7 @@
 """The picture of a diagram, from the diagram alone: no coordinates in the file, no browser, no system package.
 
-    draw("servo.svg" from a Diagram):   draw(diagram, "servo.svg"), draw(diagram, "servo.png"), draw(diagram, "servo.pdf")
-    as text:                            draw_svg(diagram)
+    draw(diagram, "servo.svg")      # or .png, .pdf
+    text = draw_svg(diagram)
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from .contract import arguments
 from .declarations import Outport, Param, Period, State, Static
 from .diagram import Diagram
 from .errors import DiagramError, Place, Problem, did_you_mean, listing
-from .flatten import Element, Schedule, Unit, flatten
+from .flatten import Element, Schedule, Unit, flatten, kind_for
 from .program import Program
 from .slots import Numbers, fill
 from .solvers import DEFAULT, FIXED, SCIPY, check_solver
@@ -104,7 +104,8 @@ class Experiment:
                 return True
             if any(key in arguments(f) for n, f in unit.kind.functions.items() if n.startswith("size_")):
                 return True
-            if type(unit.block).variant is not type(unit.block).__mro__[-2].variant and (lists or unit.kind is not type(unit.block)):
+            changed = type(unit.block)(**{**unit.block.settings, key: value})
+            if kind_for(changed, unit.inputs) is not unit.kind:
                 return True
         return False
 
@@ -256,7 +257,7 @@ def tame(time: Fraction) -> Fraction:
 def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> Clock:
     """Everything on one exact base."""
     start, stop = times["start"], times["stop"]
-    grids = [(Fraction(0), times["every"] if g.every is None else exact(g.every)) for g in logs]
+    grids = [(Fraction(0), g.every) for g in logs]
     groups = [(g.offset, g.period) for g in schedule.groups]
     base = common_base([start, stop, times["step"], *(v for pair in (*grids, *groups) for v in pair)])
     last = max(abs(start), abs(stop)) / base

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -143,14 +144,32 @@ def expand(diagram: Diagram) -> list[Unit]:
                 continue
             inputs = {port: [r for r in (trace(prefix, ref) for ref in refs) if r is not None]
                       for port, refs in links[node.name].items()}
-            count = sum(len(r) for r in inputs.values())
-            units.append(Unit(0, prefix + node.name, node, node.block, node.block.variant(count), inputs,
-                              settings=dict(node.block.settings)))
+            with naming(prefix + node.name, node):
+                units.append(Unit(0, prefix + node.name, node, node.block, kind_for(node.block, inputs), inputs,
+                                  settings=complete(node.block, kind_for(node.block, inputs))))
     for index, unit in enumerate(units):
         unit.index = index
     if not units:
         raise DiagramError([Problem("the diagram has no blocks.")])
     return units
+
+
+@contextlib.contextmanager
+def naming(path: str, node: Node) -> Iterator[None]:
+    """Errors raised while a block is asked for its variant, sizes or tables carry its name and line."""
+    try:
+        yield
+    except DiagramError as error:
+        raise DiagramError([p if p.where else Problem(f"block '{path}': {p.what}", node.place) for p in error.problems]) from None
+
+
+def kind_for(block: Block, inputs: dict[str, list[Ref]]) -> type[Block]:
+    return block.variant(sum(len(r) for r in inputs.values()))
+
+
+def complete(block: Block, kind: type[Block]) -> dict[str, Any]:
+    """The block's settings, and defaults for what its variant declares beyond them."""
+    return {**{n: d.default for n, d in kind.declared.items() if d.settable}, **block.settings}
 
 
 def reference_inside(part: Diagram, written: str, found: list[str]) -> Ref | None:
@@ -180,7 +199,8 @@ def settle_sizes(units: list[Unit]) -> None:
         changed = False
         for unit in units:
             before = (unit.width, dict(unit.sizes))
-            fit(unit, by_path)
+            with naming(unit.path, unit.node):
+                fit(unit, by_path)
             changed |= before != (unit.width, unit.sizes)
         if not changed:
             break
@@ -208,7 +228,8 @@ def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
     arriving = {port: [connected(r, by_path) for r in refs] for port, refs in unit.inputs.items()}
     kind = unit.kind
     if widenable(kind):
-        lists = [len(v) for n, d in kind.of(Param).items() if not d.shape and isinstance(v := unit.settings.get(n), (list, tuple))]
+        lists = [len(v) for n, d in kind.of(Param).items()
+                 if not d.shape and getattr(d, "size", 1) == 1 and isinstance(v := unit.settings.get(n), (list, tuple))]
         unit.width = max([1, *lists, *(n for sizes in arriving.values() for n in sizes)])
         unit.sizes = {n: unit.width for n in kind.of(Outport)}
         unit.sizes.update({n: 1 for n in kind.of(State, Memory)})
@@ -254,7 +275,8 @@ def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
     for name, declaration in unit.kind.of(Param).items():
         value = unit.settings.get(name)
         if not declaration.shape and isinstance(value, (list, tuple)):
-            wanted = unit.sizes[name] if isinstance(declaration, State) and not wide else unit.width
+            vector = isinstance(declaration, State) and (not wide or declaration.size != 1)
+            wanted = unit.sizes[name] if vector else unit.width
             if len(value) not in (wanted, 1):
                 found.append(Problem(f"block '{unit.path}': {name} has {len(value)} numbers; {wanted} is wanted"
                                      + (" (the size of its inputs)." if wide else "."), unit.node.at(name)))

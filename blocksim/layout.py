@@ -18,7 +18,7 @@ from .picture.routes import End, Job, route
 from .picture.rows import find_rows
 from .picture.shapes import GREY, Picture, Text
 from .picture.sizes import NAME_ROOM, Size, Spot, find_shifts, find_spots, size_of
-from .picture.tracks import merge_tracks
+from .picture.tracks import merge_tracks, turning
 from .picture.wrap import wrap
 
 #: How often the channels are widened before wires may lie on each other.
@@ -58,7 +58,7 @@ def plan(diagram: Diagram) -> Plan:
     rows = find_rows(graph, cuts, flipped, columns)
     columns, rows = wrap(graph, columns, rows)
     sizes = {key: size_of(item) for key, item in graph.items.items()}
-    spots = find_spots(graph, cuts, flipped, rows)
+    spots = find_spots(graph, cuts, flipped, columns, rows)
     return Plan(graph, cuts, flipped, columns, rows, sizes, spots, find_shifts(graph, columns, rows, sizes, spots))
 
 
@@ -137,9 +137,7 @@ def place(where: Plan, grid: Grid, nodes: list[list[tuple[int, int]]] | None) ->
         above[r], below[r] = max(above[r], up), max(below[r], down)
     all_x, all_y = set(range(len(grid.xs))), set(range(len(grid.ys)))
     if nodes is not None:
-        from .picture.tracks import turning
-
-        all_x = {i for path in nodes for a, b in zip(turning(path), turning(path)[1:], strict=False) if a[0] == b[0] for i in (a[0],)}
-        all_y = {j for path in nodes for a, b in zip(turning(path), turning(path)[1:], strict=False) if a[1] == b[1] for j in (a[1],)}
+        runs = [run for path in nodes for run in zip(turning(path), turning(path)[1:], strict=False)]
+        all_x, all_y = {a[0] for a, b in runs if a[0] == b[0]}, {a[1] for a, b in runs if a[1] == b[1]}
     grid.x = positions(grid.xs, all_x, half, half, GAP)
     grid.y = positions(grid.ys, all_y, above, below, ROW_GAP)

@@ -163,7 +163,7 @@ IEEE: dict[str, Any] = {
     "libm_pow": forgiving(math.pow, power_overflow),
     **{n: forgiving(getattr(math, n), lambda *v: math.copysign(math.inf, v[0]) if v[0] < 0 else math.inf) for n in ("sinh",)},
     **{n: forgiving(getattr(math, n), lambda *v: math.inf)
-       for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt", "fmod")},
+       for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt")},
 }
 
 

@@ -264,11 +264,12 @@ class Simulation:
             return SimulationError(f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
                                    "lag or a UnitDelay.", time=t, block=self.experiment.schedule.units[source.loops[number][0][0]].path)
         if status == kernel.TOLERANCE:
-            errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]])
+            named = self.experiment.options.solver
+            errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]]) if named in ERROR_ROW else machine.x
             scale = machine.f[kernel.ATOL] + machine.f[kernel.RTOL] * np.abs(machine.x)
             ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
             slot = slots.x[int(np.argmax(ratio))]
-            return SimulationError(f"at t = {t:.9g} s the solver {machine.program.solver} cannot meet its tolerance: state '{slot.name}' of block "
+            return SimulationError(f"at t = {t:.9g} s the solver {named} cannot meet its tolerance: state '{slot.name}' of block "
                                    f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
                                    "stiff systems; rtol and atol loosen the tolerance.", time=t, block=slot.path, state=slot.name)
         values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)

@@ -51,19 +51,29 @@ class Slots:
     streams: list[tuple[Slot, str, int]] = field(default_factory=list)  # noise: owner, kind, index in o
     regions: list[Region] = field(default_factory=list)
     scratch: dict[int, int] = field(default_factory=dict)  # region index -> length
+    constants: list[tuple[int, list[int]]] = field(default_factory=list)  # whole numbers in o that loops read
     o: int = 0
     where: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # (unit, name) -> addresses in its store
-    arrays: dict[tuple[int, str], Region] = field(default_factory=dict)
+    arrays: dict[tuple[int, str] | tuple[int, str, int], Region] = field(default_factory=dict)
 
     def add(self, store: list[Slot], unit: Unit, name: str, count: int, single: bool) -> None:
         self.where[(unit.index, name)] = list(range(len(store), len(store) + count))
         store += [Slot(unit.path, name, -1 if single else k) for k in range(count)]
 
-    def region(self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None) -> Region:
+    def of(self, unit: Unit, name: str, copy: int) -> list[int]:
+        """The addresses of one copy's own numbers; what is given once is shared by all copies."""
+        where = self.where[(unit.index, name)]
+        size = len(where) // unit.width
+        return where[copy * size : (copy + 1) * size] if size else where
+
+    def array(self, unit: Unit, name: str, copy: int) -> Region:
+        return self.arrays.get((unit.index, name, copy)) or self.arrays[(unit.index, name)]
+
+    def region(self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None) -> Region:
         made = Region(self.o, unit, name, shape)
         self.o += 2
         self.regions.append(made)
-        self.arrays[(unit, name)] = made
+        self.arrays[(unit, name) if copy is None else (unit, name, copy)] = made
         if length is not None:
             self.scratch[made.index] = length
         return made
@@ -81,7 +91,8 @@ def lay_out(schedule: Schedule) -> Slots:
 def place(slots: Slots, unit: Unit, name: str, declaration: Any) -> None:
     """One declared name of one unit."""
     if isinstance(declaration, Memory) and declaration.array:
-        slots.region(unit.index, name)
+        for copy in range(unit.width):
+            slots.region(unit.index, name, copy=copy)
     elif isinstance(declaration, State):
         count = unit.width * unit.sizes.get(name, 1)
         slots.add(slots.m if isinstance(declaration, Memory) else slots.x, unit, name, count, count == 1)
@@ -111,9 +122,12 @@ def array_value(unit: Unit, name: str) -> np.ndarray:
 
     declaration = unit.kind.declared[name]
     if isinstance(declaration, Table):
+        from .flatten import naming
+
         function = unit.kind.functions[f"table_{name}"]
         values = {**unit.settings, **unit.sizes}
-        return np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
+        with naming(unit.path, unit.node):
+            return np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
     return np.ascontiguousarray(unit.settings[name], dtype=float)
 
 
@@ -149,6 +163,8 @@ def fill(schedule: Schedule, slots: Slots) -> Numbers:
             store[addresses] = scalars(unit, name, declaration, len(addresses))
     o = np.zeros(slots.o, dtype=np.int64)
     pieces: list[np.ndarray] = []
+    for start, values in slots.constants:
+        o[start : start + len(values)] = values
     end = 0
     for region in slots.regions:
         piece = region_value(schedule, slots, region)

@@ -83,14 +83,14 @@ def read_graph(diagram: Diagram) -> Graph:
     for name, signal in diagram.ports.outputs.items() if diagram.ports else []:
         item = graph.items[f"{name}>"] = terminal(f"{name}>", name, "sink", len(graph.items))
         ref = reference(diagram, signal, lambda text: None)
-        item.inputs = [Port(name)]
+        item.inputs.append(Port(name))
         wanted += [(item.key, 0, ref)] if ref else []
     connect(graph, diagram, wanted)
     for item in graph.items.values():
         if item.shape == "circle" and len(item.inputs) > MOST_AT_CIRCLE:
             item.shape, item.lines = "box", ["Σ" if item.signs else item.lines[0]]
-            for port, sign in zip(item.inputs, item.signs, strict=False):
-                port.label = sign.replace("-", "−")
+            for entry, sign in zip(item.inputs, item.signs, strict=False):
+                entry.label = sign.replace("-", "−")
     return graph
 
 

@@ -99,7 +99,7 @@ def close_body(grid: Grid, body: Body) -> None:
 
 
 def positions(lines: list[Line], used: set[int], before: list[float], after: list[float], gap: float) -> list[float]:
-    """Coordinate of every line when only the used tracks take room; `before` and `after` are each cell's reach from its middle."""
+    """Coordinate of every line when only the used tracks take room; `before` and `after`: each cell's reach from its middle."""
     result = [0.0] * len(lines)
     tracks: dict[int, list[int]] = {}
     for n, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Columns: every wire that is not feedback goes from a column to a later one; flipped blocks stand between the ends of their loop."""
+"""Columns: every wire that is not feedback goes to a later column; flipped blocks stand between the ends of their loop."""
 
 from __future__ import annotations
 

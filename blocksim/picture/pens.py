@@ -87,8 +87,8 @@ def shape_of(where: Plan, item: Item, x: float, y: float, wires: list[Wire]) -> 
         texts.append(circle_name(item, x, y, wires))
     elif item.shape != "oval":
         texts.append(Text(x, y + size.height / 2 + 10, item.name, NAME, GREY))
-    return Shape(item.key, item.name, item.shape, x, y, size.width, size.height,
-                 "#ffffff" if item.shape == "circle" else FILLS.get(item.colour, FILLS["plain"]), flipped, item.double, item.title,
+    fill = "#ffffff" if item.shape == "circle" else FILLS.get(item.colour, FILLS["plain"])
+    return Shape(item.key, item.name, item.shape, x, y, size.width, size.height, fill, flipped, item.double, item.title,
                  tuple(texts))
 
 
@@ -119,7 +119,8 @@ def port_texts(where: Plan, item: Item, x: float, y: float) -> list[Text]:
             elif port.label:
                 side = -1 if spot.side == "W" else 1
                 edge = x + side * (where.sizes[item.key].width / 2 - 4)
-                texts.append(Text(edge, y + spot.offset, port.label, PORT, INK if item.signs else GREY, "end" if side > 0 else "start"))
+                colour, anchor = INK if item.signs else GREY, "end" if side > 0 else "start"
+                texts.append(Text(edge, y + spot.offset, port.label, PORT, colour, anchor))
     return texts
 
 

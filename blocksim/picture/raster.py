@@ -41,7 +41,8 @@ def draw_wires(axes: Any, picture: Picture) -> None:
                                       facecolor="none", edgecolor="#bbbbbb", linewidth=POINT, linestyle=(0, (2, 4))))
     for wire in picture.wires:
         strokes = rounded(wire.points, picture.dots)
-        axes.add_patch(PathPatch(Path([p for _, p in strokes], [pens[pen] for pen, _ in strokes]), facecolor="none", edgecolor=INK,
+        path = Path([p for _, p in strokes], [pens[pen] for pen, _ in strokes])
+        axes.add_patch(PathPatch(path, facecolor="none", edgecolor=INK,
                                  linewidth=LINE * POINT, linestyle=(0, (3.6, 2.9)) if wire.dashed else "-", capstyle="butt"))
         axes.add_patch(Polygon(arrowhead(wire.points), facecolor=INK, edgecolor="none"))
     for dot in picture.dots:

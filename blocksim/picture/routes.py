@@ -122,8 +122,8 @@ def effort(grid: Grid, job: Job) -> tuple[int, float]:
 def foreign(grid: Grid, node: int, net: int) -> bool:
     """Whether another wire touches this crossing."""
     width = len(grid.xs)
-    around = (grid.across[node], grid.down[node], grid.across[node - 1] if node else 0, grid.down[node - width] if node >= width else 0)
-    return any(owner not in (0, CLOSED, net) for owner in around)
+    left, above = grid.across[node - 1] if node else 0, grid.down[node - width] if node >= width else 0
+    return any(owner not in (0, CLOSED, net) for owner in (grid.across[node], grid.down[node], left, above))
 
 
 def find_path(grid: Grid, job: Job, starts: list[tuple[int, int, float]], own: set[int], strict: bool) -> list[int]:

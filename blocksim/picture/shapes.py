@@ -99,7 +99,7 @@ class Picture:
 
 
 def rounded(points: tuple[Point, ...], dots: list[Point]) -> list[tuple[str, Point]]:
-    """A polyline as pen strokes: ('M', p), ('L', p), and for a round corner ('Q', corner) and ('', end). At dots it stays sharp."""
+    """A polyline as pen strokes: ('M', p), ('L', p), and for a round corner ('Q', corner) and ('', end). Sharp at dots."""
     strokes: list[tuple[str, Point]] = [("M", points[0])]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         if corner in dots:

@@ -1,4 +1,4 @@
-"""How big each block is, on which side each wire meets it, and how far it moves inside its row so that its main wire is straight."""
+"""How big each block is, on which side each wire meets it, and how far it shifts in its row to keep its main wire straight."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def offsets(count: int) -> list[float]:
     return [(n - (count - 1) / 2) * PITCH for n in range(count)]
 
 
-def find_spots(graph: Graph, cuts: list[Link], flipped: set[str], rows: dict[str, int]) -> dict[tuple[str, str, int], Spot]:
+def find_spots(graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[str, int],
+               rows: dict[str, int]) -> dict[tuple[str, str, int], Spot]:
     """For every ('in' or 'out', item, number) the spot where its wire ends."""
     spots: dict[tuple[str, str, int], Spot] = {}
     for key, item in graph.items.items():
@@ -58,7 +59,7 @@ def find_spots(graph: Graph, cuts: list[Link], flipped: set[str], rows: dict[str
         for n, offset in enumerate(offsets(len(item.outputs))):
             spots["out", key, n] = Spot(east, offset)
         if item.shape == "circle":
-            sides = circle_sides(graph, item, cuts, rows)
+            sides = circle_sides(graph, item, cuts, columns, rows)
             for n in range(len(item.inputs)):
                 spots["in", key, n] = Spot(west if sides[n] == "W" else sides[n], 0.0)
         else:
@@ -67,13 +68,13 @@ def find_spots(graph: Graph, cuts: list[Link], flipped: set[str], rows: dict[str
     return spots
 
 
-def circle_sides(graph: Graph, item: Item, cuts: list[Link], rows: dict[str, int]) -> dict[int, str]:
+def circle_sides(graph: Graph, item: Item, cuts: list[Link], columns: dict[str, int], rows: dict[str, int]) -> dict[int, str]:
     """First input from the west, feedback from the south, others from the north; a taken side gives way to the opposite one."""
     links = {link.slot: link for link in graph.into(item.key)}
     back = sorted((n for n, link in links.items() if link in cuts), key=lambda n: -rows[links[n].source])
     ahead = [n for n in range(len(item.inputs)) if n not in back]
     sides: dict[int, str] = {}
-    first = (ahead or back)[0] if item.inputs else -1
+    first = west_input(graph, item, [(n, links.get(n)) for n in ahead or back], columns, rows)
     for n in [first, *back, *ahead]:
         if n in sides or n < 0:
             continue
@@ -81,6 +82,19 @@ def circle_sides(graph: Graph, item: Item, cuts: list[Link], rows: dict[str, int
         wish = ["W"] if n == first else (["S", "N"] if below else ["N", "S"])
         sides[n] = next(side for side in [*wish, "W"] if side not in sides.values())
     return sides
+
+
+def west_input(graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int], rows: dict[str, int]) -> int:
+    """The first input, unless its wire must go round a block of the row that itself drives a later input, as a bypass does."""
+    if not inputs:
+        return -1
+    row = rows[item.key]
+    between = [(columns[key], key) for key in graph.items if rows[key] == row and columns[key] < columns[item.key]]
+    nearest = max(between, default=(-1, ""))[1]
+    first = inputs[0][1]
+    if first is not None and rows[first.source] == row and first.source != nearest:
+        return next((n for n, link in inputs if link is not None and link.source == nearest), inputs[0][0])
+    return inputs[0][0]
 
 
 def find_shifts(graph: Graph, columns: dict[str, int], rows: dict[str, int], sizes: dict[str, Size],

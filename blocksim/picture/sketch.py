@@ -1,4 +1,4 @@
-"""A wire sketched on half steps, for judging places before wires are routed: blocks at even places, channels between at odd ones."""
+"""A wire sketched on half steps, to judge places before wires are routed: blocks at even places, channels between at odd ones."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ def picture_svg(picture: Picture) -> str:
     """The whole picture as one SVG element."""
     w, h = number(picture.width), number(picture.height)
     rows = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{FONT}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" fill="{INK}" '
+        f'font-family="{FONT}">',
         f"<title>{escape(picture.title)}</title>" if picture.title else "",
         f'<rect width="{w}" height="{h}" fill="#fff"/>',
     ]

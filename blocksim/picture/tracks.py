@@ -6,6 +6,8 @@ from .grid import Line
 
 Node = tuple[int, int]
 Paths = list[list[Node]]
+#: The steps of a wire that goes straight through a crossing.
+LEVEL, UPRIGHT = frozenset({(1, 0), (-1, 0)}), frozenset({(0, 1), (0, -1)})
 
 
 def merge_tracks(paths: Paths, nets: list[int], xs: list[Line], ys: list[Line]) -> Paths:
@@ -63,6 +65,6 @@ def fits(paths: Paths, nets: list[int], track: int) -> bool:
     for here in around.values():
         if len(here) > 2:
             return False
-        if len(here) == 2 and {frozenset(units) for units in here.values()} != {frozenset({(1, 0), (-1, 0)}), frozenset({(0, 1), (0, -1)})}:
+        if len(here) == 2 and {frozenset(units) for units in here.values()} != {LEVEL, UPRIGHT}:
             return False
     return True

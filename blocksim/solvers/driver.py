@@ -28,7 +28,7 @@ def all_finite(values: Any, count: int) -> bool:
     return total == 0.0
 
 
-def advance(end: int, clock: Any, hits: Any, logs: Any, log: Any, g: Any, armed: Any, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any,
+def advance(end: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any,
             a: Any, noise: Any, o: Any) -> int:
     """Run up to and including the tick `end`; 0, or why it ended early. A paused run carries on where it was, bit for bit."""
     while True:
@@ -39,7 +39,7 @@ def advance(end: int, clock: Any, hits: Any, logs: Any, log: Any, g: Any, armed:
             if GUARDS:
                 if settle(t, g, armed, f, x, p, m, a, noise, o) < 0:
                     return CHATTERING
-            status = hit(tick, t, hits, logs, log, g, armed, f, x, p, m, a, noise, o)
+            status = hit(tick, t, hits, logs, record, g, armed, f, x, p, m, a, noise, o)
             if status != 0:
                 return status
             if LOOPS:
@@ -64,7 +64,7 @@ def advance(end: int, clock: Any, hits: Any, logs: Any, log: Any, g: Any, armed:
                     clock[GRID] += clock[STEP]
                 if clock[GRID] < stop:
                     stop = clock[GRID]
-        status = integrate(t, seconds(stop, clock), stop, clock, hits, logs, log, g, armed, f, k, y, x, p, m, a, noise, o)
+        status = integrate(t, seconds(stop, clock), stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o)
         if status != 0:
             return status
         clock[TICK] = stop
@@ -73,7 +73,7 @@ def advance(end: int, clock: Any, hits: Any, logs: Any, log: Any, g: Any, armed:
             return PAUSED
 
 
-def integrate(t: float, t1: float, stop: int, clock: Any, hits: Any, logs: Any, log: Any, g: Any, armed: Any, f: Any, k: Any, y: Any,
+def integrate(t: float, t1: float, stop: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any, y: Any,
               x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> int:
     """Carry the states from t to t1 with located events and log rows; 0, or why it failed."""
     now = t
@@ -99,7 +99,7 @@ def integrate(t: float, t1: float, stop: int, clock: Any, hits: Any, logs: Any, 
                 f[REJECTED] += 1.0
                 f[H] = h * (maximum(0.2, 0.9 * power(error, -ORDER)) if error < 1e300 else 0.1)
                 f[ERROR] = 1.0
-                if f[H] <= 1e-15 * maximum(abs(now), abs(t1)) or f[H] < 1e-300:
+                if f[H] <= 1e-15 * abs(now) or f[H] < 1e-300:
                     f[NOW] = now
                     return TOLERANCE
                 continue
@@ -109,7 +109,7 @@ def integrate(t: float, t1: float, stop: int, clock: Any, hits: Any, logs: Any, 
             if theta <= 1.0:
                 then = now + theta * h
         if LOGS:
-            rows(now, h, then, stop, clock, hits, logs, log, g, armed, f, k, y, x, p, m, a, noise, o)
+            rows(now, h, then, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o)
         if GUARDS:
             if theta < 1.0:
                 interpolate(theta, now, h, f, k, y, k[SPARE], x, p, m, a, noise, o)
@@ -150,7 +150,7 @@ def next_size(h: float, error: float, rest: float, f: Any) -> float:
     return maximum(grown, f[H]) if h == rest or 2.0 * h == rest else grown
 
 
-def rows(now: float, h: float, then: float, stop: int, clock: Any, hits: Any, logs: Any, log: Any, g: Any, armed: Any, f: Any, k: Any,
+def rows(now: float, h: float, then: float, stop: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any,
          y: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
     """Log rows strictly inside (now, then], before the stop, from inside the step."""
     z = k[SPARE]
@@ -161,7 +161,7 @@ def rows(now: float, h: float, then: float, stop: int, clock: Any, hits: Any, lo
             if at > then:
                 break
             interpolate((at - now) / h, now, h, f, k, y, z, x, p, m, a, noise, o)
-            hit(tick, at, hits, logs, log, g, armed, f, z, p, m, a, noise, o)
+            hit(tick, at, hits, logs, record, g, armed, f, z, p, m, a, noise, o)
 
 
 ORDER = 0.2  # 1 / (order of the error estimate + 1), folded per solver

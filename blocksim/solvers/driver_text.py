@@ -25,11 +25,12 @@ def fold_text(text: str, numbers: dict[str, Any]) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def driver(solver: str, states: int, groups: int, guards: int, logs: int, loop_count: int, memory: int, arrays: bool) -> list[str]:
+def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_count: int) -> list[str]:
     """Everything after the diagram's own functions."""
     adaptive = solver in ("dopri5", "rodas4")
     numbers: dict[str, Any] = {n: getattr(kernel, n) for n in NAMES}
-    numbers |= {"NX": states, "GROUPS": groups, "GUARDS": guards, "LOGS": logs, "MEMORY": memory, "LOOPS": loop_count,
+    memory, arrays = len(slots.m), bool(slots.regions)
+    numbers |= {"NX": len(slots.x), "GROUPS": groups, "GUARDS": guards, "LOGS": logs, "MEMORY": memory, "LOOPS": loop_count,
                 "LOOP_FLAG": memory - 1, "ADAPTIVE": adaptive, "FIXED": not adaptive}
     if solver == "rodas4":
         names = ("SPARE", "ERRORS", "SLOPE", "RIGHT", "DENSE", "DENSE2", "JACOBIAN", "FACTORS", "PIVOTS", "TIME")
@@ -52,7 +53,7 @@ def driver(solver: str, states: int, groups: int, guards: int, logs: int, loop_c
 
 def entry_text(solver: str, arrays: bool) -> str:
     """`enter` hands the arrays to `advance` as bare pointers; blocks that take slices get the array store as it is."""
-    names = "clock, hits, logs, log, g, armed, f, k, y, x, p, m, a, noise, o".split(", ")
+    names = "clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o".split(", ")
     rows = ", ".join(f"pointer(k[{i}])" for i in range(k_rows(solver)[0]))
     passed = [f"({rows},)" if n == "k" else n if n == "a" and arrays else f"pointer({n})" for n in names]
     return f"def enter(end, {', '.join(names)}):\n    return advance(end, {', '.join(passed)})\n"

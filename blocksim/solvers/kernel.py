@@ -37,7 +37,7 @@ def reset(i: int, t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) 
     """Apply the reset of guard i."""
 
 
-def hit(tick: int, t: float, hits: Any, logs: Any, log: Any, g: Any, armed: Any, f: Any, x: Any, p: Any, m: Any, a: Any,
+def hit(tick: int, t: float, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, x: Any, p: Any, m: Any, a: Any,
         noise: Any, o: Any) -> int:
     """Everything that happens at an instant."""
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def reference_bomb(width: int, depth: int) -> str:
 
 
 HOSTILE = {
-    "python object tag": (gain("!!python/object/apply:os.system ['touch pwned']"), "tag .*python/object/apply:os.system is not read"),
+    "python object tag": (gain("!!python/object/apply:os.system ['touch pwned']"), "tag .*python/object/apply:os.system"),
     "python name tag": (gain("!!python/name:os.system"), "is not read"),
     "python module tag": ("!!python/module:os\nformat: 1\n", "not YAML|is not read"),
     "unknown local tag": (gain("!include /etc/passwd"), "tag !include"),
@@ -68,7 +69,7 @@ HOSTILE = {
     "deep flow mapping": (gain("{a: " * 30000), "nested deeper than 50|not YAML"),
     "deep block list": (gain("\n" + "".join("  " * n + "-\n" for n in range(400))), "nested deeper|not YAML"),
     "deep by aliases": ("format: 1\nparameters:\n  a0: &a0 [1]\n"
-                        + "".join(f"  a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 400)), "nested deeper than 50 levels through aliases"),
+                        + "".join(f"  a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 400)), "50 levels through aliases"),
     "float overflow": (gain("1e400"), "1e400 is too large"),
     "a million digits": (gain("9" * 1_000_000), "a number of 1000000 characters"),
     "a million digits after the point": (gain("0." + "1" * 1_000_000), "a number of 1000002 characters"),
@@ -103,7 +104,7 @@ HOSTILE = {
     "long texts in many messages": ("format: 1\nparameters: {s: " + "x" * 500000 + "}\nblocks:\n  one: {type: Constant}\n"
                                     + "".join(f"  b{n}: {{type: Gain, k: '${{s}}', in: one}}\n" for n in range(150)),
                                     "100 more problems"),
-    "many mistakes": ("format: 1\nblocks:\n" + "".join(f"  b{n}: {{type: X{n}}}\n" for n in range(5000)), "and many more problems"),
+    "many mistakes": ("format: 1\nblocks:\n" + "".join(f"  b{n}: {{type: X{n}}}\n" for n in range(5000)), "many more problems"),
 }
 
 
@@ -172,13 +173,14 @@ def test_a_part_that_is_no_regular_file_is_not_opened(tmp_path: Path):
         load(tmp_path / "pipe.yaml")
 
 
-def test_parts_that_multiply_are_stopped(tmp_path: Path):
+def test_parts_that_multiply_are_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(import_module("blocksim.build"), "MAX_BLOCKS", 2000)
     leaf = "format: 1\nports: {}\nblocks: {a: {type: Constant}}\n"
     (tmp_path / "p0.yaml").write_text(leaf)
     for n in range(1, 12):
         uses = "".join(f"  b{m}: {{type: ./p{n - 1}.yaml}}\n" for m in range(10))
         (tmp_path / f"p{n}.yaml").write_text(f"format: 1\nports: {{}}\nblocks:\n{uses}")
-    with pytest.raises(DiagramError, match="more than 20000 blocks"):
+    with pytest.raises(DiagramError, match="more than 2000 blocks"):
         build(load(tmp_path / "p11.yaml"))
 
 
@@ -222,7 +224,7 @@ def test_random_yaml_raises_nothing_else(text: str):
 
 EDITS = st.lists(st.tuples(st.sampled_from(["delete", "insert", "replace", "drop line", "double line", "swap"]),
                            st.integers(0, len(GOOD)), st.integers(1, 8),
-                           st.text(alphabet=st.one_of(st.sampled_from("{}[]:,-&*!'\"#\n ${}.0e9~"), st.characters()), max_size=4)),
+                           st.text(st.one_of(st.sampled_from("{}[]:,-&*!'\"#\n ${}.0e9~"), st.characters()), max_size=4)),
                  min_size=1, max_size=6)
 
 
@@ -254,12 +256,14 @@ def test_a_good_file_with_random_edits_raises_nothing_else(edits):
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
                     st.sampled_from(["${K}", "${K/0}", "${}", "1/3", "1/0", "a.b", "plant", "1e999999999", "", "./x.yaml", "."]))
-TREES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(
-    ["type", "in", "k", "T", "Ts", "flip", "signal", "every", "out", "stop", "x", "num", "den", "file"]), inner, max_size=3)), max_leaves=6)
+KEYS = st.sampled_from(["type", "in", "k", "T", "Ts", "flip", "signal", "every", "out", "stop", "x", "num", "den", "file"])
+TREES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)),
+                     max_leaves=6)
+PLACES = st.sampled_from(["format", "name", "simulate", "parameters", "blocks", "log", "ports", "block", "in", "setting"])
 
 
 @settings(max_examples=400, deadline=None)
-@given(place=st.sampled_from(["format", "name", "simulate", "parameters", "blocks", "log", "ports", "block", "in", "setting"]), tree=TREES,
+@given(place=PLACES, tree=TREES,
        kind=st.sampled_from(["Gain", "Sum", "FirstOrderLag", "TransferFunction", "Mux", "UnitDelay", "Function", "StateSpace"]),
        key=st.sampled_from(["k", "T", "Ts", "signs", "num", "den", "x", "expression", "A", "B"]))
 def test_values_of_any_shape_anywhere_raise_nothing_else(place, tree, kind, key):

@@ -18,13 +18,13 @@ from blocksim.spec import BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
 from blocksim.writer import WIDTH, as_spec, paragraph, text
 from blocksim.yaml_lines import read
 
-NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
+NAMES = st.builds(str.__add__, st.sampled_from("aKq_nyo"), st.text("bT0_9efno", max_size=5))
 #: Control characters are refused in files, and half a surrogate pair is no text.
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=20).map(
     lambda t: t.replace("${", "$"))
-LOOKALIKES = st.sampled_from(["1", "1e-3", "true", "no", "on", "~", "null", "", " a", "a ", "- a", "a: b", "a #b", "#", "'", '"', "\\",
-                              "${x}", "+-", "0x10", ".inf", "1/3", "{", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "a,b", "é", "\ufeffx",
-                              "\u2028", "x\ny", "\ty", "1_0", "<<", "=", "?", "a:", "-"])
+LOOKALIKES = st.sampled_from(["1", "1e-3", "true", "no", "on", "~", "null", "", " a", "a ", "- a", "a: b", "a #b", "#", "'", '"',
+                              "${x}", "+-", "0x10", ".inf", "1/3", "{", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "a,b", "é",
+                              "\\", "\ufeffx", "\u2028", "x\ny", "\ty", "1_0", "<<", "=", "?", "a:", "-"])
 NUMBERS = st.one_of(st.integers(-(10**20), 10**20), st.floats(allow_nan=False))
 SCALARS = st.one_of(st.booleans(), NUMBERS, TEXTS, LOOKALIKES)
 VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(
@@ -46,7 +46,8 @@ def specs(draw: st.DrawFn) -> Spec:
                             solver=draw(st.sampled_from([None, "rk4", "scipy:LSODA"])), step=draw(st.none() | TIMES),
                             rtol=draw(st.none() | st.floats(1e-12, 1)), seed=draw(st.integers(0, 2**40)),
                             every=draw(st.none() | TIMES), algebraic_loops=draw(st.sampled_from(["refuse", "solve"])))
-    ports = draw(st.none() | st.builds(PortSpec, st.dictionaries(NAMES.filter(lambda n: n not in names), st.integers(1, 9), max_size=3),
+    free = NAMES.filter(lambda n: n not in names)
+    ports = draw(st.none() | st.builds(PortSpec, st.dictionaries(free, st.integers(1, 9), max_size=3),
                                        st.dictionaries(NAMES, SIGNALS, max_size=3)))
     return Spec(draw(TEXTS | LOOKALIKES), draw(st.lists(TEXTS | LOOKALIKES, max_size=4).map("\n".join)), simulate,
                 draw(st.dictionaries(NAMES.filter(lambda n: n not in ("type", "in", "flip")),

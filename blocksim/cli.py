@@ -1,0 +1,214 @@
+"""The command line: `blocksim run servo.yaml`. Only typer is imported here; a command imports what it needs.
+
+Exit codes: 0, 1 for a run that failed, 2 for input that cannot be run (every problem on a line), 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import __version__
+from .errors import BlocksimError, SimulationError
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+                  context_settings={"help_option_names": ["-h", "--help"]})
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A diagram: a path, or a bundled name such as basics/servo.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="BLOCK.PARAM=VALUE",
+                help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.")]
+AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
+
+DEMO, DEMO_FOLDER = "basics/servo", "blocksim-demo"
+
+
+def main() -> None:
+    """The `blocksim` command."""
+    app(prog_name="blocksim")
+
+
+def reported(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose errors are read by people: words on stderr and an exit code, never a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        from . import console
+
+        try:
+            command(*args, **options)
+        except BlocksimError as error:
+            console.complain(error)
+            raise typer.Exit(1 if isinstance(error, SimulationError) else 2) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(130) from None
+
+    return run
+
+
+def show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"blocksim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def blocksim(version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True,
+                                                   help="Show the version and leave.")] = False) -> None:
+    """Block diagrams for closed-loop identification: from a YAML file to a compiled simulation with known truth."""
+
+
+@app.command()
+@reported
+def run(
+    file: File,
+    set_: Set = None,
+    solver: Annotated[str | None, typer.Option(help="euler, heun, rk4, dopri5, rodas4 or scipy:<method>.")] = None,
+    step: Annotated[str | None, typer.Option(help="Step of a fixed-step solver [s], e.g. 1e-3 or 1/3.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive solver.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive solver.")] = None,
+    every: Annotated[str | None, typer.Option(help="Interval of the log [s].")] = None,
+    stop: Annotated[str | None, typer.Option(help="End of the run [s].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and how it was run here.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Run the program under plain Python: slow, breakpoints work.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Simulate a diagram and print what came of it."""
+    from . import console, results
+
+    options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.opened(file, outer, allow_outside)
+    if out is not None:
+        results.make_folder(out)
+    with console.progress_bar(shown=not (quiet or json)) as progress:
+        outcome = results.run(diagram, inner, options, "python" if debug else "auto", progress)
+    if out is not None:
+        results.write_folder(outcome, out, plot)
+    elif plot:
+        results.write_plot(outcome, f"{Path(file).stem}.png")
+    if json:
+        typer.echo(results.as_json(outcome))
+    elif not quiet:
+        console.show_outcome(outcome)
+    if outcome.error is not None:
+        raise outcome.error
+
+
+@app.command()
+@reported
+def check(file: File, set_: Set = None, allow_outside: AllowOutside = False) -> None:
+    """Find every mistake in a diagram without running it."""
+    from . import results
+
+    outer, inner = results.read_settings(set_ or [])
+    typer.echo(f"{file}: {results.checked(results.opened(file, outer, allow_outside), inner)}")
+
+
+@app.command()
+@reported
+def draw(file: File, output: Output = None, set_: Set = None, allow_outside: AllowOutside = False) -> None:
+    """Draw a diagram as SVG, PNG or PDF (default: the file's name with .svg)."""
+    from . import results
+    from .draw import draw as draw_picture
+
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
+    path = output or Path(f"{Path(file).stem}.svg")
+    with results.writing(path):
+        draw_picture(diagram, path)
+    typer.echo(f"wrote {path}")
+
+
+@app.command()
+@reported
+def show(
+    file: File,
+    program: Annotated[bool, typer.Option("--program", help="The generated program.")] = False,
+    schedule: Annotated[bool, typer.Option("--schedule", help="The order in which blocks are computed, and when.")] = False,
+    diagram: Annotated[bool, typer.Option("--diagram", help="The blocks and their inputs (the default).")] = False,
+    set_: Set = None,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Show what a diagram became: its blocks, its schedule, its program."""
+    from . import console, results
+
+    outer, inner = results.read_settings(set_ or [])
+    built = results.opened(file, outer, allow_outside)
+    if diagram or not (program or schedule):
+        console.show_diagram(results.changed_diagram(built, inner))
+    if schedule or program:
+        ready = results.prepared(built, inner)
+        if schedule:
+            typer.echo(str(ready.schedule))
+        if program:
+            typer.echo(ready.program.source.text.rstrip("\n"))
+
+
+@app.command()
+@reported
+def blocks(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One block type, for its page.")] = None) -> None:
+    """List the blocks there are by family, or show one: equation, ports, parameters, an example."""
+    from . import console
+    from .library import find
+
+    if name is None:
+        console.show_families()
+    else:
+        console.show_block(find(name))
+
+
+@app.command()
+@reported
+def schema(output: Output = None) -> None:
+    """Write the JSON Schema of diagram files, for completion and checking in editors."""
+    import json
+
+    from .results import writing
+    from .schema import schema as schema_of
+
+    text = json.dumps(schema_of(), indent=1)
+    if output is None:
+        typer.echo(text)
+        return
+    with writing(output):
+        output.write_text(text + "\n", encoding="utf-8")
+    typer.echo(f"wrote {output}")
+
+
+@app.command()
+@reported
+def demo() -> None:
+    """Run a bundled closed loop from its file to a plot, in ./blocksim-demo/."""
+    from . import console, results
+    from .files import find_diagram, read_file
+
+    folder = Path(DEMO_FOLDER)
+    source = find_diagram(DEMO)
+    copy = folder / Path(source).name
+    results.make_folder(folder)
+    with results.writing(copy):
+        copy.write_text(read_file(source, source), encoding="utf-8")
+    with console.progress_bar() as progress:
+        outcome = results.run(results.opened(copy), {}, {}, "auto", progress)
+    results.write_folder(outcome, folder, plot=True)
+    console.show_outcome(outcome)
+    typer.echo(f"""
+Look at   {folder / 'diagram.svg'} (the loop) and {folder / 'plot.png'} (what it did).
+Change    {copy}, then run it again:  blocksim run {copy} --plot
+Or try    blocksim run {DEMO} --set pid.kp=5        another gain, no file changed
+          blocksim blocks                            what diagrams are made of
+          blocksim draw {DEMO} -o loop.png           the picture of any diagram""")
+
+
+if __name__ == "__main__":
+    main()

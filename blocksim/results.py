@@ -1,0 +1,254 @@
+"""What a run asked for on the command line comes to: options read, an outcome, and the folder of its files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .build import build
+from .checks import simulate_problems
+from .diagram import Diagram
+from .errors import BlocksimError, DiagramError, Problem, SimulationError
+from .loader import load, save
+from .spec import SimulateSpec
+from .yaml_lines import read, scalar
+
+if TYPE_CHECKING:
+    from .experiment import Experiment
+    from .record import Record
+    from .simulation import Progress
+
+TIMES = ("step", "every", "stop")
+#: What an estimate says of itself, where it knows.
+ESTIMATE = ("value", "std", "truth", "error", "z")
+
+
+@dataclass
+class Outcome:
+    """A finished run, or one that failed and what it recorded until then."""
+
+    diagram: Diagram
+    record: Record
+    seconds: float  # of wall time
+    error: SimulationError | None = None
+    written: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of results: a scalar signal, or one element of a vector."""
+
+    signal: str
+    unit: str
+    min: float
+    max: float
+    final: float
+
+
+def checked_options(**options: Any) -> dict[str, Any]:
+    """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
+    from .solvers import check_solver
+
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in TIMES:
+        if name in given:
+            given[name] = scalar_or_text(given[name])
+    problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **given), {})]
+    try:
+        check_solver(given.get("solver", "rk4"))
+    except DiagramError as error:
+        problems += [Problem(f"--solver: {p.what}") for p in error.problems]
+    if problems:
+        raise DiagramError(problems)
+    return given
+
+
+def scalar_or_text(text: str) -> Any:
+    try:
+        return scalar(text)
+    except ValueError:
+        return text
+
+
+def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
+    problems, found = [], {}
+    for item in items:
+        name, equals, written = (part.strip() for part in item.partition("="))
+        if not (name and equals and written):
+            problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
+            continue
+        try:
+            root, more = read(written, "")
+            problems += [Problem(f"--set {item}: {p.what}") for p in more]
+            if not isinstance(root.value, dict):
+                found[name] = root.plain()
+            else:
+                problems.append(Problem(f"--set {item}: a number, a word or a list is wanted, found a mapping."))
+        except DiagramError as error:
+            problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
+    if problems:
+        raise DiagramError(problems)
+    return {n: v for n, v in found.items() if "." not in n}, {n: v for n, v in found.items() if "." in n}
+
+
+def opened(file: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None, allow_outside: bool = False) -> Diagram:
+    """The diagram of a file or of a bundled name."""
+    return build(load(file, allow_outside=allow_outside), parameters=parameters)
+
+
+def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
+    """The diagram with settings of its blocks changed, each checked."""
+    from .simulate import changed
+
+    return changed(prepared(diagram, params).diagram, params) if params else diagram
+
+
+def prepared(diagram: Diagram, params: dict[str, Any]) -> Experiment:
+    """The diagram ready to run, with settings changed; one that names no stop time is taken to run for a second."""
+    from .simulate import experiment
+
+    ready = experiment(diagram, params, **({} if diagram.simulate.stop is not None else {"stop": 1}))
+    ready.with_parameters(params)
+    return ready
+
+
+def checked(diagram: Diagram, params: dict[str, Any]) -> str:
+    """What a diagram without a mistake is, in words."""
+    if diagram.ports is not None and diagram.ports.inputs:
+        return f"ok, a subsystem of {count(len(diagram.nodes), 'block')}"
+    ready = prepared(diagram, params)
+    states, rates = len(ready.numbers.x), len(ready.schedule.groups)
+    parts = [count(len(ready.schedule.units), "block"), count(states, "continuous state"), count(rates, "sample rate")]
+    if diagram.simulate.stop is None:
+        parts.append("no stop time (give --stop)")
+    return "ok, " + ", ".join(parts)
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
+    """Simulate; a run that fails half way still has an outcome."""
+    from .simulate import simulate
+
+    begun = time.perf_counter()
+    try:
+        record, failure = simulate(diagram, params=params, engine=engine, progress=progress, **options), None
+    except SimulationError as error:
+        if error.record is None:
+            raise
+        record, failure = error.record, error
+    return Outcome(diagram, record, time.perf_counter() - begun, failure)
+
+
+def rows(record: Record) -> list[Row]:
+    """The table of results: every scalar signal and every element."""
+    from .record import elements
+
+    found = []
+    for name in record:
+        for label, values in elements(name, record[name]):
+            if len(values):
+                found.append(Row(label, record.unit(name), float(values.min()), float(values.max()), float(values[-1])))
+    return found
+
+
+def as_json(outcome: Outcome) -> str:
+    """One JSON object for scripts. Numbers that JSON cannot carry (nan, inf) are null."""
+    signals = {r.signal: {"unit": r.unit, "min": r.min, "max": r.max, "final": r.final} for r in rows(outcome.record)}
+    t = outcome.record.t
+    summary = {"start": float(t[0]) if len(t) else None, "end": float(t[-1]) if len(t) else None, "samples": len(t)}
+    whole = {**described(outcome), **summary, "signals": signals, "estimates": estimates(outcome.record),
+             "written": list(outcome.written)}
+    return json.dumps(finite(whole), allow_nan=False)
+
+
+def described(outcome: Outcome) -> dict[str, Any]:
+    """How the run was made and how it ended; the diagram itself stands in its own file."""
+    provenance = {k: v for k, v in outcome.record.provenance.items() if k != "diagram"}
+    error = outcome.error
+    failed = None if error is None else {"message": str(error), "time": error.time, "block": error.block, "state": error.state}
+    return {**provenance, "wall_seconds": outcome.seconds, "error": failed}
+
+
+def estimates(record: Record) -> dict[str, Any]:
+    """What identifiers found, as plain values."""
+    return {block: {name: {key: plain(getattr(one, key, None)) for key in ESTIMATE} for name, one in found.items()}
+            for block, found in record.estimates.items()}
+
+
+def plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def finite(value: Any) -> Any:
+    """The value with None for every number that is not finite."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system says against writing a file, as an error in words."""
+    try:
+        yield
+    except OSError as error:
+        raise BlocksimError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+
+
+def make_folder(folder: Path) -> None:
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
+    """record.npz, diagram.yaml, run.json, estimates.json where there are any, and the pictures asked for."""
+    with writing(folder):
+        outcome.record.save(folder / "record.npz")
+        save(outcome.diagram, folder / "diagram.yaml")
+        names = ["record.npz", "diagram.yaml", "run.json"]
+        write_json(folder / "run.json", {**described(outcome), "versions": versions()})
+        if outcome.record.estimates:
+            write_json(folder / "estimates.json", estimates(outcome.record))
+            names.append("estimates.json")
+    outcome.written += tuple(str(folder / name) for name in names)
+    if plot:
+        from .draw import draw
+
+        write_plot(outcome, folder / "plot.png")
+        with writing(folder):
+            draw(outcome.diagram, folder / "diagram.svg")
+        outcome.written += (str(folder / "diagram.svg"),)
+
+
+def write_plot(outcome: Outcome, path: str | os.PathLike[str]) -> None:
+    from .plots import plot
+
+    with writing(path):
+        plot(outcome.record, path)
+    outcome.written += (str(path),)
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(finite(value), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def versions() -> dict[str, str]:
+    """What the numbers may depend on beside the diagram."""
+    import platform
+    from importlib.metadata import version
+
+    return {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system(),
+            **{name: version(name) for name in ("numpy", "scipy", "numba")}}
