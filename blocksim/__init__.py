@@ -1,7 +1,7 @@
 """blocksim: block diagrams for closed-loop identification, run at the speed of hand-written C.
 
-    import blocksim as bs
-    record = bs.simulate("one_dof/pid.yaml", stop=10, params={"joint.J": 0.02}, seed=3)
+import blocksim as bs
+record = bs.simulate("one_dof/pid.yaml", stop=10, params={"joint.J": 0.02}, seed=3)
 """
 
 from __future__ import annotations
@@ -14,17 +14,47 @@ __version__ = "0.1.0"
 
 #: Where each public name lives; loaded when first used, so that `import blocksim` costs next to nothing.
 PUBLIC = {
-    "Block": "block", "RecordBlock": "block", "SampledBlock": "block", "falling": "block", "rising": "block", "both": "block",
-    "param": "declarations", "required": "declarations", "static": "declarations", "state": "declarations",
-    "memory": "declarations", "inport": "declarations", "outport": "declarations", "normal": "declarations",
-    "uniform": "declarations", "table": "declarations", "period": "declarations",
-    "Diagram": "diagram", "Record": "record",
-    "BlocksimError": "errors", "BlockDefinitionError": "errors", "DiagramError": "errors", "RecordError": "errors",
+    "Block": "block",
+    "RecordBlock": "block",
+    "SampledBlock": "block",
+    "falling": "block",
+    "rising": "block",
+    "both": "block",
+    "param": "declarations",
+    "required": "declarations",
+    "static": "declarations",
+    "state": "declarations",
+    "memory": "declarations",
+    "inport": "declarations",
+    "outport": "declarations",
+    "normal": "declarations",
+    "uniform": "declarations",
+    "table": "declarations",
+    "period": "declarations",
+    "Diagram": "diagram",
+    "Record": "record",
+    "BlocksimError": "errors",
+    "BlockDefinitionError": "errors",
+    "DiagramError": "errors",
+    "RecordError": "errors",
     "SimulationError": "errors",
-    "load": "loader", "save": "loader", "build": "build", "open_diagram": "build", "flatten": "flatten", "generate": "codegen",
-    "simulate": "simulate", "simulate_many": "simulate", "start": "simulate", "process": "process",
-    "linearize": "linearize", "operating_point": "linearize", "draw": "draw", "plot": "plots", "library": "library",
-    "register": "library", "schema": "schema",
+    "load": "loader",
+    "save": "loader",
+    "build": "build",
+    "open_diagram": "build",
+    "flatten": "flatten",
+    "generate": "codegen",
+    "simulate": "simulate",
+    "simulate_many": "simulate",
+    "start": "simulate",
+    "process": "process",
+    "linearize": "linearize",
+    "operating_point": "linearize",
+    "draw": "draw",
+    "plot": "plots",
+    "library": "library",
+    "register": "library",
+    "schema": "schema",
 }
 __all__ = ["__version__", *PUBLIC]
 

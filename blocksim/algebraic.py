@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .emitter import STORES, Emitter
-from .flatten import Element, Evaluation, evaluation_of, output_functions
 from .fold import expression
+from .schedule import Element, Evaluation, evaluation_of, output_functions
 from .scope import Scope, indented
 from .slots import Slot
 
@@ -30,10 +30,16 @@ def make_loop(emitter: Emitter, number: int, evaluations: list[Evaluation]) -> A
     """Choose the guesses, reserve their places, write the function loop_<number>: r = blocks(z) - z."""
     units, needs = emitter.units, emitter.schedule.needs
     torn = tear(evaluations, needs)
-    unknown = [(index, port, k) for index, function in sorted(torn) for port in output_functions(units[index].kind)[function]
-               for k in range(units[index].sizes[port])]
+    unknown = [
+        (index, port, k)
+        for index, function in sorted(torn)
+        for port in output_functions(units[index].kind)[function]
+        for k in range(units[index].sizes[port])
+    ]
     read = [e for u, f in evaluations for e in emitter.elements_read(units[u], [units[u].kind.functions[f]])]
-    outside = [e for e in dict.fromkeys(read) if evaluation_of(units[e[0]], e[1]) not in evaluations and not units[e[0]].kind.sampled]
+    outside = [
+        e for e in dict.fromkeys(read) if evaluation_of(units[e[0]], e[1]) not in evaluations and not units[e[0]].kind.sampled
+    ]
     loop = AlgebraicLoop(number, evaluations, unknown, {e: len(emitter.slots.m) + i for i, e in enumerate(outside)})
     emitter.slots.m += [Slot(units[e[0]].path, e[1], e[2]) for e in outside]
     count = len(unknown)

@@ -45,9 +45,25 @@ from .declarations import (
 from .errors import DiagramError, Problem, did_you_mean, listing
 
 __all__ = [
-    "Block", "RecordBlock", "SampledBlock", "both", "falling", "inport", "memory", "normal", "outport", "param",
-    "period", "required", "rising", "state", "static", "table", "uniform",
+    "Block",
+    "RecordBlock",
+    "SampledBlock",
+    "both",
+    "falling",
+    "inport",
+    "memory",
+    "normal",
+    "outport",
+    "param",
+    "period",
+    "required",
+    "rising",
+    "state",
+    "static",
+    "table",
+    "uniform",
 ]
+
 
 def falling(function: Callable) -> Callable:
     """Mark a guard: its reset fires when it falls below zero (what an unmarked guard does)."""
@@ -73,7 +89,7 @@ class Block:
     family: ClassVar[str] = ""
     declared: ClassVar[dict[str, Declared]] = {}
     functions: ClassVar[dict[str, Callable]] = {}
-    #: How `draw` shows it: 'box', 'circle' (Sum), 'triangle' (Gain), and its colour: 'source', 'plant', 'plain', 'sink', 'record'.
+    #: How `draw` shows it: 'box', 'circle' (Sum) or 'triangle' (Gain); 'source', 'plant', 'plain', 'sink' or 'record'.
     shape: ClassVar[str] = "box"
     colour: ClassVar[str] = "plain"
     #: Outputs are computed at the block's sample hits only, and hold between them.
@@ -104,7 +120,7 @@ class Block:
         if problems:
             raise DiagramError([Problem(f"{type(self).__name__}: {text}") for _, text in problems])
         defaults = {n: d.default for n, d in type(self).declared.items() if d.settable}
-        self.settings = {**defaults, **settings}
+        self.settings = {**defaults, **{n: v.tolist() if hasattr(v, "tolist") else v for n, v in settings.items()}}
 
     def __repr__(self) -> str:
         own = ", ".join(f"{k}={v!r}" for k, v in self.settings.items() if v != type(self).declared[k].default)
@@ -136,8 +152,9 @@ class Block:
         found = []
         for name in settings:
             if name not in takes:
-                found.append((name, f"no parameter '{name}'. {cls.__name__} takes: {listing(takes)}."
-                              + did_you_mean(name, takes)))
+                found.append(
+                    (name, f"no parameter '{name}'. {cls.__name__} takes: {listing(takes)}." + did_you_mean(name, takes))
+                )
         for name, declaration in takes.items():
             if name in settings:
                 found += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]

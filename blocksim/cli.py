@@ -75,7 +75,7 @@ def run(
     every: Annotated[str | None, typer.Option(help="Interval of the log [s].")] = None,
     stop: Annotated[str | None, typer.Option(help="End of the run [s].")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and how it was run here.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Run the program under plain Python: slow, breakpoints work.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -117,7 +117,10 @@ def check(file: File, set_: Set = None, allow_outside: AllowOutside = False) -> 
 @app.command()
 @reported
 def draw(file: File, output: Output = None, set_: Set = None, allow_outside: AllowOutside = False) -> None:
-    """Draw a diagram as SVG, PNG or PDF (default: the file's name with .svg)."""
+    """Draw a diagram as SVG, PNG or PDF.
+
+    Without -o it goes to the file's name with .svg, in this folder.
+    """
     from . import results
     from .draw import draw as draw_picture
 
@@ -157,7 +160,10 @@ def show(
 @app.command()
 @reported
 def blocks(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One block type, for its page.")] = None) -> None:
-    """List the blocks there are by family, or show one: equation, ports, parameters, an example."""
+    """List the block types, or show one of them.
+
+    The page of one has its equation, ports, parameters and an example.
+    """
     from . import console
     from .library import find
 
@@ -170,7 +176,10 @@ def blocks(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="On
 @app.command()
 @reported
 def schema(output: Output = None) -> None:
-    """Write the JSON Schema of diagram files, for completion and checking in editors."""
+    """Write the JSON Schema of diagram files.
+
+    Editors that know YAML use it for completion and checking.
+    """
     import json
 
     from .results import writing
@@ -188,26 +197,23 @@ def schema(output: Output = None) -> None:
 @app.command()
 @reported
 def demo() -> None:
-    """Run a bundled closed loop from its file to a plot, in ./blocksim-demo/."""
+    """Run a bundled closed loop, into ./blocksim-demo/."""
     from . import console, results
-    from .files import find_diagram, read_file
 
     folder = Path(DEMO_FOLDER)
-    source = find_diagram(DEMO)
-    copy = folder / Path(source).name
     results.make_folder(folder)
-    with results.writing(copy):
-        copy.write_text(read_file(source, source), encoding="utf-8")
     with console.progress_bar() as progress:
-        outcome = results.run(results.opened(copy), {}, {}, "auto", progress)
+        outcome = results.run(results.opened(DEMO), {}, {}, "auto", progress)
     results.write_folder(outcome, folder, plot=True)
     console.show_outcome(outcome)
+    copy = folder / "diagram.yaml"
     typer.echo(f"""
-Look at   {folder / 'diagram.svg'} (the loop) and {folder / 'plot.png'} (what it did).
-Change    {copy}, then run it again:  blocksim run {copy} --plot
-Or try    blocksim run {DEMO} --set pid.kp=5        another gain, no file changed
-          blocksim blocks                            what diagrams are made of
-          blocksim draw {DEMO} -o loop.png           the picture of any diagram""")
+Look at   {folder / 'diagram.svg'}, the loop, and {folder / 'plot.png'}, what it did.
+Change    {copy}, then run it again:
+          blocksim run {copy} --plot
+Or try    blocksim run {DEMO} --set kp=8 --plot    another gain, no file changed
+          blocksim draw {DEMO} -o loop.png         the picture of any diagram
+          blocksim blocks                                what diagrams are made of""")
 
 
 if __name__ == "__main__":

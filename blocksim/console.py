@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .errors import BlocksimError, DiagramError
+from .errors import BlocksimError, DiagramError, Problem
 
 if TYPE_CHECKING:
     from .block import Block
@@ -28,28 +28,28 @@ WIDE = 200
 def complain(error: BlocksimError) -> None:
     """Each problem on a line of stderr, its place first."""
     colour = False if "NO_COLOR" in os.environ else None
-    for problem in error.problems if isinstance(error, DiagramError) else [error]:
-        place, text = (f"{problem.where}: ", problem.what) if getattr(problem, "where", None) else ("", str(problem))
+    for problem in error.problems if isinstance(error, DiagramError) else [Problem(str(error))]:
+        place, text = f"{problem.where}: " if problem.where else "", problem.what
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="red"), err=True, color=colour)
 
 
-def paper() -> Any:
-    """Where tables go: stdout, as wide as the terminal, never cut where there is none."""
+def show_table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[str] = (), header: bool = True,
+               width: int | None = None) -> None:
+    """A plain table as wide as the terminal, or as it wants where there is none; columns in `numbers` are set flush right."""
     from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-
-
-def show_table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[str] = ()) -> None:
-    """A plain table; the columns named in `numbers` are set flush right."""
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in columns:
-        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold", no_wrap=place == 0,
+                         min_width=width if place == 0 else None)
     for row in rows:
-        table.add_row(*row)
-    paper().print(table)
+        table.add_row(*map(Text, row))
+    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    with console.capture() as text:
+        console.print(table)
+    typer.echo("\n".join(line.rstrip() for line in text.get().splitlines()))
 
 
 def show_outcome(outcome: Outcome) -> None:
@@ -87,17 +87,17 @@ def number(value: float) -> str:
 
 def show_diagram(diagram: Diagram) -> None:
     """Every block: its type, what it reads, its settings."""
+    from .block import brief
     from .diagram import Diagram, walk
-    from .writer import as_spec, flow
+    from .writer import flow
 
     if diagram.name:
         typer.echo(diagram.name + "\n")
     rows = []
     for path, node in walk(diagram):
         settings = node.block.parameters if isinstance(node.block, Diagram) else own_settings(node.block)
-        type_name = as_spec(diagram).blocks[path].type if isinstance(node.block, Diagram) and "." not in path else kind_of(node.block)
         inputs = "" if node.inputs is None else flow(node.inputs)
-        rows.append([path, type_name, inputs, ", ".join(f"{name}: {flow(value)}" for name, value in settings.items())])
+        rows.append([path, kind_of(node.block), inputs, ", ".join(f"{name}={brief(value)}" for name, value in settings.items())])
     show_table(("block", "type", "in", "settings"), rows)
 
 
@@ -108,14 +108,10 @@ def kind_of(block: Any) -> str:
 
 
 def own_settings(block: Block) -> dict[str, Any]:
-    declared = type(block).declared
-    return {name: value for name, value in block.settings.items() if not same(value, declared[name].default)}
+    """The settings that differ from their defaults."""
+    from .writer import same
 
-
-def same(a: Any, b: Any) -> bool:
-    from .writer import same as same_value
-
-    return same_value(a, b)
+    return {name: value for name, value in block.settings.items() if not same(value, type(block).declared[name].default)}
 
 
 def show_families() -> None:
@@ -124,19 +120,8 @@ def show_families() -> None:
 
     for number, (family, members) in enumerate(families().items()):
         typer.echo(("\n" if number else "") + typer.style(family, bold=True))
-        show_rows([[f"  {name}", equation(cls)] for name, cls in members.items()])
+        show_table(("name", "equation"), [[f"  {name}", equation(cls)] for name, cls in members.items()], header=False, width=28)
     typer.echo("\nblocksim blocks NAME shows one: ports, parameters, an example.")
-
-
-def show_rows(rows: list[list[str]]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(min_width=28, no_wrap=True)
-    table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    paper().print(table)
 
 
 def show_block(cls: type[Block]) -> None:
@@ -155,9 +140,9 @@ def show_block(cls: type[Block]) -> None:
 
 @contextlib.contextmanager
 def progress_bar(shown: bool = True) -> Iterator[Callable[[float], None]]:
-    """A bar with the time left on stderr, for runs that take long enough to wonder; gives the function to call with the share done.
+    """A bar with the time left on stderr, for runs long enough to wonder; gives the function to call with the share done.
 
-    Calling it also lets Ctrl-C through, so it is there when nothing is shown.
+    A run that reports its progress also hears Ctrl-C, so there is a function even where nothing is shown.
     """
     if not (shown and sys.stderr.isatty()):
         yield lambda share: None
@@ -185,7 +170,7 @@ class Bar:
 
         progress = Progress(TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
                             console=Console(stderr=True), transient=True)
-        progress.add_task("run", total=1.0, completed=self.share)
+        progress.update(progress.add_task("run", total=1.0), completed=self.share)
         progress.start()
         self.progress = progress
 

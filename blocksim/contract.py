@@ -67,8 +67,7 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
     kind = kind_of(name)
     if not kind:
         if not name.startswith(BUILD_TIME) and name not in OTHER:
-            refuse(f"has a function '{name}' that nothing calls. Functions are: {listing(known)}."
-                   + did_you_mean(name, known))
+            refuse(f"has a function '{name}' that nothing calls. Functions are: {listing(known)}." + did_you_mean(name, known))
         return
     if name.startswith("output_") and name[7:] not in cls.of(Outport):
         refuse(f"has '{name}' but no outport '{name[7:]}'. It has: {listing(cls.of(Outport))}.")
@@ -81,12 +80,16 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
         allowed.append("out")
     for asked in arguments(function):
         if asked not in allowed:
-            refuse(f"{name} asks for '{asked}', which is not declared. Declared for it: {listing(allowed)}."
-                   + did_you_mean(asked, allowed))
+            refuse(
+                f"{name} asks for '{asked}', which is not declared. Declared for it: {listing(allowed)}."
+                + did_you_mean(asked, allowed)
+            )
     for used in code.co_names:
         if not resolvable(function, used):
-            refuse(f"{name} uses '{used}', which a compiled function cannot see. It may use its arguments, numbers and "
-                   f"functions of its module, and: {listing(VOCABULARY)}." + did_you_mean(used, [*allowed, *VOCABULARY]))
+            refuse(
+                f"{name} uses '{used}', which a compiled function cannot see. It may use its arguments, numbers and "
+                f"functions of its module, and: {listing(VOCABULARY)}." + did_you_mean(used, [*allowed, *VOCABULARY])
+            )
 
 
 def resolvable(function: Callable, name: str) -> bool:

@@ -67,6 +67,8 @@ class Param(Declared):
 
     def problems(self, value: Any) -> list[str]:
         dims = len(self.shape)
+        if getattr(value, "ndim", 0):
+            value = value.tolist()
         if dims == 0 and isinstance(value, (list, tuple)):
             dims = 1  # a scalar block may be widened to a vector: one number per element
         return array_problems(self, value, dims)
@@ -119,7 +121,7 @@ class Static(Declared):
             return [f"{value!r} is not one of {', '.join(str(c) for c in self.choices)}."]
         if isinstance(value, bool) and self.kind not in (bool, object):
             return [f"found {value!r}. {self.meaning()} is wanted."]
-        if not isinstance(value, self.kind) and value is not self.default:
+        if not isinstance(value, self.kind) and (self.required or value is not self.default):
             wanted = self.kind if isinstance(self.kind, tuple) else (self.kind,)
             return [f"found {value!r}. {' or '.join(k.__name__ for k in wanted)} is wanted: {self.meaning()}."]
         return []

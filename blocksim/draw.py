@@ -1,6 +1,6 @@
 """The picture of a diagram, from the diagram alone: no coordinates in the file, no browser, no system package.
 
-    draw(diagram, "servo.svg")      # or .png, .pdf
+    draw(diagram, "servo.svg")      # or .png, .pdf; the diagram may also be a path, a bundled name or YAML text
     text = draw_svg(diagram)
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from .diagram import Diagram
 from .errors import BlocksimError, listing
@@ -15,15 +16,16 @@ from .errors import BlocksimError, listing
 KINDS = ("svg", "png", "pdf")
 
 
-def draw_svg(diagram: Diagram) -> str:
-    """The picture as SVG text; incomplete diagrams are drawn as far as they go."""
+def draw_svg(diagram: Diagram | Any) -> str:
+    """The picture of a Diagram, or of whatever names one, as SVG text; an incomplete Diagram is drawn as far as it goes."""
+    from .build import open_diagram
     from .layout import layout
     from .picture.svg import picture_svg
 
-    return picture_svg(layout(diagram))
+    return picture_svg(layout(open_diagram(diagram)))
 
 
-def draw(diagram: Diagram, path: str | os.PathLike[str]) -> None:
+def draw(diagram: Diagram | Any, path: str | os.PathLike[str]) -> None:
     """Write the picture to a file; its suffix says how: .svg, .png or .pdf."""
     kind = Path(path).suffix.lower().lstrip(".")
     if kind not in KINDS:
@@ -31,7 +33,8 @@ def draw(diagram: Diagram, path: str | os.PathLike[str]) -> None:
     if kind == "svg":
         Path(path).write_text(draw_svg(diagram), encoding="utf-8")
         return
+    from .build import open_diagram
     from .layout import layout
     from .picture.raster import save_figure
 
-    save_figure(layout(diagram), str(path), kind)
+    save_figure(layout(open_diagram(diagram)), str(path), kind)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from .contract import arguments
 from .declarations import Inport, Memory, Noise, State, Static
 from .errors import BlockDefinitionError
-from .flatten import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
-from .fold import Env, Fields, Inliner, NotInlinable, constant, expression, flat, specialise
+from .fold import Env, constant, expression, specialise
+from .inline import Fields, Inliner, NotInlinable, flat
+from .schedule import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
 from .scope import Scope
 from .slots import Region, Slot, lay_out
 from .vocabulary import LIBM, PRELUDE
@@ -117,7 +118,9 @@ class Emitter:
         assert made.result is not None
         return split(function, results, flat(made.result))
 
-    def call(self, scope: Scope, unit: Unit, name: str, results: Results, copy: int, targets: list[str]) -> dict[str, list[ast.expr]]:
+    def call(
+        self, scope: Scope, unit: Unit, name: str, results: Results, copy: int, targets: list[str]
+    ) -> dict[str, list[ast.expr]]:
         """A function that stays a function: vectors are passed as arrays, `out` is a stretch of the array store."""
         function = unit.kind.functions[name]
         asked = arguments(function)
@@ -200,8 +203,10 @@ def split(function: Callable, results: Results, parts: list[ast.expr]) -> dict[s
     """A flat result by the names it belongs to."""
     wanted = sum(size for _, size in results)
     if len(parts) != wanted:
-        raise BlockDefinitionError(f"{function.__qualname__} returns {len(parts)} value(s) where {wanted} are wanted "
-                                   f"({', '.join(f'{n}[{s}]' if s > 1 else n for n, s in results)}).")
+        raise BlockDefinitionError(
+            f"{function.__qualname__} returns {len(parts)} value(s) where {wanted} are wanted "
+            f"({', '.join(f'{n}[{s}]' if s > 1 else n for n, s in results)})."
+        )
     given, start = {}, 0
     for name, size in results:
         given[name] = parts[start : start + size]
@@ -228,8 +233,33 @@ def unique_names(units: list[Unit]) -> list[str]:
     import builtins
     import keyword
 
-    taken = {"t", "x", "p", "m", "a", "o", "g", "f", "k", "dx", "i", "tick", "noise", "hits", "logs", "record", "row", "armed", "firing", "fired",
-             "status", *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
+    taken = {
+        "t",
+        "x",
+        "p",
+        "m",
+        "a",
+        "o",
+        "g",
+        "f",
+        "k",
+        "dx",
+        "i",
+        "tick",
+        "noise",
+        "hits",
+        "logs",
+        "record",
+        "row",
+        "armed",
+        "firing",
+        "fired",
+        "status",
+        *LIBM,
+        *PRELUDE,
+        *keyword.kwlist,
+        *dir(builtins),
+    }
     names = []
     for unit in units:
         name = unit.path.replace(".", "_")

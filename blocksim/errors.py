@@ -61,8 +61,9 @@ class SimulationError(BlocksimError):
 
 def did_you_mean(word: object, options: Iterable[str]) -> str:
     """' Did you mean 'kp'?' or nothing."""
-    close = difflib.get_close_matches(str(word), list(options), n=1, cutoff=0.6)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    by_lower = {o.lower(): o for o in options}
+    close = difflib.get_close_matches(str(word).lower(), list(by_lower), n=1, cutoff=0.6)
+    return f" Did you mean '{by_lower[close[0]]}'?" if close else ""
 
 
 def listing(options: Iterable[object]) -> str:

@@ -1,8 +1,6 @@
-"""Block functions as flat code: what is known is folded, what is short is unrolled, and the rest reads like hand-written Python.
+"""Folding: a function's text with everything computed that is known when the program is written.
 
-A block function is ordinary Python; its statics are known when the program is written. `inline` replaces its arguments by
-expressions and its locals by prefixed names, follows the branches that are decided, unrolls short loops, and turns returns
-into results. `specialise` does the folding alone, for functions that stay functions (those that fill `out`).
+`Folder` works on expressions; `specialise` on whole functions that stay functions (those that fill `out`, and the solvers').
 """
 
 from __future__ import annotations
@@ -20,16 +18,11 @@ from typing import Any
 from .errors import BlockDefinitionError
 from .vocabulary import CONSTANTS, PRELUDE, VOCABULARY
 
-#: Loops up to this many turns are written out when a function is inlined.
-UNROLL = 40
 Env = dict[str, ast.expr]
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "abs": abs}
 
 
-class NotInlinable(Exception):
-    """The function must stay a function: it has open loops or fills arrays."""
-
-
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def parsed(function: Callable) -> ast.FunctionDef:
     """The function's syntax tree; a generated function carries its text in `__source__`."""
     text = getattr(function, "__source__", None)
@@ -37,7 +30,9 @@ def parsed(function: Callable) -> ast.FunctionDef:
         try:
             text = inspect.getsource(function)
         except (OSError, TypeError):
-            raise BlockDefinitionError(f"the source of {function.__qualname__} cannot be read; define blocks in a file.") from None
+            raise BlockDefinitionError(
+                f"the source of {function.__qualname__} cannot be read; define blocks in a file."
+            ) from None
     tree = ast.parse(textwrap.dedent(text))
     found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
     if found is None:
@@ -98,7 +93,9 @@ class Folder(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id == "math" and node.attr in VOCABULARY:
             return self.visit_Name(ast.Name(node.attr, ast.Load()))
-        raise BlockDefinitionError(f"{self.where} uses '{ast.unparse(node)}'; a block function may use plain names and math only.")
+        raise BlockDefinitionError(
+            f"{self.where} uses '{ast.unparse(node)}'; a block function may use plain names and math only."
+        )
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.right)
@@ -142,7 +139,7 @@ class Folder(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         stop = isinstance(node.op, ast.Or)
-        left = []
+        left: list[ast.expr] = []
         for item in (self.visit(v) for v in node.values):
             if known(item):
                 if bool(value_of(item)) == stop:
@@ -166,7 +163,7 @@ class Folder(ast.NodeTransformer):
         value, index = self.visit(node.value), self.visit(node.slice)
         if isinstance(value, ast.Tuple) and isinstance(index, ast.Constant):
             if not -len(value.elts) <= index.value < len(value.elts):  # type: ignore[operator]
-                raise BlockDefinitionError(f"{self.where} reads element {index.value} of {len(value.elts)}.")
+                raise BlockDefinitionError(f"{self.where} reads element {index.value!r} of {len(value.elts)}.")
             return value.elts[index.value]  # type: ignore[index]
         if isinstance(value, ast.Constant) and isinstance(index, ast.Constant):
             return constant(value.value[index.value])  # type: ignore[index]
@@ -185,7 +182,7 @@ class Folder(ast.NodeTransformer):
         if name == "round":
             return call("round_half_even", inputs[0])
         if name in ("int", "float", "bool", "abs") and known(inputs[0]):
-            return constant({"int": int, "float": float, "bool": bool, "abs": abs}[name](value_of(inputs[0])))
+            return constant(CONVERSIONS[name](value_of(inputs[0])))
         return ast.Call(self.visit(node.func), inputs, [])
 
 
@@ -197,164 +194,6 @@ def evaluate(node: ast.expr) -> Any:
     """The value of an expression whose every part is known."""
     whole = ast.fix_missing_locations(ast.Expression(copy.deepcopy(node)))
     return eval(compile(whole, "<folded>", "eval"), {"__builtins__": {}})
-
-
-def returns(body: list[ast.stmt]) -> bool:
-    return any(isinstance(n, ast.Return) for s in body for n in ast.walk(s))
-
-
-class Inliner:
-    """One function being inlined: statements come out, the result is an expression."""
-
-    def __init__(self, function: Callable, env: Env, prefix: str, targets: list[str], helpers: dict[str, Callable]):
-        self.function, self.prefix, self.targets = function, prefix, targets
-        self.helpers = helpers
-        tree = parsed(function)
-        if "out" in [a.arg for a in tree.args.args]:
-            raise NotInlinable
-        stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-        self.once = {n for n in stores if stores.count(n) == 1}
-        self.result: ast.expr | None = None
-        self.statements = self.block(tree.body, dict(env), 0)
-        if self.result is None:
-            raise BlockDefinitionError(f"{function.__qualname__} does not return a value.")
-
-    def fold(self, node: ast.expr, env: Env) -> ast.expr:
-        return Folder(self.function, env, self.helpers).visit(copy.deepcopy(node))
-
-    def block(self, body: list[ast.stmt], env: Env, depth: int) -> list[ast.stmt]:
-        done: list[ast.stmt] = []
-        for position, statement in enumerate(body):
-            rest = body[position + 1 :]
-            if isinstance(statement, ast.Return):
-                return done + self.finish(statement, env, depth)
-            if isinstance(statement, ast.If):
-                decided = self.fold(statement.test, env)
-                if known(decided):
-                    chosen = statement.body if value_of(decided) else statement.orelse
-                    return done + self.block([*chosen, *rest], env, depth)
-                if returns(statement.body) or returns(statement.orelse):
-                    yes = self.block([*statement.body, *rest], dict(env), depth + 1)
-                    no = self.block([*statement.orelse, *rest], dict(env), depth + 1)
-                    return [*done, ast.If(decided, yes or [ast.Pass()], no)]
-                done.append(self.branch(statement, decided, env, depth))
-            elif isinstance(statement, ast.For):
-                return done + self.block([*self.unrolled(statement, env), *rest], env, depth)
-            elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-                done += self.assign(statement, env, depth)
-            elif not (isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))):
-                raise NotInlinable
-        return done
-
-    def branch(self, statement: ast.If, test: ast.expr, env: Env, depth: int) -> ast.If:
-        """An undecided if without returns: its locals are real variables from here on."""
-        yes_env, no_env = dict(env), dict(env)
-        yes = self.block(statement.body, yes_env, depth + 1)
-        no = self.block(statement.orelse, no_env, depth + 1)
-        for name in set(yes_env) | set(no_env):
-            changed = [e.get(name) for e in (yes_env, no_env) if e.get(name) is not env.get(name)]
-            if changed:
-                env[name] = ast.Name(self.prefix + name, ast.Load())
-        return ast.If(test, yes or [ast.Pass()], no)
-
-    def unrolled(self, loop: ast.For, env: Env) -> list[ast.stmt]:
-        if loop.orelse or any(isinstance(n, (ast.Break, ast.Continue, ast.While)) for n in ast.walk(loop)):
-            raise NotInlinable
-        source = loop.iter
-        if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
-            limits = [self.fold(a, env) for a in source.args]
-            if not all(known(n) for n in limits):
-                raise NotInlinable
-            items: list[ast.expr] = [constant(i) for i in range(*[value_of(n) for n in limits])]
-        else:
-            folded = self.fold(source, env)
-            if not isinstance(folded, ast.Tuple):
-                raise NotInlinable
-            items = folded.elts
-        if len(items) > UNROLL or not isinstance(loop.target, ast.Name):
-            raise NotInlinable
-        marker = loop.target.id
-        turns: list[ast.stmt] = []
-        for item in items:
-            turns.append(ast.Assign([ast.Name(marker, ast.Store())], Bound(item)))
-            turns += loop.body
-        return turns
-
-    def assign(self, statement: ast.stmt, env: Env, depth: int) -> list[ast.stmt]:
-        if isinstance(statement, ast.AugAssign):
-            read = copy.deepcopy(statement.target)
-            read.ctx = ast.Load()
-            target, value = statement.target, ast.BinOp(read, statement.op, statement.value)
-        elif isinstance(statement, ast.AnnAssign):
-            if statement.value is None:
-                return []
-            target, value = statement.target, statement.value
-        else:
-            assert isinstance(statement, ast.Assign)
-            if len(statement.targets) != 1:
-                raise NotInlinable
-            target, value = statement.targets[0], statement.value
-        if isinstance(target, ast.Name) and isinstance(value, Bound):  # a loop variable: known in this turn
-            env[target.id] = value.item
-            return []
-        folded = self.fold(value, env)
-        if isinstance(target, ast.Tuple) and all(isinstance(t, ast.Name) for t in target.elts):
-            names = [t.id for t in target.elts if isinstance(t, ast.Name)]
-            for name in names:
-                env[name] = ast.Name(self.prefix + name, ast.Load())
-            return [ast.Assign([ast.Tuple([ast.Name(self.prefix + n, ast.Store()) for n in names], ast.Store())], folded)]
-        if not isinstance(target, ast.Name):
-            raise NotInlinable
-        if target.id in self.once and not depth and (isinstance(folded, ast.Tuple) or known(folded)):
-            env[target.id] = folded
-            return []
-        env[target.id] = ast.Name(self.prefix + target.id, ast.Load())
-        return [ast.Assign([ast.Name(self.prefix + target.id, ast.Store())], folded)]
-
-    def finish(self, statement: ast.Return, env: Env, depth: int) -> list[ast.stmt]:
-        """A return: the result itself where the road was straight, assignments to the targets inside branches."""
-        if statement.value is None:
-            raise BlockDefinitionError(f"{self.function.__qualname__} returns nothing.")
-        if isinstance(statement.value, ast.Dict):
-            keys = [k.value if isinstance(k, ast.Constant) else None for k in statement.value.keys]
-            fields = {str(k): self.fold(v, env) for k, v in zip(keys, statement.value.values, strict=True)}
-            if depth:
-                raise NotInlinable
-            self.result = Fields(fields)
-            return []
-        folded = self.fold(statement.value, env)
-        if not depth:
-            self.result = folded
-            return []
-        self.result = ast.Tuple([ast.Name(n, ast.Load()) for n in self.targets], ast.Load())
-        parts = flat(folded)
-        if len(parts) != len(self.targets):
-            raise BlockDefinitionError(f"{self.function.__qualname__} returns {len(parts)} values where {len(self.targets)} are wanted: "
-                                       f"{', '.join(self.targets)}.")
-        return [ast.Assign([ast.Name(n, ast.Store())], v) for n, v in zip(self.targets, parts, strict=True)]
-
-
-class Bound(ast.expr):
-    """A loop variable's value in one turn."""
-
-    def __init__(self, item: ast.expr):
-        super().__init__()
-        self.item = item
-
-
-class Fields(ast.expr):
-    """What a reset returns: new values by name."""
-
-    def __init__(self, fields: dict[str, ast.expr]):
-        super().__init__()
-        self.fields = fields
-
-
-def flat(node: ast.expr) -> list[ast.expr]:
-    """A result as a flat list of scalars."""
-    if isinstance(node, ast.Tuple):
-        return [e for item in node.elts for e in flat(item)]
-    return [node]
 
 
 class Specialiser(Folder):
@@ -380,7 +219,9 @@ def specialise(function: Callable, name: str, env: Env, helpers: dict[str, Calla
     folder = Specialiser(function, env, helpers)
     body = [s for statement in without_docstring(tree.body) for s in as_list(folder.visit(statement))]
     inputs = [ast.arg(a.arg) for a in tree.args.args if a.arg not in drop]
-    made = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [], None, None, type_params=[])
+    made = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [])
+    if "type_params" in ast.FunctionDef._fields:  # from Python 3.12 on
+        setattr(made, "type_params", [])  # noqa: B010
     return ast.unparse(ast.fix_missing_locations(made))
 
 

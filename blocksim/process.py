@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from .declarations import Outport
+from .declarations import Inport, Outport
 from .diagram import Diagram, Ref
 from .errors import DiagramError, Problem, RecordError
-from .flatten import Schedule, Unit, flatten
+from .flatten import flatten
 from .record import Grid, Record, Signal
+from .schedule import Schedule, Unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,17 +35,26 @@ def apply(unit: Unit, record: Record) -> Record:
             if t is None:
                 t = grid
             elif len(grid) != len(t) or (grid != t).any():
-                raise DiagramError([Problem(f"block '{unit.path}': its inputs have different time grids; log '{ref}' on the same grid, or "
-                                            "resample the record.", unit.node.at("in"))])
+                raise DiagramError(
+                    [
+                        Problem(
+                            f"block '{unit.path}': its inputs have different time grids; log '{ref}' on the same grid, or "
+                            "resample the record.",
+                            unit.node.at("in"),
+                        )
+                    ]
+                )
         if arrays:
-            given[port] = arrays if unit.kind.declared[port].many else arrays[0]
+            given[port] = arrays if unit.kind.of(Inport)[port].many else arrays[0]
     if t is None:
         t = record.t
     asked = inspect.signature(unit.block.process).parameters  # type: ignore[attr-defined]
     values = {"t": t, **given}
     missing = [n for n, a in asked.items() if n not in values and a.default is a.empty]
     if missing:
-        raise DiagramError([Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))])
+        raise DiagramError(
+            [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
+        )
     result = unit.block.process(**{n: values[n] for n in asked if n in values})  # type: ignore[attr-defined]
     ports = list(unit.kind.of(Outport))
     if len(ports) == 1 and not isinstance(result, tuple):
@@ -62,8 +72,10 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
 
 def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray]) -> Record:
     """A record that holds these outputs too, on the grid their times belong to."""
-    signals = {f"{unit.path}.{port}": Signal(values, unit.kind.declared[port].unit, unit.kind.declared[port].doc, True)
-               for port, values in outputs.items()}
+    signals = {
+        f"{unit.path}.{port}": Signal(values, unit.kind.declared[port].unit, unit.kind.declared[port].doc, True)
+        for port, values in outputs.items()
+    }
     grids = [Grid(g.t, dict(g.signals)) for g in record.grids]
     home = next((g for g in grids if len(g.t) == len(t) and (g.t == t).all()), None)
     if home is None:

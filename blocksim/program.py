@@ -1,4 +1,4 @@
-"""Source -> Program: the same text under CPython (at once, with breakpoints) and numba (at the speed of C), and its disk cache."""
+"""Source -> Program: the same text under CPython (at once, with breakpoints) and numba (at the speed of C)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def compile_program(program: Program) -> Any:
 
     real, whole = types.float64[::1], types.int64[::1]
     rows = types.UniTuple(real, driver_text.k_rows(program.solver)[0])
-    signature = types.int64(types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole)
+    signature = types.int64(
+        types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
+    )
     with cache.folder(program.key, program.source.text) as place:
         module = load_module(program, place)
         functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
@@ -162,8 +164,10 @@ IEEE: dict[str, Any] = {
     "divide": divide,
     "libm_pow": forgiving(math.pow, power_overflow),
     **{n: forgiving(getattr(math, n), lambda *v: math.copysign(math.inf, v[0]) if v[0] < 0 else math.inf) for n in ("sinh",)},
-    **{n: forgiving(getattr(math, n), lambda *v: math.inf)
-       for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt")},
+    **{
+        n: forgiving(getattr(math, n), lambda *v: math.inf)
+        for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt")
+    },
 }
 
 
@@ -189,8 +193,23 @@ class Machine:
     o: np.ndarray
 
     def stores(self) -> tuple[Any, ...]:
-        return (self.clock, self.hits, self.logs, self.log, self.g, self.armed, self.f, self.k, self.y, self.x, self.p, self.m, self.a,
-                self.noise, self.o)
+        return (
+            self.clock,
+            self.hits,
+            self.logs,
+            self.log,
+            self.g,
+            self.armed,
+            self.f,
+            self.k,
+            self.y,
+            self.x,
+            self.p,
+            self.m,
+            self.a,
+            self.noise,
+            self.o,
+        )
 
     def run_fast(self, end: int) -> int:
         """Compiled, without the GIL."""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from .build import build
 from .checks import simulate_problems
+from .copying import write_copy
 from .diagram import Diagram
 from .errors import BlocksimError, DiagramError, Problem, SimulationError
-from .loader import load, save
+from .loader import load
 from .spec import SimulateSpec
 from .yaml_lines import read, scalar
 
@@ -217,7 +218,7 @@ def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
     """record.npz, diagram.yaml, run.json, estimates.json where there are any, and the pictures asked for."""
     with writing(folder):
         outcome.record.save(folder / "record.npz")
-        save(outcome.diagram, folder / "diagram.yaml")
+        write_copy(outcome.diagram, folder / "diagram.yaml")
         names = ["record.npz", "diagram.yaml", "run.json"]
         write_json(folder / "run.json", {**described(outcome), "versions": versions()})
         if outcome.record.estimates:
@@ -237,7 +238,7 @@ def write_plot(outcome: Outcome, path: str | os.PathLike[str]) -> None:
     from .plots import plot
 
     with writing(path):
-        plot(outcome.record, path)
+        plot(outcome.record, path=path)
     outcome.written += (str(path),)
 
 

@@ -7,6 +7,7 @@ of block, not with the number of blocks.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Piece:
 
 
 def roll(pieces: list[Piece], table: Callable[[list[int]], int], free: bool = False) -> list[str]:
-    """Pieces as text blocks; neighbours of equal shape (with `free`, all of equal shape) as one loop. `table` stores numbers in o."""
+    """Pieces as text blocks; neighbours of equal shape (`free`: all of equal shape) are one loop. `table` puts numbers in o."""
     runs: list[list[Piece]] = []
     places: dict[str, int] = {}
     for piece in pieces:
@@ -73,7 +74,7 @@ def loop(run: list[Piece], table: Callable[[list[int]], int]) -> str:
 def column_text(column: tuple[int, ...]) -> str | None:
     """Addresses that stay or run evenly, as text in the loop variable; None for any others."""
     step = column[1] - column[0]
-    if any(b - a != step for a, b in zip(column, column[1:], strict=False)):
+    if any(b - a != step for a, b in itertools.pairwise(column)):
         return None
     if step == 0:
         return str(column[0])
@@ -85,7 +86,8 @@ def parts(name: str, inputs: str, blocks: list[str]) -> tuple[list[str], list[st
     """Blocks as they are, or, when they are many, as calls of part functions; gives (blocks, functions)."""
     if sum(b.count("\n") + 1 for b in blocks) <= LONG:
         return blocks, []
-    calls, functions = [], []
+    calls: list[str] = []
+    functions: list[str] = []
     waiting: list[str] = []
 
     def close() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from .flatten import Element, Evaluation
 from .roll import Piece
+from .schedule import Element, Evaluation
 
 
 @dataclass

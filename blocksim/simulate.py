@@ -41,7 +41,9 @@ def opened(diagram: str | os.PathLike | Diagram, parameters: dict[str, Any]) -> 
         if not parameters:
             return diagram
         if diagram.spec is None:
-            raise DiagramError(f"this diagram has no parameters of its own; found {', '.join(parameters)}. Write block.parameter.")
+            raise DiagramError(
+                f"this diagram has no parameters of its own; found {', '.join(parameters)}. Write block.parameter."
+            )
         return build(diagram.spec, parameters=parameters)
     return build(load(str(diagram) if isinstance(diagram, Path) else diagram), parameters=parameters or None)
 
@@ -63,20 +65,43 @@ def changed(diagram: Diagram, params: Mapping[str, Any]) -> Diagram:
     return replace(diagram, nodes=nodes)
 
 
-def simulate(diagram: Diagrammatic, *, stop: Any = None, solver: str | None = None, params: Mapping[str, Any] | None = None,
-             seed: int | None = None, step: Any = None, rtol: float | None = None, atol: float | None = None, every: Any = None,
-             start: Any = None, max_step: float | None = None, algebraic_loops: str | None = None, engine: str = "auto",
-             progress: Progress | None = None, limit: int | None = None) -> Record:
+def simulate(
+    diagram: Diagrammatic,
+    *,
+    stop: Any = None,
+    solver: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    step: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    every: Any = None,
+    start: Any = None,
+    max_step: float | None = None,
+    algebraic_loops: str | None = None,
+    engine: str = "auto",
+    progress: Progress | None = None,
+    limit: int | None = None,
+) -> Record:
     """Run a diagram and return what it logged.
 
-    `diagram` is a path, a bundled name, YAML text, a Diagram or an Experiment. `params` changes settings: {"plant.J": 0.02}, or one
-    of the diagram's own parameters: {"Ts": 0.002}. `engine` is 'auto', 'compiled', or 'python' for breakpoints. A run that fails
-    raises SimulationError, whose `record` holds everything up to the failure.
+    `diagram` is a path, a bundled name, YAML text, a Diagram or an Experiment. `params` changes settings: {"plant.J": 0.02}, or
+    one of the diagram's own parameters: {"Ts": 0.002}. `engine` is 'auto', 'compiled', or 'python' for breakpoints. A run that
+    fails raises SimulationError, whose `record` holds everything up to the failure.
     """
     if engine not in ("auto", "compiled", "python"):
         raise DiagramError(f"there is no engine '{engine}'. Engines are: auto, compiled, python.")
-    options = {"stop": stop, "solver": solver, "step": step, "rtol": rtol, "atol": atol, "every": every, "start": start,
-               "max_step": max_step, "algebraic_loops": algebraic_loops}
+    options = {
+        "stop": stop,
+        "solver": solver,
+        "step": step,
+        "rtol": rtol,
+        "atol": atol,
+        "every": every,
+        "start": start,
+        "max_step": max_step,
+        "algebraic_loops": algebraic_loops,
+    }
     ready = experiment(diagram, params, **{n: v for n, v in options.items() if v is not None})
     inner = {n: v for n, v in (params or {}).items() if "." in n}
     sim = Simulation(ready, inner, seed, engine, **({} if limit is None else {"limit": limit}))
@@ -88,16 +113,30 @@ def simulate(diagram: Diagrammatic, *, stop: Any = None, solver: str | None = No
     return record
 
 
-def start(diagram: Diagrammatic, *, params: Mapping[str, Any] | None = None, seed: int | None = None, engine: str = "auto",
-          **options: Any) -> Simulation:
+def start(
+    diagram: Diagrammatic,
+    *,
+    params: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    engine: str = "auto",
+    **options: Any,
+) -> Simulation:
     """A simulation to step through by hand."""
     ready = experiment(diagram, params, **options)
     return Simulation(ready, {n: v for n, v in (params or {}).items() if "." in n}, seed, engine)
 
 
-def simulate_many(diagram: Diagrammatic, *, params: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None,
-                  seeds: Iterable[int] | None = None, jobs: int | None = None, progress: Progress | None = None,
-                  collect: Callable[[Record], Any] | None = None, on_error: str = "raise", **options: Any) -> list[Any]:
+def simulate_many(
+    diagram: Diagrammatic,
+    *,
+    params: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None,
+    seeds: Iterable[int] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    collect: Callable[[Record], Any] | None = None,
+    on_error: str = "raise",
+    **options: Any,
+) -> list[Any]:
     """Run a table of parameter sets and seeds on all cores from one compiled program.
 
     `params` is a dict of lists (every combination) or a list of dicts (as they are); every set runs with every seed. Results come

@@ -11,7 +11,6 @@ from . import __version__
 from .declarations import Memory, Outport
 from .errors import DiagramError, RecordError, SimulationError
 from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment, find_setting
-from .flatten import outports
 from .noise import draw, generator
 from .program import Machine
 from .record import Grid, Record, Signal
@@ -30,8 +29,15 @@ Progress = Callable[[float], None]
 class Simulation:
     """A run in progress. `step` carries it on, `set_input` and `set` change it in between, `record` is what it logged."""
 
-    def __init__(self, experiment: Experiment, params: dict[str, Any] | None = None, seed: int | None = None, engine: str = "auto",
-                 stop: float | None = None, limit: int = MAX_STEPS):
+    def __init__(
+        self,
+        experiment: Experiment,
+        params: dict[str, Any] | None = None,
+        seed: int | None = None,
+        engine: str = "auto",
+        stop: float | None = None,
+        limit: int = MAX_STEPS,
+    ):
         self.experiment = experiment
         self.engine = engine
         self.seed = experiment.options.seed if seed is None else seed
@@ -49,12 +55,16 @@ class Simulation:
         span = self.end - clock.start
         steps = max([span // p for _, p in clock.hits] + ([span // clock.step] if clock.step else []) + [0])
         if steps > limit:
-            raise DiagramError(f"this run takes {steps:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with limit=.")
+            raise DiagramError(
+                f"this run takes {steps:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with limit=."
+            )
         rows = [span // period + 1 for _, period in clock.logs]
         size = 8 * sum(n * g.width for n, g in zip(rows, self.experiment.logs, strict=True))
         if size > MAX_BYTES:
-            raise DiagramError(f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
-                               "seldom (simulate: {every: ...}).")
+            raise DiagramError(
+                f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
+                "seldom (simulate: {every: ...})."
+            )
         return rows
 
     def make_machine(self) -> Machine:
@@ -69,7 +79,9 @@ class Simulation:
         k = tuple(np.zeros(states ** powers[i]) for i in range(count))
         widths = [g.width for g in experiment.logs]
         starts = np.concatenate([[0], np.cumsum([n * w for n, w in zip(self.rows, widths, strict=True)])]).astype(np.int64)
-        logs = np.array([v for (first, every), row in zip(clock.logs, starts, strict=False) for v in (first, every, row)], dtype=np.int64)
+        logs = np.array(
+            [v for (first, every), row in zip(clock.logs, starts, strict=False) for v in (first, every, row)], dtype=np.int64
+        )
         hits = np.array([v for pair in clock.hits for v in pair], dtype=np.int64)
         guards = source.guards
         armed = np.array([1.0] * len(guards) + [float(d) for _, _, d in guards] + [abs(float(d)) for _, _, d in guards])
@@ -79,10 +91,28 @@ class Simulation:
         f[kernel.H_MAX] = options.max_step or span / 50 or 1.0
         f[kernel.ERROR], f[kernel.EVENT] = 1.0, -math.inf
         f[kernel.BUDGET] = math.inf
-        whole = np.array([clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start], dtype=np.int64)
+        whole = np.array(
+            [clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start], dtype=np.int64
+        )
         noise = self.draw_noise(numbers.o)
-        return Machine(experiment.program, whole, hits, logs, np.zeros(int(starts[-1])), np.zeros(len(guards)), armed, f, k, np.zeros(states),
-                       numbers.x, numbers.p, numbers.m, numbers.a, noise, numbers.o)
+        return Machine(
+            experiment.program,
+            whole,
+            hits,
+            logs,
+            np.zeros(int(starts[-1])),
+            np.zeros(len(guards)),
+            armed,
+            f,
+            k,
+            np.zeros(states),
+            numbers.x,
+            numbers.p,
+            numbers.m,
+            numbers.a,
+            noise,
+            numbers.o,
+        )
 
     def draw_noise(self, o: np.ndarray) -> np.ndarray:
         """Every random number of the run; o says where each stream starts."""
@@ -176,7 +206,9 @@ class Simulation:
 
             target = now + max(1, math.floor(exact(seconds) / clock.base))
         else:
-            upcoming = [int(machine.hits[2 * g]) for g in range(len(clock.hits))] or [int(machine.logs[3 * j]) for j in range(len(clock.logs))]
+            upcoming = [int(machine.hits[2 * g]) for g in range(len(clock.hits))] or [
+                int(machine.logs[3 * j]) for j in range(len(clock.logs))
+            ]
             target = min(upcoming, default=self.end)
         target = min(target, self.end)
         status = self.run_to(target)
@@ -231,21 +263,33 @@ class Simulation:
                 column += len(elements)
             grids.append(Grid(t, signals))
             row += count * width
-        aliases = {u.path: f"{u.path}.{p}" for u in units for p in u.kind.of(Outport) if len(outports(u.block)) == 1}
-        return Record(grids, self.provenance(), aliases)
+        return Record(grids, self.provenance(), experiment.aliases)
 
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
-        from .loader import dump
-
         experiment = self.experiment
         options = experiment.options
-        return {"name": experiment.diagram.name, "diagram": dump(experiment.diagram), "path": experiment.diagram.path,
-                "parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "solver": options.solver,
-                "stop": str(experiment.clock.base * self.end), "step": text(options.step), "rtol": options.rtol, "atol": options.atol,
-                "every": text(options.every), "max_step": options.max_step, "version": __version__,
-                "work": {"steps": int(self.machine.f[kernel.STEPS]), "rejected": int(self.machine.f[kernel.REJECTED]),
-                         "evaluations": int(self.machine.f[kernel.EVALUATIONS]), "events": int(self.machine.f[kernel.EVENTS])}}
+        return {
+            "name": experiment.diagram.name,
+            "diagram": experiment.text,
+            "path": experiment.diagram.path,
+            "parameters": {n: plain(v) for n, v in self.params.items()},
+            "seed": self.seed,
+            "solver": options.solver,
+            "stop": str(experiment.clock.base * self.end),
+            "step": text(options.step),
+            "rtol": options.rtol,
+            "atol": options.atol,
+            "every": text(options.every),
+            "max_step": options.max_step,
+            "version": __version__,
+            "work": {
+                "steps": int(self.machine.f[kernel.STEPS]),
+                "rejected": int(self.machine.f[kernel.REJECTED]),
+                "evaluations": int(self.machine.f[kernel.EVALUATIONS]),
+                "events": int(self.machine.f[kernel.EVENTS]),
+            },
+        }
 
     def failure(self, status: int) -> SimulationError:
         """Why the run ended, in words that name the block."""
@@ -256,27 +300,45 @@ class Simulation:
         if status == kernel.CHATTERING:
             unit, name, _ = source.guards[int(machine.f[kernel.FIRED])]
             return SimulationError(
-                f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again and again without "
-                "time passing. A hysteresis, a smooth law, or a sampled block ends it.", time=t, block=unit.path, state=name)
+                f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again "
+                "and again without time passing. A hysteresis, a smooth law, or a sampled block ends it.",
+                time=t,
+                block=unit.path,
+                state=name,
+            )
         if status == kernel.LOOP:
             number = int(machine.m[-1]) - 1
             names = " -> ".join(self.experiment.schedule.units[u].path for u, _ in source.loops[number])
-            return SimulationError(f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
-                                   "lag or a UnitDelay.", time=t, block=self.experiment.schedule.units[source.loops[number][0][0]].path)
+            return SimulationError(
+                f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
+                "lag or a UnitDelay.",
+                time=t,
+                block=self.experiment.schedule.units[source.loops[number][0][0]].path,
+            )
         if status == kernel.TOLERANCE:
             named = self.experiment.options.solver
             errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]]) if named in ERROR_ROW else machine.x
             scale = machine.f[kernel.ATOL] + machine.f[kernel.RTOL] * np.abs(machine.x)
             ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
             slot = slots.x[int(np.argmax(ratio))]
-            return SimulationError(f"at t = {t:.9g} s the solver {named} cannot meet its tolerance: state '{slot.name}' of block "
-                                   f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
-                                   "stiff systems; rtol and atol loosen the tolerance.", time=t, block=slot.path, state=slot.name)
+            return SimulationError(
+                f"at t = {t:.9g} s the solver {named} cannot meet its tolerance: state '{slot.name}' of block "
+                f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
+                "stiff systems; rtol and atol loosen the tolerance.",
+                time=t,
+                block=slot.path,
+                state=slot.name,
+            )
         values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)
         index = int(np.argmax(~np.isfinite(values)))
         slot = owners[index]
-        return SimulationError(f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
-                               "to then is kept.", time=t, block=slot.path, state=slot.name)
+        return SimulationError(
+            f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
+            "to then is kept.",
+            time=t,
+            block=slot.path,
+            state=slot.name,
+        )
 
 
 ERROR_ROW = {"dopri5": 8, "rodas4": 7}

@@ -16,7 +16,7 @@ from .ticks import exact
 if TYPE_CHECKING:
     import numpy as np
 
-    from .flatten import Schedule, Unit
+    from .schedule import Schedule, Unit
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class Slots:
     def array(self, unit: Unit, name: str, copy: int) -> Region:
         return self.arrays.get((unit.index, name, copy)) or self.arrays[(unit.index, name)]
 
-    def region(self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None) -> Region:
+    def region(
+        self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None
+    ) -> Region:
         made = Region(self.o, unit, name, shape)
         self.o += 2
         self.regions.append(made)
@@ -122,7 +124,7 @@ def array_value(unit: Unit, name: str) -> np.ndarray:
 
     declaration = unit.kind.declared[name]
     if isinstance(declaration, Table):
-        from .flatten import naming
+        from .schedule import naming
 
         function = unit.kind.functions[f"table_{name}"]
         values = {**unit.settings, **unit.sizes}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
+
+TIME = re.compile(r"\s*[-+]?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)\s*\Z")
 
 
 def exact(value: Any) -> Fraction:
@@ -21,6 +24,8 @@ def exact(value: Any) -> Fraction:
             raise ValueError(f"{value} is not a finite time.")
         return Fraction(repr(float(value)))
     if isinstance(value, str):
+        if len(value) > 60 or not TIME.match(value):  # also keeps '1e999999999' from becoming a number of that many digits
+            raise ValueError(f"found {value[:60]!r}, which is not a time.")
         try:
             return Fraction(value.replace(" ", ""))
         except (ValueError, ZeroDivisionError):
@@ -35,6 +40,8 @@ def common_base(times: Iterable[Fraction]) -> Fraction:
     base = Fraction(0)
     for time in times:
         if time:
-            base = Fraction(math.gcd(base.numerator * time.denominator, time.numerator * base.denominator),
-                            base.denominator * time.denominator)
+            base = Fraction(
+                math.gcd(base.numerator * time.denominator, time.numerator * base.denominator),
+                base.denominator * time.denominator,
+            )
     return base or Fraction(1)

@@ -6,8 +6,23 @@ import math
 
 #: Straight from libm, which CPython and the compiled program share.
 LIBM = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log10", "log1p",
-    "sqrt", "copysign",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "expm1",
+    "log",
+    "log10",
+    "log1p",
+    "sqrt",
+    "copysign",
 )
 CONSTANTS = {"pi": math.pi, "inf": math.inf, "nan": math.nan, "e": math.e, "tau": math.tau}
 #: Written out in the program's prelude, because the two disagree on corner cases (ties of signed zeros, integers for floor).
@@ -84,10 +99,69 @@ def power_int(a: float, n: int) -> float:
     return result if n >= 0 else 1.0 / result
 
 
-from math import acos, asin, atan, atan2, copysign, cos, cosh, e, exp, expm1, inf, log, log1p, log10, nan, pi  # noqa: E402
+from math import (  # noqa: E402  # noqa: E402
+    acos,
+    asin,
+    atan,
+    atan2,
+    copysign,
+    cos,
+    cosh,
+    e,
+    exp,
+    expm1,
+    inf,
+    log,
+    log1p,
+    log10,
+    nan,
+    pi,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    tau,
+)
 from math import pow as libm_pow  # noqa: E402
-from math import sin, sinh, sqrt, tan, tanh, tau  # noqa: E402
 
-__all__ = ["BUILTINS", "CONSTANTS", "LIBM", "PRELUDE", "VOCABULARY", "acos", "asin", "atan", "atan2", "ceil", "copysign", "cos",
-           "cosh", "cube", "e", "exp", "expm1", "floor", "hypot", "inf", "log", "log10", "log1p", "maximum", "minimum", "nan",
-           "pi", "power", "power_int", "round_half_even", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "tau"]
+__all__ = [
+    "BUILTINS",
+    "CONSTANTS",
+    "LIBM",
+    "PRELUDE",
+    "VOCABULARY",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "cube",
+    "e",
+    "exp",
+    "expm1",
+    "floor",
+    "hypot",
+    "inf",
+    "log",
+    "log1p",
+    "log10",
+    "maximum",
+    "minimum",
+    "nan",
+    "pi",
+    "power",
+    "power_int",
+    "round_half_even",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "tau",
+]

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .graph import Graph, Link
+from .graph import Graph, Item, Link
 
 
 def find_cuts(graph: Graph) -> list[Link]:
@@ -80,12 +80,26 @@ def way_back(graph: Graph, cut: Link, cuts: list[Link], flipped: set[str]) -> li
         key = graph.into(key)[0].source
     if not chain:
         return []
-    if graph.items[key].plant and key != cut.target:
+    if key != cut.target and any(item.plant for item in behind(graph, key)):
         return chain
     for n, block in enumerate(chain):
         driver = graph.into(block)[0].source
-        if driver != cut.target and branches(graph, driver):
+        if driver != cut.target and branches(graph, driver, cuts):
             return chain[: n + 1] if is_output(graph, cut, driver, chain[: n + 1]) else []
+    return samplers(graph, cut, [*chain, key])
+
+
+def behind(graph: Graph, key: str) -> list[Item]:
+    """A block; or what a Sum adds up, where noise or an offset joins the plant's output."""
+    item = graph.items[key]
+    return [graph.items[link.source] for link in graph.into(key)] if item.shape == "circle" else [item]
+
+
+def samplers(graph: Graph, cut: Link, walk: list[str]) -> list[str]:
+    """The sensors of a loop in which nothing branches: what samples a continuous system and leads straight to the cut."""
+    for n, key in enumerate(walk):
+        if key != cut.target and any(item.dynamic for item in behind(graph, key)):
+            return walk[:n] if any(graph.items[k].sampled for k in walk[:n]) else []
     return []
 
 
@@ -100,9 +114,9 @@ def may_flip(graph: Graph, key: str, cuts: list[Link], flipped: set[str], chain:
                or graph.items[link.target].record for link in graph.out_of(key))
 
 
-def branches(graph: Graph, key: str) -> bool:
-    """Whether several running blocks read it: the place a loop's output is taken from."""
-    return len({link.target for link in graph.out_of(key) if not link.dashed}) > 1
+def branches(graph: Graph, key: str, cuts: list[Link]) -> bool:
+    """Whether several running blocks read it, inner loops aside: the place a loop's output is taken from."""
+    return len({link.target for link in graph.out_of(key) if not link.dashed and link not in cuts}) > 1
 
 
 def is_output(graph: Graph, cut: Link, driver: str, chain: list[str]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..block import Block, brief
 from ..declarations import Memory, State
-from ..diagram import Diagram, Node, Ref, inports, outports, reference, resolve_node
+from ..diagram import Diagram, Node, Ref, inports, outports, reference, resolve_node, walk
 from .lettering import clean, fitted, shortened
 
 #: A circle has room for one wire on each of its three other sides.
@@ -40,6 +40,8 @@ class Item:
     record: bool = False
     sink: bool = False
     plant: bool = False  # by its class, not merely dynamic
+    dynamic: bool = False  # has continuous states, itself or inside
+    sampled: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def item_of(node: Node, index: int) -> Item:
     if isinstance(block, Diagram):
         title = f"{name}: subsystem {block.name or block.path}, {len(block.nodes)} blocks"
         return Item(node.name, name, "box", "plain", [shortened(clean(block.name or name))], title, index,
-                    hint=node.flip, double=True)
+                    hint=node.flip, double=True, dynamic=any(is_dynamic(n.block) for _, n in walk(block)))
     lines = [clean(line) for line in block.label()][:2] or [type(block).__name__]
     if block.shape == "triangle":
         lines = [shortened(gain_text(block, lines), 12)]
@@ -143,7 +145,8 @@ def item_of(node: Node, index: int) -> Item:
     if block.shape == "circle" and "signs" in block.settings:
         signs = signs.ljust(many, "+")
     return Item(node.name, name, block.shape, colour_of(block), lines, tooltip(name, block), index, signs=signs, hint=node.flip,
-                record=block.after_run, sink=not outports(block), plant=block.colour == "plant")
+                record=block.after_run, sink=not outports(block), plant=block.colour == "plant",
+                dynamic=is_dynamic(block), sampled=block.sampled)
 
 
 def gain_text(block: Block, lines: list[str]) -> str:
@@ -155,8 +158,12 @@ def gain_text(block: Block, lines: list[str]) -> str:
 
 def colour_of(block: Block) -> str:
     """Its colour; a dynamic system that claims none is drawn like a plant."""
-    dynamic = any(not isinstance(d, Memory) for d in block.of(State).values())
-    return "plant" if block.colour == "plain" and dynamic else block.colour
+    return "plant" if block.colour == "plain" and is_dynamic(block) else block.colour
+
+
+def is_dynamic(block: Block | Diagram) -> bool:
+    """Whether it has continuous states of its own."""
+    return isinstance(block, Block) and any(not isinstance(d, Memory) for d in block.of(State).values())
 
 
 def tooltip(name: str, block: Block) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from .graph import Item
@@ -71,7 +72,7 @@ def dots(where: Plan, grid: Grid, nodes: Nodes) -> list[Point]:
         around: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for link, path in zip(where.graph.links, nodes, strict=True):
             if link.net == net:
-                for a, b in zip(path, path[1:], strict=False):
+                for a, b in itertools.pairwise(path):
                     step = (b[0] > a[0]) - (b[0] < a[0]), (b[1] > a[1]) - (b[1] < a[1])
                     around.setdefault(a, set()).add(step)
                     around.setdefault(b, set()).add((-step[0], -step[1]))
@@ -144,7 +145,7 @@ def touches(area: tuple[float, float, float, float], points: tuple[Point, ...]) 
     left, top, right, bottom = area
     return any(
         min(a[0], b[0]) < right and max(a[0], b[0]) > left and min(a[1], b[1]) < bottom and max(a[1], b[1]) > top
-        for a, b in zip(points, points[1:], strict=False)
+        for a, b in itertools.pairwise(points)
     )
 
 

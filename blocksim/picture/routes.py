@@ -6,6 +6,7 @@ A wire that serves several inputs grows like a tree: later inputs are reached fr
 from __future__ import annotations
 
 import heapq
+import itertools
 from dataclasses import dataclass, field
 
 from .grid import CLOSED, Grid
@@ -199,7 +200,7 @@ def occupy(grid: Grid, net: int, path: list[int], first: bool) -> None:
     width = len(grid.xs)
     if not first:
         grid.turns[path[0]] = net
-    level = [a // width == b // width for a, b in zip(path, path[1:], strict=False)]
+    level = [a // width == b // width for a, b in itertools.pairwise(path)]
     for a, b, flat in zip(path, path[1:], level, strict=False):
         (grid.across if flat else grid.down)[min(a, b)] = net
     for node, before, after in zip(path[1:], level, level[1:], strict=False):

@@ -84,7 +84,8 @@ def circle_sides(graph: Graph, item: Item, cuts: list[Link], columns: dict[str, 
     return sides
 
 
-def west_input(graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int], rows: dict[str, int]) -> int:
+def west_input(graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int],
+               rows: dict[str, int]) -> int:
     """The first input, unless its wire must go round a block of the row that itself drives a later input, as a bypass does."""
     if not inputs:
         return -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,7 +30,7 @@ def make_sketch(way: tuple[Place, ...]) -> Sketch:
     uprights: list[Run] = []
     levels: list[Run] = []
     length = 0.0
-    for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+    for (ax, ay), (bx, by) in itertools.pairwise(points):
         if ax == bx:
             low, high = (ay, by) if ay < by else (by, ay)
             uprights.append((ax, low, high))

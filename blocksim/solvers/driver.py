@@ -9,9 +9,45 @@ from typing import Any
 
 from .events import crossing, settle
 from .kernel import (
-    ADAPTIVE, BUDGET, CHATTERING, COUNTED, DENOMINATOR, DIVERGED, ERROR, EVENT, EVENTS, FIXED, FRESH, GRID, GROUPS, GUARDS, H, H_MAX,
-    HANDLED, LOGS, LOOP, LOOP_FLAG, LOOPS, MEMORY, NOW, NUMERATOR, NX, PAUSED, REJECTED, START, STEP, STEPS, TICK, TOLERANCE, attempt,
-    first_step, hit, interpolate, maximum, minimum, power,
+    ADAPTIVE,
+    BUDGET,
+    CHATTERING,
+    COUNTED,
+    DENOMINATOR,
+    DIVERGED,
+    ERROR,
+    EVENT,
+    EVENTS,
+    FIXED,
+    FRESH,
+    GRID,
+    GROUPS,
+    GUARDS,
+    H_MAX,
+    HANDLED,
+    LOGS,
+    LOOP,
+    LOOP_FLAG,
+    LOOPS,
+    MEMORY,
+    NOW,
+    NUMERATOR,
+    NX,
+    PAUSED,
+    REJECTED,
+    START,
+    STEP,
+    STEPS,
+    TICK,
+    TOLERANCE,
+    H,
+    attempt,
+    first_step,
+    hit,
+    interpolate,
+    maximum,
+    minimum,
+    power,
 )
 
 
@@ -28,8 +64,24 @@ def all_finite(values: Any, count: int) -> bool:
     return total == 0.0
 
 
-def advance(end: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any,
-            a: Any, noise: Any, o: Any) -> int:
+def advance(
+    end: int,
+    clock: Any,
+    hits: Any,
+    logs: Any,
+    record: Any,
+    g: Any,
+    armed: Any,
+    f: Any,
+    k: Any,
+    y: Any,
+    x: Any,
+    p: Any,
+    m: Any,
+    a: Any,
+    noise: Any,
+    o: Any,
+) -> int:
     """Run up to and including the tick `end`; 0, or why it ended early. A paused run carries on where it was, bit for bit."""
     while True:
         tick = clock[TICK]
@@ -73,8 +125,26 @@ def advance(end: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, arm
             return PAUSED
 
 
-def integrate(t: float, t1: float, stop: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any, y: Any,
-              x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> int:
+def integrate(
+    t: float,
+    t1: float,
+    stop: int,
+    clock: Any,
+    hits: Any,
+    logs: Any,
+    record: Any,
+    g: Any,
+    armed: Any,
+    f: Any,
+    k: Any,
+    y: Any,
+    x: Any,
+    p: Any,
+    m: Any,
+    a: Any,
+    noise: Any,
+    o: Any,
+) -> int:
     """Carry the states from t to t1 with located events and log rows; 0, or why it failed."""
     now = t
     while now < t1:
@@ -150,8 +220,27 @@ def next_size(h: float, error: float, rest: float, f: Any) -> float:
     return maximum(grown, f[H]) if h == rest or 2.0 * h == rest else grown
 
 
-def rows(now: float, h: float, then: float, stop: int, clock: Any, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any,
-         y: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
+def rows(
+    now: float,
+    h: float,
+    then: float,
+    stop: int,
+    clock: Any,
+    hits: Any,
+    logs: Any,
+    record: Any,
+    g: Any,
+    armed: Any,
+    f: Any,
+    k: Any,
+    y: Any,
+    x: Any,
+    p: Any,
+    m: Any,
+    a: Any,
+    noise: Any,
+    o: Any,
+) -> None:
     """Log rows strictly inside (now, then], before the stop, from inside the step."""
     z = k[SPARE]
     for j in range(LOGS):

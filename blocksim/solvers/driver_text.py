@@ -11,8 +11,35 @@ from . import driver as shared
 from . import events, explicit, implicit, kernel, loops
 from .tableaus import EXPLICIT, RODAS4
 
-NAMES = ("TICK", "HANDLED", "START", "NUMERATOR", "DENOMINATOR", "STEP", "GRID", "H", "FRESH", "ERROR", "RTOL", "ATOL", "H_MAX", "NOW",
-         "EVENT", "EVENTS", "FIRED", "STEPS", "REJECTED", "EVALUATIONS", "COUNTED", "BUDGET", "PAUSED", "CHATTERING", "DIVERGED", "TOLERANCE", "LOOP")
+NAMES = (
+    "TICK",
+    "HANDLED",
+    "START",
+    "NUMERATOR",
+    "DENOMINATOR",
+    "STEP",
+    "GRID",
+    "H",
+    "FRESH",
+    "ERROR",
+    "RTOL",
+    "ATOL",
+    "H_MAX",
+    "NOW",
+    "EVENT",
+    "EVENTS",
+    "FIRED",
+    "STEPS",
+    "REJECTED",
+    "EVALUATIONS",
+    "COUNTED",
+    "BUDGET",
+    "PAUSED",
+    "CHATTERING",
+    "DIVERGED",
+    "TOLERANCE",
+    "LOOP",
+)
 
 
 def fold_text(text: str, numbers: dict[str, Any]) -> str:
@@ -30,8 +57,17 @@ def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_
     adaptive = solver in ("dopri5", "rodas4")
     numbers: dict[str, Any] = {n: getattr(kernel, n) for n in NAMES}
     memory, arrays = len(slots.m), bool(slots.regions)
-    numbers |= {"NX": len(slots.x), "GROUPS": groups, "GUARDS": guards, "LOGS": logs, "MEMORY": memory, "LOOPS": loop_count,
-                "LOOP_FLAG": memory - 1, "ADAPTIVE": adaptive, "FIXED": not adaptive}
+    numbers |= {
+        "NX": len(slots.x),
+        "GROUPS": groups,
+        "GUARDS": guards,
+        "LOGS": logs,
+        "MEMORY": memory,
+        "LOOPS": loop_count,
+        "LOOP_FLAG": memory - 1,
+        "ADAPTIVE": adaptive,
+        "FIXED": not adaptive,
+    }
     if solver == "rodas4":
         names = ("SPARE", "ERRORS", "SLOPE", "RIGHT", "DENSE", "DENSE2", "JACOBIAN", "FACTORS", "PIVOTS", "TIME")
         numbers |= {n: getattr(implicit, n) for n in names} | {"GAMMA": RODAS4.gamma, "ORDER": 0.25}
@@ -42,7 +78,10 @@ def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_
     else:
         tableau = EXPLICIT[solver]
         numbers |= {"SPARE": len(tableau.c), "ORDER": 1 / tableau.order}
-        method = [fold_text(explicit.step_text(tableau, adaptive), numbers), fold_text(explicit.dense_text(tableau, adaptive), numbers)]
+        method = [
+            fold_text(explicit.step_text(tableau, adaptive), numbers),
+            fold_text(explicit.dense_text(tableau, adaptive), numbers),
+        ]
         if adaptive:
             method.append(fold_text(explicit.first_step_text(tableau.order), numbers))
     if guards:
@@ -53,7 +92,7 @@ def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_
 
 def entry_text(solver: str, arrays: bool) -> str:
     """`enter` hands the arrays to `advance` as bare pointers; blocks that take slices get the array store as it is."""
-    names = "clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o".split(", ")
+    names = ["clock", "hits", "logs", "record", "g", "armed", "f", "k", "y", "x", "p", "m", "a", "noise", "o"]
     rows = ", ".join(f"pointer(k[{i}])" for i in range(k_rows(solver)[0]))
     passed = [f"({rows},)" if n == "k" else n if n == "a" and arrays else f"pointer({n})" for n in names]
     return f"def enter(end, {', '.join(names)}):\n    return advance(end, {', '.join(passed)})\n"
@@ -66,9 +105,15 @@ def folded(function: Any, numbers: dict[str, Any]) -> str:
 def loop_solver(number: int, slots: Slots) -> str:
     """Newton's method for loop `number`."""
     key = -1 - number
-    numbers = {"K": slots.scratch[slots.arrays[(key, "z")].index], "NUMBER": number, "FLAG": len(slots.m) - 1,
-               "Z": slots.arrays[(key, "z")].index, "R": slots.arrays[(key, "r")].index, "Q": slots.arrays[(key, "q")].index,
-               "JACOBIAN": slots.arrays[(key, "jacobian")].index}
+    numbers = {
+        "K": slots.scratch[slots.arrays[(key, "z")].index],
+        "NUMBER": number,
+        "FLAG": len(slots.m) - 1,
+        "Z": slots.arrays[(key, "z")].index,
+        "R": slots.arrays[(key, "r")].index,
+        "Q": slots.arrays[(key, "q")].index,
+        "JACOBIAN": slots.arrays[(key, "jacobian")].index,
+    }
     env = {n: constant(v) for n, v in numbers.items()}
     text = specialise(loops.solve_loop, f"solve_loop_{number}", env, {}).replace("residual(", f"loop_{number}(")
     first = specialise(loops.eliminate, "eliminate", {}, {}) + "\n\n\n" if number == 0 else ""

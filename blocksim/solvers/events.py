@@ -47,7 +47,9 @@ def fires(g: Any, armed: Any) -> bool:
     return found
 
 
-def crossing(now: float, h: float, f: Any, k: Any, y: Any, g: Any, armed: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> float:
+def crossing(
+    now: float, h: float, f: Any, k: Any, y: Any, g: Any, armed: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any
+) -> float:
     """The first fraction of the step at which an armed guard is negative, found by bisection to the last bit; 2 when none is."""
     z = k[SPARE]
     low = 0.0

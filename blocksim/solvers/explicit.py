@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from .tableaus import RODAS4, Rosenbrock, Tableau
@@ -14,7 +15,7 @@ def number(value: Fraction | float) -> str:
     return repr(float(value))
 
 
-def combination(weights: tuple[Fraction, ...] | tuple[float, ...], first: int = 1, index: str = "[i]") -> str:
+def combination(weights: Sequence[Fraction | float], first: int = 1, index: str = "[i]") -> str:
     """b1 * k1[i] + b2 * k2[i] + ..., without the zeros and the ones."""
     parts = [f"k{j}{index}" if w == 1 else f"{number(w)} * k{j}{index}" for j, w in enumerate(weights, first) if w]
     return " + ".join(parts).replace("+ -", "- ")
@@ -31,8 +32,14 @@ def step_text(tableau: Tableau, adaptive: bool) -> str:
     lines = ["def attempt(now, h, f, k, y, x, p, m, a, noise, o):"]
     lines += [f"    k{j} = k[{j - 1}]" for j in range(1, stages + 1)]
     if adaptive:  # the last stage of a step is the first of the next
-        lines += ["    if f[FRESH] < 0.5:", f"        derivative(now, k1, {ARGUMENTS})", "    elif f[FRESH] < 1.5:", "        for i in range(NX):",
-                  f"            k1[i] = k{stages}[i]", "    f[FRESH] = 2.0"]
+        lines += [
+            "    if f[FRESH] < 0.5:",
+            f"        derivative(now, k1, {ARGUMENTS})",
+            "    elif f[FRESH] < 1.5:",
+            "        for i in range(NX):",
+            f"            k1[i] = k{stages}[i]",
+            "    f[FRESH] = 2.0",
+        ]
     else:
         lines.append(f"    derivative(now, k1, {ARGUMENTS})")
     for j in range(2, stages + 1):
@@ -44,9 +51,19 @@ def step_text(tableau: Tableau, adaptive: bool) -> str:
     lines.append(f"    f[EVALUATIONS] += {float(stages)}")
     if not adaptive:
         return "\n".join([*lines, "    return 0.0", ""])
-    lines += ["    total = 0.0", f"    errors = k[{stages + 1}]", "    for i in range(NX):", f"        errors[i] = h * ({combination(tableau.e)})",
-              "        scale = f[ATOL] + f[RTOL] * maximum(abs(x[i]), abs(y[i]))", "        ratio = errors[i] / scale",
-              "        total = total + ratio * ratio", "    if NX == 0:", "        return 0.0", "    return sqrt(total / NX)", ""]
+    lines += [
+        "    total = 0.0",
+        f"    errors = k[{stages + 1}]",
+        "    for i in range(NX):",
+        f"        errors[i] = h * ({combination(tableau.e)})",
+        "        scale = f[ATOL] + f[RTOL] * maximum(abs(x[i]), abs(y[i]))",
+        "        ratio = errors[i] / scale",
+        "        total = total + ratio * ratio",
+        "    if NX == 0:",
+        "        return 0.0",
+        "    return sqrt(total / NX)",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -55,16 +72,23 @@ def dense_text(tableau: Tableau, adaptive: bool) -> str:
     head = "def interpolate(theta, now, h, f, k, y, z, x, p, m, a, noise, o):"
     if not adaptive:
         return f"{head}\n    attempt(now, theta * h, f, k, z, {ARGUMENTS})\n"
-    lines = [head, *(f"    k{j} = k[{j - 1}]" for j in range(1, len(tableau.c) + 1)), "    rest = 1.0 - theta", "    for i in range(NX):",
-             "        change = y[i] - x[i]", "        bend = h * k1[i] - change", f"        twist = change - h * k{len(tableau.c)}[i] - bend",
-             f"        last = h * ({combination(tableau.d)})",
-             "        z[i] = x[i] + theta * (change + rest * (bend + theta * (twist + rest * last)))"]
+    lines = [
+        head,
+        *(f"    k{j} = k[{j - 1}]" for j in range(1, len(tableau.c) + 1)),
+        "    rest = 1.0 - theta",
+        "    for i in range(NX):",
+        "        change = y[i] - x[i]",
+        "        bend = h * k1[i] - change",
+        f"        twist = change - h * k{len(tableau.c)}[i] - bend",
+        f"        last = h * ({combination(tableau.d)})",
+        "        z[i] = x[i] + theta * (change + rest * (bend + theta * (twist + rest * last)))",
+    ]
     return "\n".join([*lines, ""])
 
 
 def first_step_text(order: int) -> str:
     """Hairer, Norsett & Wanner II.4: a first step from the sizes of x, f and the change of f."""
-    return f'''def first_step(now, f, k, y, x, p, m, a, noise, o):
+    return f"""def first_step(now, f, k, y, x, p, m, a, noise, o):
     k1 = k[0]
     k2 = k[1]
     derivative(now, k1, {ARGUMENTS})
@@ -92,7 +116,7 @@ def first_step_text(order: int) -> str:
     steep = maximum(slope, bend)
     reach = maximum(1e-6, h * 1e-3) if steep <= 1e-15 else power(0.01 / steep, {1 / (order + 1)!r})
     return minimum(minimum(100.0 * h, reach), f[H_MAX])
-'''
+"""
 
 
 def stages_text(method: Rosenbrock = RODAS4) -> str:
@@ -105,7 +129,9 @@ def stages_text(method: Rosenbrock = RODAS4) -> str:
         source = "slope"
         if j > 1:
             lines += ["    for i in range(NX):"]
-            lines += [f"        y[i] = x[i] + {combination(method.a[j - 1])}" if j < count else f"        y[i] = y[i] + k{j - 1}[i]"]
+            lines += [
+                f"        y[i] = x[i] + {combination(method.a[j - 1])}" if j < count else f"        y[i] = y[i] + k{j - 1}[i]"
+            ]
             at = "now + h" if alpha == 1 else f"now + {number(alpha)} * h"
             lines.append(f"    derivative({at}, k[RIGHT], {STATE})")
             source = "k[RIGHT]"

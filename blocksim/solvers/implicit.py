@@ -15,7 +15,11 @@ SPARE, ERRORS, SLOPE, RIGHT, DENSE, DENSE2, JACOBIAN, FACTORS, PIVOTS, TIME = 6,
 
 
 def linearise(now: float, h: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
-    """df/dx and df/dt at the start of the step, by forward differences."""
+    """df/dx and df/dt at the start of the step, by forward differences.
+
+    A state is changed in proportion to its size or to what the step moves it by, whichever is larger: then what rounding does to
+    a column is small against the state's part in the step, even where the state is zero, and no scale of its own is assumed.
+    """
     slope = k[SLOPE]
     trial = k[RIGHT]
     jacobian = k[JACOBIAN]
@@ -23,14 +27,14 @@ def linearise(now: float, h: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: A
     for i in range(NX):
         y[i] = x[i]
     for j in range(NX):
-        change = maximum(abs(x[j]), 1e-5) * 1.4901161193847656e-08
+        change = maximum(1.4901161193847656e-08 * maximum(abs(x[j]), h * abs(slope[j])), 1e-5 * f[ATOL])
         y[j] = x[j] + change
         change = y[j] - x[j]
         derivative(now, trial, y, p, m, a, noise, o)
         y[j] = x[j]
         for i in range(NX):
             jacobian[i * NX + j] = (trial[i] - slope[i]) / change
-    change = maximum(abs(now), 1e-5) * 1.4901161193847656e-08
+    change = 1.4901161193847656e-08 * maximum(abs(now), h)
     change = (now + change) - now
     derivative(now + change, trial, x, p, m, a, noise, o)
     for i in range(NX):
@@ -97,8 +101,9 @@ def attempt(now: float, h: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any
     return sqrt(total / NX) if NX > 0 else 0.0
 
 
-def interpolate(theta: float, now: float, h: float, f: Any, k: Any, y: Any, z: Any, x: Any, p: Any, m: Any, a: Any, noise: Any,
-                o: Any) -> None:
+def interpolate(
+    theta: float, now: float, h: float, f: Any, k: Any, y: Any, z: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any
+) -> None:
     """RODAS' own third-order dense output."""
     rest = 1.0 - theta
     for i in range(NX):

@@ -37,8 +37,22 @@ def reset(i: int, t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) 
     """Apply the reset of guard i."""
 
 
-def hit(tick: int, t: float, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, x: Any, p: Any, m: Any, a: Any,
-        noise: Any, o: Any) -> int:
+def hit(
+    tick: int,
+    t: float,
+    hits: Any,
+    logs: Any,
+    record: Any,
+    g: Any,
+    armed: Any,
+    f: Any,
+    x: Any,
+    p: Any,
+    m: Any,
+    a: Any,
+    noise: Any,
+    o: Any,
+) -> int:
     """Everything that happens at an instant."""
     return 0
 
@@ -48,8 +62,9 @@ def attempt(now: float, h: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any
     return 0.0
 
 
-def interpolate(theta: float, now: float, h: float, f: Any, k: Any, y: Any, z: Any, x: Any, p: Any, m: Any, a: Any, noise: Any,
-                o: Any) -> None:
+def interpolate(
+    theta: float, now: float, h: float, f: Any, k: Any, y: Any, z: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any
+) -> None:
     """The state at now + theta h into z, inside the step just made."""
 
 

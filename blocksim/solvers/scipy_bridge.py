@@ -37,7 +37,9 @@ class Bridge:
         return float(self.functions["seconds"](tick, self.clock))
 
     def hit(self, tick: int, t: float, x: list[float]) -> int:
-        return int(self.functions["hit"](tick, t, self.hits, self.logs, self.machine.log, self.g, self.armed, self.f, x, *self.rest))
+        return int(
+            self.functions["hit"](tick, t, self.hits, self.logs, self.machine.log, self.g, self.armed, self.f, x, *self.rest)
+        )
 
     def settle(self, t: float) -> int:
         return int(self.functions["settle"](t, self.g, self.armed, self.f, self.x, *self.rest)) if self.guards else 0
@@ -66,8 +68,17 @@ class Bridge:
         now = t
         while now < t1:
             try:
-                found = solve_ivp(self.slope, (now, t1), np.array(self.x), method=self.method, rtol=self.f[kernel.RTOL], atol=self.f[kernel.ATOL],
-                                  max_step=self.f[kernel.H_MAX], dense_output=True, events=[self.margin(i) for i in range(self.guards)])
+                found = solve_ivp(
+                    self.slope,
+                    (now, t1),
+                    np.array(self.x),
+                    method=self.method,
+                    rtol=self.f[kernel.RTOL],
+                    atol=self.f[kernel.ATOL],
+                    max_step=self.f[kernel.H_MAX],
+                    dense_output=True,
+                    events=[self.margin(i) for i in range(self.guards)],
+                )
             except (ValueError, ArithmeticError):  # scipy's linear algebra refuses nan and inf
                 found = None
             if found is None or found.status < 0 or not all(map(math.isfinite, found.y[:, -1])):

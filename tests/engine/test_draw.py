@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from blocksim.block import Block, RecordBlock, inport, outport, param, state, static
+from blocksim.block import Block, RecordBlock, SampledBlock, inport, outport, param, state, static
 from blocksim.diagram import Diagram
 from blocksim.draw import draw, draw_svg
 from blocksim.errors import BlocksimError
@@ -67,6 +67,17 @@ class Plant(Lag):
     """x' = u, on the forward path by its colour."""
 
     colour = "plant"
+
+
+class Sampled(SampledBlock):
+    """y = u at its hits."""
+
+    u = inport("input")
+    y = outport("output")
+
+    @staticmethod
+    def output(u):
+        return u
 
 
 class Adder(Block):
@@ -140,6 +151,16 @@ class Smoother(RecordBlock):
 
     def process(self, t, u):
         return u, u
+
+
+YAML = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+blocks:
+  ref:   {type: Step, time: 0.1}
+  error: {type: Sum, signs: "+-", in: [ref, plant]}
+  plant: {type: Integrator, in: error}
+"""
 
 
 def target() -> Diagram:
@@ -356,6 +377,33 @@ def test_encoder_after_the_plant_is_flipped_though_nothing_branches_there():
     assert plan(servo()).flipped == {"encoder"}
 
 
+def test_an_inner_loop_does_not_end_the_forward_path():
+    d = Diagram()
+    d.add("r", Source())
+    d.add("e1", Adder(signs="+-"), ["r", "position"])
+    d.add("k", Amplifier(), "e1")
+    d.add("e2", Adder(signs="+-"), ["k", "speed"])
+    d.add("c", Lag(), "e2")
+    d.add("speed", Lag(), "c")
+    d.add("position", Lag(), "speed")
+    where = plan(d)
+    assert not where.flipped and len(set(where.rows.values())) == 1
+
+
+def test_what_samples_a_noisy_continuous_output_is_the_sensor():
+    d = Diagram()
+    d.add("r", Source())
+    d.add("e", Adder(signs="+-"), ["r", "encoder"])
+    d.add("pid", Sampled(Ts=0.1), "e")
+    d.add("system", Lag(), "pid")
+    d.add("noise", Source())
+    d.add("sum", Adder(signs="++"), ["system", "noise"])
+    d.add("encoder", Sampled(Ts=0.1), "sum")
+    assert plan(d).flipped == {"encoder"}
+    d.nodes["encoder"].inputs = "system"
+    assert plan(d).flipped == {"encoder"}
+
+
 @pytest.mark.parametrize("hint", [True, False])
 def test_flip_hint_decides(hint):
     diagram = target()
@@ -388,6 +436,16 @@ def test_signs_stand_inside_the_circle_and_a_crowded_sum_becomes_a_box():
     assert [text.text for text in shapes["few"].texts if text.text in "+−"] == ["+", "−"]
     assert shapes["many"].kind == "box"
     assert [text.text for text in shapes["many"].texts if text.text in "+−"] == ["+", "−", "−", "+"]
+
+
+def test_bypass_enters_from_the_north_even_as_first_input():
+    d = Diagram()
+    d.add("r", Source())
+    d.add("a", Plain(), "r")
+    d.add("b", Plain(), "a")
+    d.add("s", Adder(signs="++"), ["a", "b"])
+    where = plan(d)
+    assert (where.spots["in", "s", 0].side, where.spots["in", "s", 1].side) == ("N", "W")
 
 
 def test_gain_shows_its_value_and_ports_their_names():
@@ -453,3 +511,11 @@ def test_unknown_suffix_is_refused(tmp_path):
 
 def test_diagram_shows_itself_in_a_notebook():
     assert servo()._repr_svg_() == draw_svg(servo())
+
+
+def test_a_file_is_drawn_by_its_name(tmp_path):
+    path = tmp_path / "loop.yaml"
+    path.write_text(YAML)
+    draw(path, tmp_path / "loop.svg")
+    assert (tmp_path / "loop.svg").read_text() == draw_svg(YAML)
+    assert ">plant</text>" in draw_svg(str(path))

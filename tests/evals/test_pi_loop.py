@@ -40,12 +40,11 @@ def test_from_python_in_eight_lines():
     assert np.max(np.abs(record["plant"] - closed_form(record.t))) < 1e-7
 
 
-@pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
-def test_from_a_file(solver):
+@pytest.mark.parametrize(("solver", "most"), [("dopri5", 1000), ("rodas4", 2000)])
+def test_from_a_file(solver, most):
     record = bs.simulate(YAML, solver=solver, engine="python")
     assert record["plant"][-1] == pytest.approx(0.99229561256, abs=1e-9)
-    # Hairer's dopri5 bounds the error per step by rtol |y| + atol; 50 steps of at most a fiftieth of the run are always made.
-    assert record.provenance["work"]["evaluations"] < 1000
+    assert record.provenance["work"]["evaluations"] < most
 
 
 def test_with_a_fixed_step():

@@ -1,0 +1,67 @@
+/* 1 kHz PID on a quantised encoder around a joint with friction and gravity; RK4, one step per sample. */
+#include <math.h>
+#include <pthread.h>
+
+enum { J, FV, FC, G, RESOLUTION, KP, KI, KD, PARAMETERS };
+enum { SIGNALS = 5 };
+
+static inline void derivative(const double *x, double tau, const double *p, double *dx)
+{
+    dx[0] = x[1];
+    dx[1] = (tau - p[FV] * x[1] - p[FC] * tanh(100.0 * x[1]) - p[G] * cos(x[0] / 15.0)) / p[J];
+}
+
+static inline void rk4(double *x, double tau, const double *p, double h)
+{
+    double k1[2], k2[2], k3[2], k4[2], y[2];
+
+    derivative(x, tau, p, k1);
+    for (int i = 0; i < 2; i++) y[i] = x[i] + h * (0.5 * k1[i]);
+    derivative(y, tau, p, k2);
+    for (int i = 0; i < 2; i++) y[i] = x[i] + h * (0.5 * k2[i]);
+    derivative(y, tau, p, k3);
+    for (int i = 0; i < 2; i++) y[i] = x[i] + h * k3[i];
+    derivative(y, tau, p, k4);
+    for (int i = 0; i < 2; i++) x[i] += h * (1.0 / 6 * k1[i] + 1.0 / 3 * k2[i] + 1.0 / 3 * k3[i] + 1.0 / 6 * k4[i]);
+}
+
+void servo(const double *p, long samples, double *log)
+{
+    const double Ts = 1e-3;
+    double x[2] = {0.0, 0.0}, integral = 0.0, last = 0.0;
+
+    for (long k = 0; k <= samples; k++, log += SIGNALS) {
+        double t = k / 1000.0, next = (k + 1) / 1000.0;
+        double ref = sin(2 * M_PI * 0.2 * t) + 0.5 * sin(2 * M_PI * 0.5 * t) + 0.25 * sin(2 * M_PI * 1.1 * t);
+        double q = p[RESOLUTION] * floor(x[0] / p[RESOLUTION] + 0.5);
+        double e = ref - q;
+        integral += p[KI] * Ts * e;
+        double tau = p[KP] * e + integral + p[KD] * (e - last) / Ts;
+        last = e;
+        log[0] = ref, log[1] = tau, log[2] = x[0], log[3] = x[1], log[4] = q;
+        rk4(x, tau, p, next - t);
+    }
+}
+
+struct share { const double *p; long samples, first, runs, stride; double *log; };
+
+static void *work(void *argument)
+{
+    struct share *s = argument;
+    for (long i = s->first; i < s->runs; i += s->stride)
+        servo(s->p + i * PARAMETERS, s->samples, s->log + i * SIGNALS * (s->samples + 1));
+    return 0;
+}
+
+/* Every row of p is a run; the logs stand one after the other. */
+void servo_many(const double *p, long runs, long samples, long threads, double *log)
+{
+    pthread_t thread[64];
+    struct share share[64];
+    if (threads > 64) threads = 64;
+    for (long i = 0; i < threads; i++) {
+        share[i] = (struct share){p, samples, i, runs, threads, log};
+        pthread_create(&thread[i], 0, work, &share[i]);
+    }
+    for (long i = 0; i < threads; i++) pthread_join(thread[i], 0);
+}

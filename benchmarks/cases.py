@@ -1,0 +1,75 @@
+"""The diagrams of the benchmark, and the numbers that its C programs take."""
+
+from __future__ import annotations
+
+import blocksim as bs
+from blocks_used import PID, Encoder, Joint, TwoMass
+from blocksim.experiment import Experiment, make_experiment
+from blocksim.spec import LogSpec
+
+#: Amplitude and frequency [Hz] of every sine of the torque of (a) and of the reference of (b).
+TORQUE = ((2.0, 0.5), (1.5, 2.3), (1.0, 9.1))
+REFERENCE = ((1.0, 0.2), (0.5, 0.5), (0.25, 1.1))
+SERVO = {"J": 0.02, "Fv": 0.05, "Fc": 0.1, "G": 0.3, "resolution": 0.0031416, "kp": 20.0, "ki": 10.0, "kd": 0.3}
+ROBOT = {"Jm": 1.21e-2, "Ja": 1.13e3, "Fv": 1.30e-2, "Fc": 6.44e-1, "beta": 1.0, "k1": 1.46e6, "k3": 3.72e10, "d": 2.63e3, "r": 4.46e-3}
+LAG = 0.1  # time constant of every lag of (c) [s]
+
+
+def sines(diagram: bs.Diagram, total: str, parts: tuple[tuple[float, float], ...]) -> None:
+    """A sum of sines, each a block."""
+    for i, (amplitude, frequency) in enumerate(parts):
+        diagram.add(f"{total}{i}", "Sine", amplitude=amplitude, frequency=frequency)
+    diagram.add(total, "Sum", inputs=[f"{total}{i}" for i in range(len(parts))])
+
+
+def two_mass(solver: str, stop: float = 20.0) -> Experiment:
+    """(a) The two-mass robot, open loop."""
+    diagram = bs.Diagram("two-mass robot, open loop")
+    sines(diagram, "u", TORQUE)
+    diagram.add("robot", TwoMass(**ROBOT), inputs="u")
+    diagram.log = [LogSpec("robot"), LogSpec("u")]
+    options = {"step": "1e-3"} if solver == "rk4" else {"rtol": 1e-6, "atol": 1e-8}
+    return make_experiment(diagram, stop=stop, solver=solver, every="2e-3", **options)
+
+
+def servo(stop: float = 10.0) -> Experiment:
+    """(b) 1 kHz PID on a quantised encoder."""
+    s = SERVO
+    diagram = bs.Diagram("PID on a quantised encoder")
+    sines(diagram, "ref", REFERENCE)
+    diagram.add("error", "Sum", signs="+-", inputs=["ref", "encoder"])
+    diagram.add("pid", PID(Ts=1e-3, kp=s["kp"], ki=s["ki"], kd=s["kd"]), inputs="error")
+    diagram.add("joint", Joint(J=s["J"], Fv=s["Fv"], Fc=s["Fc"], G=s["G"]), inputs="pid")
+    diagram.add("encoder", Encoder(Ts=1e-3, resolution=s["resolution"]), inputs="joint.position")
+    diagram.log = [LogSpec(name) for name in ("ref", "pid", "joint", "encoder")]
+    return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
+
+
+def chain(lags: int, stop: float = 10.0) -> Experiment:
+    """(c) Lags in a row with feedback."""
+    diagram = bs.Diagram(f"{lags} lags")
+    diagram.add("one", "Constant", value=1.0)
+    diagram.add("error", "Sum", signs="+-", inputs=["one", f"lag{lags - 1}"])
+    for i in range(lags):
+        diagram.add(f"lag{i}", "FirstOrderLag", T=LAG, inputs=f"lag{i - 1}" if i else "error")
+    diagram.log = [LogSpec(f"lag{lags - 1}")]
+    return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
+
+
+def monte_carlo(runs: int) -> list[dict[str, float]]:
+    """(d) A joint of its own for every run."""
+    return [{"joint.J": 0.015 + 0.01 * i / runs, "joint.Fc": 0.05 + 0.1 * ((7 * i) % runs) / runs} for i in range(runs)]
+
+
+#: (e) The loop of (b) from the library's blocks alone, as a file.
+SERVO_FILE = """
+format: 1
+name: PID on a quantised position
+simulate: {stop: 10.0, solver: rk4, step: 1e-3}
+blocks:
+  ref0:    {type: Sine, amplitude: 1.0, frequency: 0.2}
+  ref1:    {type: Sine, amplitude: 0.5, frequency: 0.5}
+  ref2:    {type: Sine, amplitude: 0.25, frequency: 1.1}
+  ref:     {type: Sum, in: [ref0, ref1, ref2]}
+  error:   {type: Sum, signs: "+-", in: [ref, encoder]}
+"""

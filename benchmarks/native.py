@@ -1,0 +1,81 @@
+"""The C programs in c/, compiled by the system's C compiler into one library and called in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from cases import LAG, ROBOT, SERVO
+
+FOLDER = Path(__file__).parent / "c"
+COMMAND = ("-O2", "-shared", "-fPIC", "-pthread")
+
+
+def compiler() -> str | None:
+    """The system's C compiler, where there is one."""
+    return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Compiled anew in every process: the folder is gone as soon as it is loaded."""
+    cc = compiler()
+    assert cc is not None, "there is no C compiler: compiler() says so"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "programs.so"
+        subprocess.run([cc, *COMMAND, "-o", str(path), *map(str, sorted(FOLDER.glob("*.c"))), "-lm"], check=True)
+        loaded = ctypes.CDLL(str(path))
+    loaded.two_mass_dopri5.restype = ctypes.c_long
+    return loaded
+
+
+def address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def whole(number: int) -> ctypes.c_long:
+    return ctypes.c_long(number)
+
+
+def real(number: float) -> ctypes.c_double:
+    return ctypes.c_double(number)
+
+
+def two_mass(solver: str, stop: float = 20.0) -> np.ndarray:
+    """Rows of motor position and speed, arm position and speed, torque, every 2 ms."""
+    numbers, log = np.array(list(ROBOT.values())), np.zeros((round(500 * stop) + 1, 5))
+    if solver == "rk4":
+        library().two_mass_rk4(address(numbers), whole(round(1000 * stop)), address(log))
+    else:
+        library().two_mass_dopri5(address(numbers), real(stop), real(1e-6), real(1e-8), address(log))
+    return log
+
+
+def servo(stop: float = 10.0) -> np.ndarray:
+    """Rows of reference, torque, position, speed, counted position, every 1 ms."""
+    samples = round(1000 * stop)
+    numbers, log = np.array(list(SERVO.values())), np.zeros((samples + 1, 5))
+    library().servo(address(numbers), whole(samples), address(log))
+    return log
+
+
+def servo_many(table: list[dict[str, float]], threads: int, stop: float = 10.0) -> np.ndarray:
+    """The rows of `servo` for every joint of the table, on so many threads."""
+    samples = round(1000 * stop)
+    numbers = np.array([[row.get(f"joint.{name}", value) for name, value in SERVO.items()] for row in table])
+    logs = np.zeros((len(table), samples + 1, 5))
+    library().servo_many(address(numbers), whole(len(table)), whole(samples), whole(threads), address(logs))
+    return logs
+
+
+def chain(lags: int, stop: float = 10.0) -> np.ndarray:
+    """The output of the last lag every 1 ms."""
+    steps = round(1000 * stop)
+    gains, constants, x, work, log = np.ones(lags), np.full(lags, LAG), np.zeros(lags), np.zeros(5 * lags), np.zeros(steps + 1)
+    library().chain(whole(lags), whole(steps), address(gains), address(constants), address(x), address(work), address(log))
+    return log
