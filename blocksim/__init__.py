@@ -47,6 +47,7 @@ PUBLIC = {
     "simulate": "simulate",
     "simulate_many": "simulate",
     "start": "simulate",
+    "rerun": "simulate",
     "process": "process",
     "linearize": "linearize",
     "operating_point": "linearize",

@@ -71,7 +71,7 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
                 f"simulate.stop: {settings.stop} is not after the start at {settings.start}.", place_of(diagram, "simulate.stop")
             )
         )
-    if solver in FIXED and step is None:
+    if solver in FIXED and settings.step is None:
         step = fastest
         if moving and step is None:
             problems.append(

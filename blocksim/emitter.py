@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from .contract import arguments
 from .declarations import Inport, Memory, Noise, State, Static
 from .errors import BlockDefinitionError
-from .fold import Env, constant, expression, specialise
-from .inline import Fields, Inliner, NotInlinable, flat
+from .fold import Env, NotInlinable, constant, expression, specialise
+from .inline import Fields, Inliner, flat
 from .schedule import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
 from .scope import Scope
 from .slots import Region, Slot, lay_out
@@ -19,6 +19,8 @@ from .vocabulary import LIBM, PRELUDE
 STORES = "x, p, m, a, noise, o"
 #: From this many blocks on, signals live in memory, so that equal blocks can share a loop and long functions be cut.
 LARGE = 60
+#: Arrays up to this length are written out element by element.
+SMALL = 64
 Results = Sequence[tuple[str, int]]
 
 
@@ -49,8 +51,8 @@ class Emitter:
             return self.held(element)
         raise KeyError(f"{self.units[element[0]].path}.{element[1]} was not computed")  # a defect of the generator
 
-    def binding(self, scope: Scope, unit: Unit, name: str, copy: int) -> ast.expr:
-        """What one argument of a block function stands for, in one copy of the unit."""
+    def binding(self, scope: Scope, unit: Unit, name: str, copy: int, flat_arrays: bool = False) -> ast.expr:
+        """What one argument of a block function stands for, in one copy of the unit; small arrays element by element if asked."""
         declaration = unit.kind.declared.get(name)
         if name == "t":
             return expression("t")
@@ -62,15 +64,26 @@ class Emitter:
             return self.arriving(scope, unit, name, declaration, copy)
         if isinstance(declaration, Noise):
             return expression(f"noise[o[{self.slots.of(unit, name, copy)[0]}]]")
-        if isinstance(declaration, Memory) and (unit.index, name, copy) in self.shadows:
-            return array_view(self.shadows[(unit.index, name, copy)])
         if (unit.index, name) in self.slots.arrays or (unit.index, name, copy) in self.slots.arrays:
-            return array_view(self.slots.array(unit, name, copy))
+            region = self.shadows.get((unit.index, name, copy)) or self.slots.array(unit, name, copy)
+            return (self.array_elements(region, unit, name) if flat_arrays else None) or array_view(region)
         store = "p" if not isinstance(declaration, State) else "m" if isinstance(declaration, Memory) else "x"
         where = self.slots.of(unit, name, copy)
         if isinstance(declaration, State) and declaration.size != 1:
             return ast.Tuple([expression(f"{store}[{k}]") for k in where], ast.Load())
         return expression(f"{store}[{where[0]}]")
+
+    def array_elements(self, region: Region, unit: Unit, name: str) -> ast.expr | None:
+        """A small array as a tuple of its elements (of its rows, for a matrix); its length is then part of the code."""
+        length = self.slots.length(self.schedule, self.slots.array(unit, name, 0))
+        if length > SMALL:
+            return None
+        self.slots.fixed[region.index] = length
+        items: list[ast.expr] = [expression(f"a[o[{region.index}] + {k}]") for k in range(length)]
+        if not region.shape:
+            return ast.Tuple(items, ast.Load())
+        rows, columns = region.shape
+        return ast.Tuple([ast.Tuple(items[r * columns : (r + 1) * columns], ast.Load()) for r in range(rows)], ast.Load())
 
     def arriving(self, scope: Scope, unit: Unit, port: str, declaration: Inport, copy: int) -> ast.expr:
         """The signal(s) at an input: a scalar, a tuple for a vector, a tuple of those for a port that takes many."""
@@ -101,12 +114,8 @@ class Emitter:
         function = unit.kind.functions[name]
         prefix = "u_" if self.large else self.names[unit.index] + (f"_{copy}_" if unit.wide else "_")
         targets = [f"{prefix}{n}" + ("" if size == 1 else f"_{k}") for n, size in results for k in range(size)]
-        if "out" in arguments(function):
-            return self.call(scope, unit, name, results, copy, targets)
-        try:
-            bound = {n: self.binding(scope, unit, n, copy) for n in arguments(function)}
-            made = Inliner(function, bound, prefix, targets, self.helpers)
-        except NotInlinable:
+        made = self.inlined(scope, unit, function, copy, prefix, targets)
+        if made is None:
             return self.call(scope, unit, name, results, copy, targets)
         for statement in made.statements:
             scope.write(ast.unparse(ast.fix_missing_locations(statement)))
@@ -115,8 +124,24 @@ class Emitter:
             if unknown:
                 raise BlockDefinitionError(f"{function.__qualname__} sets {sorted(unknown)}, which is neither state nor memory.")
             return {n: flat(v) for n, v in made.result.fields.items()}
-        assert made.result is not None
+        if made.result is None:
+            return {}
         return split(function, results, flat(made.result))
+
+    def inlined(self, scope: Scope, unit: Unit, function: Callable, copy: int, prefix: str, targets: list[str]) -> Inliner | None:
+        """The function inlined, its small arrays element by element or else as arrays; None where it must be called."""
+        asked = arguments(function)
+        for flat_arrays in (True, False):
+            bound = {n: self.binding(scope, unit, n, copy, flat_arrays) for n in asked if n != "out"}
+            if "out" in asked:
+                if not flat_arrays:
+                    return None
+                bound["out"] = ast.Tuple([ast.Name(t, ast.Load()) for t in targets], ast.Load())
+            try:
+                return Inliner(function, bound, prefix, targets, self.helpers)
+            except NotInlinable:
+                continue
+        return None
 
     def call(
         self, scope: Scope, unit: Unit, name: str, results: Results, copy: int, targets: list[str]

@@ -12,14 +12,14 @@ from typing import Any
 from .clock import Clock, exact_times, make_clock, place_of
 from .codegen import LogGroup, generate
 from .contract import arguments
-from .declarations import Outport, Param, Period, State, Static
+from .declarations import Outport, Param, Period, State, Static, Table
 from .diagram import Diagram
 from .errors import DiagramError, Problem, did_you_mean, listing
 from .flatten import flatten, kind_for
 from .logs import log_groups
 from .program import Program
 from .schedule import Schedule, Unit
-from .slots import Numbers, fill
+from .slots import Numbers, array_value, fill
 from .solvers import DEFAULT, SCIPY, check_solver
 from .spec import SimulateSpec
 
@@ -81,7 +81,7 @@ class Experiment:
 
     def rebuilt(self, params: dict[str, Any]) -> Numbers:
         """Numbers computed anew, for changes that reach tables or arrays."""
-        units = [replace(u, settings=dict(u.settings)) for u in self.schedule.units]
+        units = [replace(u, settings=dict(u.settings), tables={}) for u in self.schedule.units]
         schedule = replace(self.schedule, units=units)
         for name, value in params.items():
             unit, key = find_setting(schedule, name)
@@ -94,6 +94,7 @@ class Experiment:
             if "." not in name:
                 return True
             unit, key = find_setting(self.schedule, name)
+            check_setting(unit, key, value, name)
             declaration = unit.kind.declared[key]
             old = unit.settings.get(key)
             lists = isinstance(value, (list, tuple)) or isinstance(old, (list, tuple))
@@ -104,7 +105,17 @@ class Experiment:
             changed = type(unit.block)(**{**unit.block.settings, key: value})
             if kind_for(changed, unit.inputs) is not unit.kind:
                 return True
+            if used_in_tables(unit, key) and self.lengths_change(
+                replace(unit, settings={**unit.settings, key: value}, tables={})
+            ):
+                return True
         return False
+
+    def lengths_change(self, unit: Unit) -> bool:
+        """Whether an array whose length is part of the code has another length in this unit."""
+        regions = [r for r in self.slots.regions if r.unit == unit.index and r.index in self.slots.fixed]
+        tables = [r for r in regions if r.name in unit.kind.of(Table)]
+        return any(array_value(unit, r.name).size != self.slots.fixed[r.index] for r in tables)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -145,7 +156,7 @@ def find_setting(schedule: Schedule, name: str) -> tuple[Unit, str]:
 
 
 def check_setting(unit: Unit, key: str, value: Any, name: str) -> None:
-    problems = type(unit.block).problems({**unit.settings, key: value})
+    problems = type(unit.block).problems({**unit.block.settings, key: value})
     if problems:
         raise DiagramError([Problem(f"{name}: {text}") for _, text in problems])
 

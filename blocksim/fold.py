@@ -22,6 +22,10 @@ Env = dict[str, ast.expr]
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "abs": abs}
 
 
+class NotInlinable(Exception):
+    """The function must stay a function: it has open loops, or indices that are known only at the run."""
+
+
 @functools.cache
 def parsed(function: Callable) -> ast.FunctionDef:
     """The function's syntax tree; a generated function carries its text in `__source__`."""
@@ -161,6 +165,12 @@ class Folder(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         value, index = self.visit(node.value), self.visit(node.slice)
+        if isinstance(value, ast.Tuple) and isinstance(index, ast.Tuple) and known(index):  # A[i, j]
+            for item in index.elts:
+                value = self.visit_Subscript(ast.Subscript(value, item, node.ctx))
+            return value
+        if isinstance(value, ast.Tuple) and not known(index):
+            raise NotInlinable
         if isinstance(value, ast.Tuple) and isinstance(index, ast.Constant):
             if not -len(value.elts) <= index.value < len(value.elts):  # type: ignore[operator]
                 raise BlockDefinitionError(f"{self.where} reads element {index.value!r} of {len(value.elts)}.")

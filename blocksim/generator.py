@@ -171,7 +171,7 @@ class Generator(Emitter):
         scalar = {n: d for n, d in states.items() if not (isinstance(d, Memory) and d.array)}
         function = unit.kind.functions[name]
         if not scalar:
-            self.call(scope, unit, name, [], copy, [])
+            self.apply(scope, unit, name, [], copy)
             return
         given = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
         left, right = [], []

@@ -11,14 +11,11 @@ import copy
 from collections.abc import Callable
 
 from .errors import BlockDefinitionError
-from .fold import Env, Folder, constant, known, parsed, value_of
+from .fold import Env, Folder, NotInlinable, constant, known, parsed, value_of
 
-#: Loops up to this many turns are written out.
+#: Loops up to this many turns are written out, and functions up to this many assignments.
 UNROLL = 40
-
-
-class NotInlinable(Exception):
-    """The function must stay a function: it has open loops or fills arrays."""
+LONG = 200
 
 
 def returns(body: list[ast.stmt]) -> bool:
@@ -31,14 +28,15 @@ class Inliner:
     def __init__(self, function: Callable, env: Env, prefix: str, targets: list[str], helpers: dict[str, Callable]):
         self.function, self.prefix, self.targets = function, prefix, targets
         self.helpers = helpers
+        self.assignments = 0
         tree = parsed(function)
-        if "out" in [a.arg for a in tree.args.args]:
-            raise NotInlinable
         stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         self.once = {n for n in stores if stores.count(n) == 1}
         self.result: ast.expr | None = None
         self.statements = self.block(tree.body, dict(env), 0)
-        if self.result is None:
+        if self.result is None and "out" in env:
+            self.result = env["out"]
+        if self.result is None and targets:
             raise BlockDefinitionError(f"{function.__qualname__} does not return a value.")
 
     def fold(self, node: ast.expr, env: Env) -> ast.expr:
@@ -120,6 +118,9 @@ class Inliner:
             if len(statement.targets) != 1:
                 raise NotInlinable
             target, value = statement.targets[0], statement.value
+        self.assignments += 1
+        if self.assignments > LONG:
+            raise NotInlinable
         if isinstance(target, ast.Name) and isinstance(value, Bound):  # a loop variable: known in this turn
             env[target.id] = value.item
             return []
@@ -129,6 +130,8 @@ class Inliner:
             for name in names:
                 env[name] = ast.Name(self.prefix + name, ast.Load())
             return [ast.Assign([ast.Tuple([ast.Name(self.prefix + n, ast.Store()) for n in names], ast.Store())], folded)]
+        if isinstance(target, ast.Subscript):
+            return [self.store(target, folded, env)]
         if not isinstance(target, ast.Name):
             raise NotInlinable
         if target.id in self.once and not depth and (isinstance(folded, ast.Tuple) or known(folded)):
@@ -136,6 +139,16 @@ class Inliner:
             return []
         env[target.id] = ast.Name(self.prefix + target.id, ast.Load())
         return [ast.Assign([ast.Name(self.prefix + target.id, ast.Store())], folded)]
+
+    def store(self, target: ast.Subscript, value: ast.expr, env: Env) -> ast.stmt:
+        """An element of `out` or of an array memory, at a known place."""
+        read = copy.deepcopy(target)
+        read.ctx = ast.Load()
+        place = self.fold(read, env)
+        if not isinstance(place, (ast.Name, ast.Subscript)):
+            raise NotInlinable
+        place.ctx = ast.Store()
+        return ast.Assign([place], value)
 
     def finish(self, statement: ast.Return, env: Env, depth: int) -> list[ast.stmt]:
         """A return: the result itself where the road was straight, assignments to the targets inside branches."""

@@ -27,9 +27,10 @@ def hit(made: Generator) -> str:
     settling = bool(made.guards and acting)
     outputs = Scope()
     known = due_outputs(made, outputs, pending)
-    if settling:
+    due = " or ".join(f"due_{g}" for g in groups)
+    if settling:  # at a log row between hits nothing may change
         outputs.write(f"fired = settle(t, g, armed, f, {STORES})\nif fired < 0:\n    return CHATTERING\nfiring = fired > 0")
-        scope.write("firing = True")
+        scope.write(f"firing = {due}")
         scope.nest("while firing:", outputs.blocks())
         known = {}  # a reset may have changed them
     else:
@@ -39,7 +40,7 @@ def hit(made: Generator) -> str:
     for g, units in enumerate(acting):
         due_memories(made, scope, g, units, pending, known.get(f"due_{g}", Scope()))
     if settling:
-        scope.write(f"if settle(t, g, armed, f, {STORES}) < 0:\n    return CHATTERING")
+        scope.write(f"if ({due}) and settle(t, g, armed, f, {STORES}) < 0:\n    return CHATTERING")
     scope.write("return 0")
     return function_text("hit", HIT, scope.blocks())
 

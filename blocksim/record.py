@@ -1,5 +1,7 @@
 """Record: time plus named signals with units, on one grid or several. The result of a simulation, or measured data.
 
+Asked by name; cut, resampled and saved in a chain:
+
     record.t, record["joint.q"], record["robot.q[1]"], record.unit("joint.q")
     record.between(2, 8).select("joint.q", "encoder").resample(every=0.01).save("run.csv")
 """
@@ -11,62 +13,18 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from .errors import RecordError, did_you_mean, listing
-from .ticks import exact
+from .grid import Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
 
 METHODS = ("linear", "hold", "cubic")
 ELEMENT = re.compile(r"(.+)\[(-?\d+)\]")
 MAX_BYTES = 4 << 30
-
-
-@dataclass(frozen=True, eq=False)
-class Signal:
-    """One signal: [samples], or [samples, n] for a vector. `hold`: sampled and held; `measured`: a sensor could deliver it."""
-
-    values: np.ndarray
-    unit: str = ""
-    doc: str = ""
-    measured: bool = False
-    hold: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", floats(self.values))
-        if self.values.ndim not in (1, 2) or (self.values.ndim == 2 and self.values.shape[1] == 0):
-            raise RecordError(f"signal has shape {self.values.shape}; [samples] or [samples, n] is wanted.")
-        if not isinstance(self.unit, str) or not isinstance(self.doc, str) or not self.unit.isprintable():
-            raise RecordError(f"signal has unit {self.unit!r} and doc {self.doc!r}; both are text, the unit on one line.")
-
-
-@dataclass(eq=False)
-class Grid:
-    """Signals that share their sample times."""
-
-    t: np.ndarray
-    signals: dict[str, Signal]
-
-    def __post_init__(self) -> None:
-        self.t = floats(self.t, "time")
-        problem = time_problem(self.t)
-        if problem:
-            raise RecordError(problem[1])
-        for name, signal in self.signals.items():
-            if not isinstance(name, str) or not name.strip() or name != name.strip() or not name.isprintable() or name == "t":
-                raise RecordError(f"{name!r} cannot name a signal; a name is printable text, and 't' is the time.")
-            if len(signal.values) != len(self.t):
-                raise RecordError(f"signal '{name}' has {len(signal.values)} samples, its time has {len(self.t)}.")
-
-    def within(self, t0: float, t1: float) -> np.ndarray:
-        """Which samples lie from t0 to t1, both included."""
-        return (self.t >= t0 - slack(self.t)) & (self.t <= t1 + slack(self.t))
-
-    def cut(self, samples: slice | np.ndarray) -> Grid:
-        return Grid(self.t[samples], {n: replace(s, values=s.values[samples]) for n, s in self.signals.items()})
 
 
 class Record:
@@ -91,8 +49,9 @@ class Record:
         self.aliases = {alias: name for alias, name in (aliases or {}).items() if name in self._grid}
 
     @classmethod
-    def from_arrays(cls, t: Any, signals: Mapping[str, Any] | None = None, /, *, units: Mapping[str, str] | None = None,
-                    **more: Any) -> Record:
+    def from_arrays(
+        cls, t: Any, signals: Mapping[str, Any] | None = None, /, *, units: Mapping[str, str] | None = None, **more: Any
+    ) -> Record:
         """Measured data: Record.from_arrays(t, q=q, tau=tau, units={"q": "rad"}), or names that are no identifiers in a dict."""
         arrays, units = {**(signals or {}), **more}, units or {}
         for name in units:
@@ -201,8 +160,10 @@ class Record:
         grid = Grid(target, {})
         margin = slack(np.array([low, high]))
         if len(target) and (target[0] < low - margin or target[-1] > high + margin):
-            raise RecordError(f"times {target[0]:g} to {target[-1]:g} s reach outside what every signal covers, "
-                              f"{low:g} to {high:g} s. Ask for times inside, or select fewer signals.")
+            raise RecordError(
+                f"times {target[0]:g} to {target[-1]:g} s reach outside what every signal covers, "
+                f"{low:g} to {high:g} s. Ask for times inside, or select fewer signals."
+            )
         for name, source in self._grid.items():
             signal = source.signals[name]
             how = "hold" if signal.hold else method
@@ -242,6 +203,12 @@ class Record:
 
         return read(path, max_bytes)
 
+    def rerun(self) -> Record:
+        """The run that made this record, once more from its provenance."""
+        from .simulate import rerun
+
+        return rerun(self)
+
     def to_pandas(self, *, every: Any = None) -> Any:
         """A DataFrame indexed by t; units in its attrs. `every` resamples first."""
         record = self if every is None else self.resample(every=every)
@@ -264,8 +231,10 @@ class Record:
     def __repr__(self) -> str:
         lines = []
         for grid in self.grids:
-            shown = (name + (f"[0:{s.values.shape[1]}]" if s.values.ndim == 2 else "") + (f" [{s.unit}]" if s.unit else "")
-                     for name, s in grid.signals.items())
+            shown = (
+                name + (f"[0:{s.values.shape[1]}]" if s.values.ndim == 2 else "") + (f" [{s.unit}]" if s.unit else "")
+                for name, s in grid.signals.items()
+            )
             lines.append(f"{len(grid.t)} samples, {span(grid.t)}: {brief_listing(shown)}")
         return "Record: " + "\n        ".join(lines)
 
@@ -282,69 +251,6 @@ class Record:
         from .plots import record_svg
 
         return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": record_svg(self)}
-
-
-def floats(values: Any, what: str = "signal") -> np.ndarray:
-    """Numbers as float64. Objects, text and complex numbers are refused rather than converted by guessing."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise RecordError(f"{what} has rows of different lengths.") from None
-    if array.dtype.kind not in "fiub" and array.size:
-        raise RecordError(f"{what} holds {array.dtype} data; real numbers are wanted.")
-    return array.astype(np.float64, copy=False)
-
-
-def measured_signal(name: str, values: Any, unit: str) -> Signal:
-    try:
-        return Signal(values, unit, measured=True)
-    except RecordError as error:
-        raise RecordError(f"'{name}': {error}") from None
-
-
-def time_problem(t: np.ndarray) -> tuple[int, str] | None:
-    """The first sample at which this is not a time axis, and why."""
-    if t.ndim != 1:
-        return 0, f"time has shape {t.shape}; one row of times is wanted."
-    bad = np.flatnonzero(~np.isfinite(t))
-    if len(bad):
-        return int(bad[0]), f"time is {t[bad[0]]} at sample {bad[0]}; it must be finite."
-    bad = np.flatnonzero(np.diff(t) <= 0) + 1
-    if len(bad):
-        i = int(bad[0])
-        return i, f"time must grow: sample {i} is at {t[i]!s} s, the one before at {t[i - 1]!s} s. Sort or repair the data."
-    return None
-
-
-def slack(t: np.ndarray) -> float:
-    """A few units in the last place: one time reached two ways, 3 * 0.1 and 3 / 10, may differ by one."""
-    return 4 * float(np.spacing(np.max(np.abs(t), initial=0.0)))
-
-
-def regular_times(low: float, high: float, every: Any) -> np.ndarray:
-    """low, low + every, ... up to high; whole multiples of an exact interval, so nothing drifts."""
-    try:
-        step = exact(every)
-    except ValueError as error:
-        raise RecordError(f"every: {error} An interval in seconds is wanted.") from None
-    count = (high - low + slack(np.array([low, high]))) / float(step) if step > 0 else math.inf
-    if count > 1e9:
-        raise RecordError(f"every must be above 0 and give fewer than 1e9 samples of {low:g} to {high:g} s, found {every}.")
-    return low + np.arange(int(count) + 1) * float(step.numerator) / float(step.denominator)
-
-
-def interpolate(t: np.ndarray, values: np.ndarray, times: np.ndarray, method: str) -> np.ndarray:
-    """Values at other times: the previous sample (hold), straight lines, or a not-a-knot cubic spline."""
-    if method == "hold":
-        return values[np.maximum(np.searchsorted(t, times + slack(t), side="right") - 1, 0)]
-    if method == "linear":
-        rows = [np.interp(times, t, column) for column in values.reshape(len(t), -1).T]
-        return np.stack(rows, axis=-1).reshape(len(times), *values.shape[1:])
-    if len(t) < 2 or not np.isfinite(values).all():
-        raise RecordError("cubic resampling needs at least two samples and finite values; use method='linear'.")
-    from scipy.interpolate import CubicSpline
-
-    return CubicSpline(t, values, axis=0)(times)
 
 
 def elements(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:

@@ -35,6 +35,7 @@ class Unit:
     elements: dict[str, list[list[Element]]] = field(default_factory=dict)  # what arrives, element by element
     group: int | None = None  # which sample hits it acts at
     settings: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)  # computed so far
 
     @property
     def wide(self) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .diagram import Diagram
-from .errors import DiagramError, SimulationError
+from .errors import DiagramError, RecordError, SimulationError
 from .experiment import Experiment, make_experiment
 from .record import Record
 from .simulation import Progress, Simulation
@@ -111,6 +111,24 @@ def simulate(
 
         record = process(ready.schedule, record)
     return record
+
+
+def rerun(record: Record, **options: Any) -> Record:
+    """Run the diagram of a record again from its provenance; options change what they name, e.g. seed=4.
+
+    A diagram that came from a file finds its subsystems and records beside that file.
+    """
+    from .build import build
+    from .loader import parse
+
+    made = record.provenance
+    if "diagram" not in made:
+        raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
+    spec = parse(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
+    names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
+    kept = {n: made.get(n) for n in names}
+    kept["params"] = made.get("parameters") or None
+    return simulate(build(spec), **{**{n: v for n, v in kept.items() if v is not None}, **options})
 
 
 def start(

@@ -84,7 +84,8 @@ class Simulation:
         )
         hits = np.array([v for pair in clock.hits for v in pair], dtype=np.int64)
         guards = source.guards
-        armed = np.array([1.0] * len(guards) + [float(d) for _, _, d in guards] + [abs(float(d)) for _, _, d in guards])
+        sides = [float(d) for _, _, d in guards]
+        armed = np.array([1.0] * len(guards) + sides + [abs(d) for d in sides] + [-math.inf] * (2 * len(guards)))
         f = np.zeros(16)
         f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
         span = float((self.end - clock.start) * clock.base)
@@ -276,12 +277,14 @@ class Simulation:
             "parameters": {n: plain(v) for n, v in self.params.items()},
             "seed": self.seed,
             "solver": options.solver,
+            "start": str(experiment.clock.base * experiment.clock.start),
             "stop": str(experiment.clock.base * self.end),
             "step": text(options.step),
             "rtol": options.rtol,
             "atol": options.atol,
             "every": text(options.every),
             "max_step": options.max_step,
+            "algebraic_loops": options.algebraic_loops,
             "version": __version__,
             "work": {
                 "steps": int(self.machine.f[kernel.STEPS]),

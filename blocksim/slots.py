@@ -51,6 +51,7 @@ class Slots:
     streams: list[tuple[Slot, str, int]] = field(default_factory=list)  # noise: owner, kind, index in o
     regions: list[Region] = field(default_factory=list)
     scratch: dict[int, int] = field(default_factory=dict)  # region index -> length
+    fixed: dict[int, int] = field(default_factory=dict)  # lengths the code relies on
     constants: list[tuple[int, list[int]]] = field(default_factory=list)  # whole numbers in o that loops read
     o: int = 0
     where: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # (unit, name) -> addresses in its store
@@ -68,6 +69,9 @@ class Slots:
 
     def array(self, unit: Unit, name: str, copy: int) -> Region:
         return self.arrays.get((unit.index, name, copy)) or self.arrays[(unit.index, name)]
+
+    def length(self, schedule: Schedule, region: Region) -> int:
+        return int(region_value(schedule, self, region).size)
 
     def region(
         self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None
@@ -123,13 +127,16 @@ def array_value(unit: Unit, name: str) -> np.ndarray:
     import numpy as np
 
     declaration = unit.kind.declared[name]
+    if name in unit.tables:
+        return unit.tables[name]
     if isinstance(declaration, Table):
         from .schedule import naming
 
         function = unit.kind.functions[f"table_{name}"]
         values = {**unit.settings, **unit.sizes}
         with naming(unit.path, unit.node):
-            return np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
+            unit.tables[name] = np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
+        return unit.tables[name]
     return np.ascontiguousarray(unit.settings[name], dtype=float)
 
 

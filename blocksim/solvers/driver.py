@@ -174,12 +174,17 @@ def integrate(
                     return TOLERANCE
                 continue
         then = t1 if h == rest else now + h
+        event = False
         if GUARDS:
             theta = crossing(now, h, f, k, y, g, armed, x, p, m, a, noise, o)
+            if theta < 0.0:
+                f[NOW] = now
+                return CHATTERING
             if theta <= 1.0:
                 then = now + theta * h
+                event = True
         if LOGS:
-            rows(now, h, then, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o)
+            rows(now, h, then, event, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o)
         if GUARDS:
             if theta < 1.0:
                 interpolate(theta, now, h, f, k, y, k[SPARE], x, p, m, a, noise, o)
@@ -224,6 +229,7 @@ def rows(
     now: float,
     h: float,
     then: float,
+    event: bool,
     stop: int,
     clock: Any,
     hits: Any,
@@ -241,13 +247,13 @@ def rows(
     noise: Any,
     o: Any,
 ) -> None:
-    """Log rows strictly inside (now, then], before the stop, from inside the step."""
+    """Log rows up to `then` and before the stop, from inside the step; a row at an event's very instant comes after it."""
     z = k[SPARE]
     for j in range(LOGS):
         while logs[3 * j] < stop:
             tick = logs[3 * j]
             at = seconds(tick, clock)
-            if at > then:
+            if at > then or (event and at >= then):
                 break
             interpolate((at - now) / h, now, h, f, k, y, z, x, p, m, a, noise, o)
             hit(tick, at, hits, logs, record, g, armed, f, z, p, m, a, noise, o)

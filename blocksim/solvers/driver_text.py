@@ -52,11 +52,11 @@ def fold_text(text: str, numbers: dict[str, Any]) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_count: int) -> list[str]:
+def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_count: int, arrays: bool) -> list[str]:
     """Everything after the diagram's own functions."""
     adaptive = solver in ("dopri5", "rodas4")
     numbers: dict[str, Any] = {n: getattr(kernel, n) for n in NAMES}
-    memory, arrays = len(slots.m), bool(slots.regions)
+    memory = len(slots.m)
     numbers |= {
         "NX": len(slots.x),
         "GROUPS": groups,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from .kernel import ATOL, EVALUATIONS, FRESH, NX, RTOL, derivative, maximum
+from .kernel import ATOL, EVALUATIONS, FRESH, NX, RTOL, derivative, maximum, minimum
 
 SPARE, ERRORS, SLOPE, RIGHT, DENSE, DENSE2, JACOBIAN, FACTORS, PIVOTS, TIME = 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 
@@ -27,7 +27,7 @@ def linearise(now: float, h: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: A
     for i in range(NX):
         y[i] = x[i]
     for j in range(NX):
-        change = maximum(1.4901161193847656e-08 * maximum(abs(x[j]), h * abs(slope[j])), 1e-5 * f[ATOL])
+        change = maximum(1.4901161193847656e-08 * maximum(abs(x[j]), h * abs(slope[j])), 1e-5 * minimum(f[ATOL], 1e-8))
         y[j] = x[j] + change
         change = y[j] - x[j]
         derivative(now, trial, y, p, m, a, noise, o)

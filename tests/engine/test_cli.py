@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from blocksim import __version__
+from blocksim import __version__, console
 from blocksim.cli import app
 from blocksim.record import Record
 
@@ -249,5 +249,9 @@ class TestTerminal:
         assert "simulating" in text and "%" in text and "0:00:0" in text
         assert "1000 s simulated" in text
 
-    def test_a_short_run_shows_none(self):
-        assert "simulating" not in self.on_terminal("run", "loop.yaml")
+    def test_a_run_within_patience_shows_none(self, monkeypatch, capsys):
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        monkeypatch.setattr(console, "PATIENCE", 60.0)
+        with console.progress_bar() as progress:
+            progress(0.5)
+        assert capsys.readouterr().err == ""

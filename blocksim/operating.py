@@ -1,0 +1,229 @@
+"""Operating points: the situation at a time of a run, at given states, or where nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .diagram import Diagram
+from .differences import jacobian
+from .errors import DiagramError, SimulationError, did_you_mean, listing
+from .experiment import Experiment, find_setting, make_experiment, merge
+from .flatten import flatten
+from .probe import Prober, Situation, Tap, situation, taps
+from .schedule import Schedule
+from .simulate import Diagrammatic, changed, opened
+from .simulation import Simulation
+from .spec import LogSpec
+from .ticks import exact
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: A slope this small, against the terms it is the sum of, is rest.
+REST = 1e-9
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """A point to linearise at: states, inputs and outputs by name. `residual` is the largest slope there: 0 at rest."""
+
+    t: float
+    states: dict[str, float]
+    inputs: dict[str, float]
+    outputs: dict[str, float]
+    residual: float
+    situation: Situation = field(repr=False, compare=False)
+    #: What must be added to signals of the diagram so that they are the inputs above.
+    offsets: dict[tuple[str, str, int], float] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        lines = [f"OperatingPoint at t = {self.t:g} s, largest slope {self.residual:.2g}"]
+        for title, values in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
+            lines += [f"  {title:8}" + "  ".join(f"{n} = {v:.6g}" for n, v in values.items())] if values else []
+        return "\n".join(lines)
+
+
+def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: dict[str, Any]) -> tuple[Diagram, Schedule]:
+    """A diagram with its parameters and options, and its schedule."""
+    if isinstance(diagram, Experiment):
+        diagram = replace(diagram.diagram, simulate=diagram.options)
+    params = dict(params or {})
+    built = opened(diagram, {n: v for n, v in params.items() if "." not in n})
+    built = replace(built, simulate=merge(built, options))
+    schedule = flatten(built)
+    inner = {n: v for n, v in params.items() if "." in n}
+    if not inner:
+        return built, schedule
+    for name in inner:
+        find_setting(schedule, name)
+    built = changed(built, inner)
+    return built, flatten(built)
+
+
+def starting(built: Diagram, schedule: Schedule, at: Any, t: float, hit: bool = True) -> Situation:
+    """The situation `at` names: None (initial states), {state: value}, or a time that a run reaches. With `hit`, sampled blocks
+    have acted at that instant; without, the initial situation is that before the first hit."""
+    if isinstance(at, OperatingPoint):
+        return at.situation
+    if isinstance(at, bool) or not (at is None or isinstance(at, Mapping) or hasattr(at, "__float__")):
+        raise DiagramError(f"at: found {at!r}. None, a time, a dict of states or an operating point is wanted.")
+    settings = built.simulate
+    start = exact(settings.start or 0)
+    run = at is not None and not isinstance(at, Mapping)
+    end = Fraction(0)
+    if run:
+        try:
+            end = exact(at)
+        except ValueError as error:
+            raise DiagramError(f"at: {error} A time in seconds is wanted.") from None
+        if end < start:
+            raise DiagramError(f"at: {at} s is before the start of the run at {settings.start} s.")
+    long = run and end > start
+    settings = replace(settings, stop=end, every=end - start) if long else replace(
+        settings, stop=start + 1, every=1, solver="dopri5", step=None)
+    first = LogSpec(next(f"{u.path}.{p}" for u in schedule.units for p in outports_of(u)))
+    made = make_experiment(replace(built, log=[first], simulate=settings))
+    sim = Simulation(made)
+    if isinstance(at, Mapping):
+        override(made, sim.machine, at)
+    if long:
+        sim.run()
+    elif hit:
+        sim.step()
+    return situation(made, sim.machine, float(end) if run else t)
+
+
+def outports_of(unit: Any) -> list[str]:
+    from .declarations import Outport
+
+    return list(unit.kind.of(Outport))
+
+
+def override(made: Experiment, machine: Any, values: Mapping[str, Any]) -> None:
+    """Set states and memories by name: 'plant.x', 'robot.q[1]', or a vector as a list."""
+    stores: dict[str, list[tuple[Any, int]]] = {}
+    for store, slots in ((machine.x, made.slots.x), (machine.m, made.slots.m)):
+        for k, slot in enumerate(slots):
+            stores.setdefault(str(slot), []).append((store, k))
+            if slot.element >= 0:
+                stores.setdefault(f"{slot.path}.{slot.name}", []).append((store, k))
+    for name, value in values.items():
+        if name not in stores:
+            known = [str(s) for s in made.slots.x]
+            raise DiagramError(f"at: there is no state '{name}'. States are: {listing(known)}." + did_you_mean(name, known))
+        given = list(value) if hasattr(value, "__len__") else [value] * len(stores[name])
+        if len(given) != len(stores[name]):
+            raise DiagramError(f"at: '{name}' has {len(stores[name])} elements, found {len(given)} numbers.")
+        for (store, k), number in zip(stores[name], given, strict=True):
+            store[k] = float(number)
+
+
+def operating_point(
+    diagram: Diagrammatic,
+    inputs: Mapping[str, float | None] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    guess: Any = None,
+    outputs: str | Iterable[str] = (),
+    params: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    **options: Any,
+) -> OperatingPoint:
+    """Find states with x' = 0.
+
+    `inputs` replaces signals by values: {"u": 0.3}; None as the value leaves it to be found. `fixed` asks states or signals to
+    have a value: {"joint.q": 0.5}. `guess` is where the search starts, given as `at` of `linearize`. Sampled outputs hold.
+    """
+    import numpy as np
+
+    built, schedule = prepared(diagram, params, options)
+    given = starting(built, schedule, guess, t)
+    driven = taps(schedule, inputs or (), "inputs")
+    wanted = wanted_values(schedule, given, fixed or {})
+    signals = [tap for tap, _ in wanted if isinstance(tap, Tap)]
+    shown = taps(schedule, outputs, "outputs")
+    prober = Prober(schedule, driven, [*signals, *shown, *driven], driven)
+    if not prober.states:
+        raise DiagramError("this diagram has no continuous states: there is nothing to bring to rest.")
+    prober.load(given)
+    targets = spread(driven, inputs or {})
+    prober.drive({tap.wire: v for tap, v in zip(driven, targets, strict=True) if v is not None})
+    x, v = prober.now()
+    held = {name: value for name, value in wanted if isinstance(name, str)}
+    x = np.array([held.get(n, value) for n, value in zip(prober.states, x, strict=True)])
+    free = [k for k, n in enumerate(prober.states) if n not in held]
+    loose = [k for k, target in enumerate(targets) if target is None]
+    aims = np.array([value for tap, value in wanted if isinstance(tap, Tap)])
+
+    def placed(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        states, values = x.copy(), v.copy()
+        states[free], values[loose] = z[: len(free)], z[len(free) :]
+        return states, values
+
+    def residual(z: np.ndarray) -> np.ndarray:
+        dx, y = prober.slopes(t, *placed(z))
+        return np.concatenate([dx, y[: len(aims)] - aims])
+
+    labels = [f"the slope of {n}" for n in prober.states] + [f"the error of {tap.name}" for tap in signals]
+    z = at_rest(residual, np.concatenate([x[free], v[loose]]), labels)
+    x, v = placed(z)
+    dx, y = prober.slopes(t, x, v)
+    own = y[len(signals) + len(shown) :]
+    states = dict(zip(prober.states, x.tolist(), strict=True))
+    return OperatingPoint(
+        t, states, {tap.name: float(n) for tap, n in zip(driven, v, strict=True)},
+        {tap.name: float(n) for tap, n in zip([*signals, *shown], y, strict=False)}, float(np.max(np.abs(dx))),
+        replace(given, t=t, states=states), {tap.wire: float(n - o) for tap, n, o in zip(driven, v, own, strict=True)})
+
+
+def spread(driven: list[Tap], inputs: Mapping[str, Any]) -> list[float | None]:
+    """The value asked of each input; a vector may be given one number or a list."""
+    values: list[float | None] = []
+    for name, value in inputs.items():
+        mine = [tap for tap in driven if tap.name == name or tap.name.startswith((f"{name}[", f"{name}."))]
+        given = list(value) if hasattr(value, "__len__") else [value] * len(mine)
+        if len(given) != len(mine):
+            raise DiagramError(f"inputs: '{name}' has {len(mine)} elements, found {len(given)} numbers.")
+        values += [None if n is None else float(n) for n in given]
+    return values
+
+
+def wanted_values(schedule: Schedule, given: Situation, fixed: Mapping[str, float]) -> list[tuple[str | Tap, float]]:
+    """What `fixed` asks: a state by name, or a signal."""
+    found: list[tuple[str | Tap, float]] = []
+    for name, value in fixed.items():
+        if name in given.states:
+            found.append((name, float(value)))
+        else:
+            found += [(tap, float(value)) for tap in taps(schedule, name, f"fixed (states are: {listing(given.states)})")]
+    return found
+
+
+def at_rest(residual: Any, z: np.ndarray, labels: list[str]) -> np.ndarray:
+    """Solve residual(z) = 0, by least squares where there are more or fewer equations than unknowns."""
+    import numpy as np
+    from scipy.optimize import least_squares
+
+    def slopes(z: np.ndarray) -> np.ndarray:
+        return jacobian(residual, z)[0]
+
+    if len(z):
+        try:
+            z = least_squares(residual, z, jac=slopes, x_scale="jac", xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=200).x
+        except (ValueError, np.linalg.LinAlgError, SimulationError) as error:
+            raise DiagramError(f"the search for an operating point ended: {error} A guess= nearer to it may help.") from None
+        for _ in range(3):  # Newton's last digits
+            step = np.linalg.lstsq(slopes(z), residual(z), rcond=1e-12)[0]
+            if np.max(np.abs(residual(z - step))) >= np.max(np.abs(residual(z))):
+                break
+            z = z - step
+    r = residual(z)
+    scale = 1.0 + (np.abs(slopes(z)) @ np.abs(z) if len(z) else 0.0)
+    if not np.all(np.abs(r) <= REST * scale):
+        worst = int(np.argmax(np.nan_to_num(np.abs(r) / scale, nan=np.inf)))
+        raise DiagramError(
+            f"no operating point found: {labels[worst]} is still {r[worst]:.4g} at the best point met. Start nearer with guess=, leave an "
+            'input to be found with inputs={"u": None}, or fix fewer values.')
+    return z

@@ -1,0 +1,80 @@
+"""The catalogue says what the code says, and every example in it runs as far as a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blocksim.block import Block, RecordBlock, inport, outport, param, state
+from blocksim.build import open_diagram
+from blocksim.catalogue import COMMAND, catalogue, families, page, parameter_rows, port_rows
+from blocksim.diagram import walk
+from blocksim.flatten import flatten
+from blocksim.library import library
+
+PAGE = Path(__file__).parents[2] / "docs" / "blocks.md"
+
+
+class Tank(Block):
+    """x' = (u - k x) / A: a tank with a leak.
+
+    Levels are measured from the *outlet*.
+    """
+
+    family = "plants"
+    example = "format: 1\nblocks: {}\n"
+    A: float = param(1.0, "cross section", "m^2", above=0, max=10)
+    k: float = param(0.1, "leak a|b")
+    u = inport("inflow", "m^3/s")
+    y = outport("level", "m", measured=True)
+    x: float = state(0.0, "level", "m")
+
+    @staticmethod
+    def output(x):
+        return x
+
+    @staticmethod
+    def derivative(x, u, k, A):
+        return (u - k * x) / A
+
+
+def test_the_page_in_docs_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == catalogue(), f"run: {COMMAND}"
+
+
+def test_a_block_page_holds_everything_declared():
+    text = page(Tank)
+    assert text.startswith("### Tank\n\n**x' = (u - k x) / A: a tank with a leak.**\n\nLevels are measured from the \\*outlet")
+    assert "| `u in` | m^3/s | 1 | inflow |" in text and "| `y out` | m | 1 | level (measured) |" in text
+    assert "| `A` | 1.0 | m^2 | above 0 and at most 10 | cross section |" in text
+    assert "| `k` | 0.1 |  |  | leak a\\|b |" in text
+    assert "| `x` | 0.0 | m |  | level at the start |" in text
+    assert "```yaml\nformat: 1\nblocks: {}\n```" in text
+
+
+def test_initial_values_come_after_parameters_and_outputs_after_inputs():
+    assert [row[0] for row in parameter_rows(Tank)] == ["A", "k", "x"]
+    assert [row[0] for row in port_rows(Tank)] == ["u in", "y out"]
+
+
+def test_the_index_links_to_every_block():
+    text = catalogue({"Tank": Tank})
+    assert "- [plants](#plants): [Tank](#tank)" in text and "\n## plants\n" in text and "\n### Tank\n" in text
+
+
+def test_every_block_has_a_family():
+    assert "others" not in families()
+
+
+@pytest.mark.parametrize("name", library())
+def test_every_example_uses_its_block_and_loads(name):
+    example = library()[name].example
+    if not example:
+        assert "file" in library()[name].declared, "only a block that reads a file may go without an example"
+        return
+    diagram = open_diagram(example)
+    assert name in {type(node.block).__name__ for _, node in walk(diagram)}
+    assert flatten(diagram).units
+    if issubclass(library()[name], RecordBlock):
+        assert flatten(diagram).after_run
