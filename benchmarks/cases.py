@@ -12,7 +12,8 @@ TORQUE = ((2.0, 0.5), (1.5, 2.3), (1.0, 9.1))
 REFERENCE = ((1.0, 0.2), (0.5, 0.5), (0.25, 1.1))
 SERVO = {"J": 0.02, "Fv": 0.05, "Fc": 0.1, "G": 0.3, "resolution": 0.0031416, "kp": 20.0, "ki": 10.0, "kd": 0.3}
 ROBOT = {"Jm": 1.21e-2, "Ja": 1.13e3, "Fv": 1.30e-2, "Fc": 6.44e-1, "beta": 1.0, "k1": 1.46e6, "k3": 3.72e10, "d": 2.63e3, "r": 4.46e-3}
-LAG = 0.1  # time constant of every lag of (c) [s]
+#: Time constant [s] and initial value of every lag of (c); from 0 the far end of the chain would be all denormal numbers.
+LAG, START = 0.1, 0.5
 
 
 def sines(diagram: bs.Diagram, total: str, parts: tuple[tuple[float, float], ...]) -> None:
@@ -51,7 +52,7 @@ def chain(lags: int, stop: float = 10.0) -> Experiment:
     diagram.add("one", "Constant", value=1.0)
     diagram.add("error", "Sum", signs="+-", inputs=["one", f"lag{lags - 1}"])
     for i in range(lags):
-        diagram.add(f"lag{i}", "FirstOrderLag", T=LAG, inputs=f"lag{i - 1}" if i else "error")
+        diagram.add(f"lag{i}", "FirstOrderLag", T=LAG, x=START, inputs=f"lag{i - 1}" if i else "error")
     diagram.log = [LogSpec(f"lag{lags - 1}")]
     return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from cases import LAG, ROBOT, SERVO
+from cases import LAG, ROBOT, SERVO, START
 
 FOLDER = Path(__file__).parent / "c"
 COMMAND = ("-O2", "-shared", "-fPIC", "-pthread")
@@ -64,18 +64,31 @@ def servo(stop: float = 10.0) -> np.ndarray:
     return log
 
 
-def servo_many(table: list[dict[str, float]], threads: int, stop: float = 10.0) -> np.ndarray:
+class Logs:
+    """The logs of many runs of `servo`, each where C put it."""
+
+    def __init__(self, runs: int, samples: int):
+        self.shape = (samples + 1, 5)
+        self.pointers = (ctypes.POINTER(ctypes.c_double) * runs)()
+
+    def __getitem__(self, run: int) -> np.ndarray:
+        return np.ctypeslib.as_array(self.pointers[run], self.shape)
+
+    def __del__(self) -> None:
+        library().servo_free(whole(len(self.pointers)), self.pointers)
+
+
+def servo_many(table: list[dict[str, float]], threads: int, stop: float = 10.0) -> Logs:
     """The rows of `servo` for every joint of the table, on so many threads."""
-    samples = round(1000 * stop)
+    logs = Logs(len(table), round(1000 * stop))
     numbers = np.array([[row.get(f"joint.{name}", value) for name, value in SERVO.items()] for row in table])
-    logs = np.zeros((len(table), samples + 1, 5))
-    library().servo_many(address(numbers), whole(len(table)), whole(samples), whole(threads), address(logs))
+    library().servo_many(address(numbers), whole(len(table)), whole(round(1000 * stop)), whole(threads), logs.pointers)
     return logs
 
 
 def chain(lags: int, stop: float = 10.0) -> np.ndarray:
     """The output of the last lag every 1 ms."""
     steps = round(1000 * stop)
-    gains, constants, x, work, log = np.ones(lags), np.full(lags, LAG), np.zeros(lags), np.zeros(5 * lags), np.zeros(steps + 1)
+    gains, constants, x, work, log = np.ones(lags), np.full(lags, LAG), np.full(lags, START), np.zeros(5 * lags), np.zeros(steps + 1)
     library().chain(whole(lags), whole(steps), address(gains), address(constants), address(x), address(work), address(log))
     return log

@@ -34,7 +34,7 @@ def make_loop(emitter: Emitter, number: int, evaluations: list[Evaluation]) -> A
         (index, port, k)
         for index, function in sorted(torn)
         for port in output_functions(units[index].kind)[function]
-        for k in range(units[index].sizes[port])
+        for k in range(units[index].port(port))
     ]
     read = [e for u, f in evaluations for e in emitter.elements_read(units[u], [units[u].kind.functions[f]])]
     outside = [

@@ -29,6 +29,7 @@ from .declarations import (
     Declared,
     Param,
     Period,
+    StatePort,
     Static,
     inport,
     memory,
@@ -112,6 +113,9 @@ class Block:
                     collected[name] = value
                 elif isinstance(value, staticmethod):
                     functions[name] = value.__func__
+        for name, declaration in collected.items():
+            if isinstance(declaration, StatePort) and f"output_{name}" not in functions:
+                functions[f"output_{name}"] = state_output(name)
         cls.declared, cls.functions = collected, functions
         check_class(cls)
 
@@ -187,6 +191,15 @@ class RecordBlock(Block):
     abstract = True
     after_run = True
     colour = "record"
+
+
+def state_output(name: str) -> Callable:
+    """The output function of a state that is a port: the state itself."""
+    text = f"def output_{name}({name}):\n    return {name}\n"
+    made: dict[str, Any] = {}
+    exec(text, made)
+    made[f"output_{name}"].__source__ = text
+    return made[f"output_{name}"]
 
 
 def brief(value: Any) -> str:

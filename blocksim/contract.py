@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .declarations import Inport, Memory, Noise, Outport, Param, Period, State, Static, Table
+from .declarations import Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
 from .errors import BlockDefinitionError, did_you_mean, listing
 from .vocabulary import VOCABULARY
 
@@ -138,5 +138,7 @@ def check_completeness(cls: Any, refuse: Callable[[str], None]) -> None:
     given = [p for p in ports if f"output_{p}" in functions]
     if "step" not in functions and "output" not in functions and len(given) < len(ports):
         refuse(f"gives no output for: {listing(p for p in ports if p not in given)}.")
-    if "output" in functions and given:
+    if "output" in functions and any(not isinstance(cls.declared[p], StatePort) for p in given):
         refuse("has both 'output' and 'output_<port>'; use one way.")
+    if "output" in functions and len(given) == len(ports):
+        refuse("has 'output', but every outport is a state already.")

@@ -168,6 +168,13 @@ class Outport(Declared):
 
 
 @dataclass(kw_only=True, eq=False)
+class StatePort(State, Outport):
+    """A continuous state that is an output of its block too, under the same name."""
+
+    settable = True
+
+
+@dataclass(kw_only=True, eq=False)
 class Noise(Declared):
     """One random draw per sample hit from a stream of the block's own."""
 
@@ -227,9 +234,9 @@ def period(default: Any = None, doc: str = "sample time", required: bool = False
     return Period(default=default, doc=doc, unit="s", required=required, optional=optional)
 
 
-def state(x0: float, doc: str, unit: str = "", size: Size = 1) -> Any:
-    """A continuous state; its initial value is a setting of the same name."""
-    return State(default=x0, doc=doc, unit=unit, size=size)
+def state(x0: float, doc: str, unit: str = "", size: Size = 1, port: bool = False) -> Any:
+    """A continuous state; its initial value is a setting of the same name. With `port` it is an output too."""
+    return (StatePort if port else State)(default=x0, doc=doc, unit=unit, size=size)
 
 
 def memory(m0: float, doc: str, unit: str = "", size: Size = 1, array: bool = False) -> Any:

@@ -196,7 +196,7 @@ class Emitter:
         ports = output_functions(unit.kind)[evaluation[1]]
         scope.begin(f"{unit.path}: {unit.kind.__name__}")
         for copy in range(unit.width):
-            results = [(p, 1 if unit.wide else unit.sizes[p]) for p in ports]
+            results = [(p, unit.sizes[p]) for p in ports]
             for port, parts in self.apply(scope, unit, evaluation[1], results, copy).items():
                 for k, part in enumerate(parts):
                     index = copy if unit.wide else k
@@ -212,7 +212,7 @@ class Emitter:
         elif isinstance(value, ast.Name):
             return value
         else:
-            name = f"{self.names[unit.index]}_{port}" + (f"_{index}" if unit.sizes[port] > 1 else "")
+            name = f"{self.names[unit.index]}_{port}" + (f"_{index}" if unit.port(port) > 1 else "")
         scope.write(f"{name} = {text}")
         return expression(name)
 

@@ -37,8 +37,14 @@ def hit(made: Generator) -> str:
         scope.pieces += outputs.pieces
     for j, group in enumerate(made.logs):
         log_rows(made, scope, j, group, known.get(f"due_{group.follows}", Scope()))
+    inputs = [due_inputs(made, units, known.get(f"due_{g}", Scope())) for g, units in enumerate(acting)]
+    if len(acting) > 1:  # memories of one rate may be read by another: all inputs before any memory
+        for g, inner in enumerate(inputs):
+            if inner.written():
+                scope.nest(f"if due_{g}:", made.finish(inner, f"inputs_{g}", HIT))
+        inputs = [Scope(signals=inner.signals, done=inner.done) for inner in inputs]
     for g, units in enumerate(acting):
-        due_memories(made, scope, g, units, pending, known.get(f"due_{g}", Scope()))
+        due_memories(made, scope, g, units, pending, inputs[g])
     if settling:
         scope.write(f"if ({due}) and settle(t, g, armed, f, {STORES}) < 0:\n    return CHATTERING")
     scope.write("return 0")
@@ -115,7 +121,7 @@ def sampled_output(made: Generator, scope: Scope, unit: Unit, function: str, pen
     memories = [n for n, d in unit.kind.of(Memory).items() if not d.array] if function == "step" else []
     for copy in range(unit.width):
         shadow(made, scope, unit, function, copy)
-        results = [(n, 1 if unit.wide else unit.sizes.get(n, 1)) for n in ports]
+        results = [(n, unit.sizes[n]) for n in ports]
         results += [(f"next_{n}", unit.sizes.get(n, 1)) for n in memories]
         given = made.apply(scope, unit, function, results, copy)
         for port in ports:
@@ -160,12 +166,17 @@ def log_rows(made: Generator, scope: Scope, j: int, group: LogGroup, known: Scop
     scope.nest(f"if log_{j}:", made.finish(inner, f"log_{j}", HIT))
 
 
-def due_memories(made: Generator, scope: Scope, g: int, units: list[Unit], pending: Pending, known: Scope) -> None:
-    """Updates of one group: every input is computed before any memory changes, then the group's next hit is set."""
+def due_inputs(made: Generator, units: list[Unit], known: Scope) -> Scope:
+    """What the updates of one group read."""
     inner = Scope(signals=dict(known.signals), done=set(known.done))
     updating = [u for u in units if "update" in u.kind.functions]
     made.compute(inner, [e for u in updating for e in made.inputs_of(u, [u.kind.functions["update"]])])
-    for unit in updating:
+    return inner
+
+
+def due_memories(made: Generator, scope: Scope, g: int, units: list[Unit], pending: Pending, inner: Scope) -> None:
+    """Updates of one group: every input is computed before any memory changes, then the group's next hit is set."""
+    for unit in (u for u in units if "update" in u.kind.functions):
         for copy in range(unit.width):
             inner.begin(f"{unit.path}: {unit.kind.__name__}")
             made.assign_states(inner, unit, "update", copy, unit.kind.of(Memory))

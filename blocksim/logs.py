@@ -34,7 +34,7 @@ def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[Lo
                 name = f"{ref.block}.{ref.port}"
                 source = next((u for u in schedule.units if u.path == ref.block), None)
                 if source is not None and not any(name in g for g in wanted.values()):
-                    wanted[every][name] = [(source.index, ref.port, k) for k in range(source.sizes[ref.port])]
+                    wanted[every][name] = [(source.index, ref.port, k) for k in range(source.port(ref.port))]
     return [LogGroup(grid, list(signals.items())) for grid, signals in wanted.items() if signals]
 
 
@@ -66,7 +66,7 @@ def named_signals(schedule: Schedule, entry: LogSpec, problems: list[Problem]) -
         return [(path, found)]
     named = []
     for port in ports:
-        elements: list[Element] = [(unit.index, port, k) for k in range(unit.sizes[port])]
+        elements: list[Element] = [(unit.index, port, k) for k in range(unit.port(port))]
         if element is not None:
             if not 0 <= int(element) < len(elements):
                 problems.append(

@@ -31,7 +31,7 @@ class Unit:
     kind: type[Block]
     inputs: dict[str, list[Ref]] = field(default_factory=dict)  # Refs by flat path
     width: int = 1  # copies that run side by side when a scalar block is fed a vector
-    sizes: dict[str, int] = field(default_factory=dict)  # of ports, states, memories and size names
+    sizes: dict[str, int] = field(default_factory=dict)  # per copy, of ports, states, memories and size names
     elements: dict[str, list[list[Element]]] = field(default_factory=dict)  # what arrives, element by element
     group: int | None = None  # which sample hits it acts at
     settings: dict[str, Any] = field(default_factory=dict)
@@ -41,8 +41,9 @@ class Unit:
     def wide(self) -> bool:
         return self.width > 1
 
-    def size(self, name: str) -> int:
-        return self.sizes[name]
+    def port(self, name: str) -> int:
+        """How many elements an output has, over all copies."""
+        return self.width * self.sizes[name]
 
 
 @dataclass
@@ -96,9 +97,9 @@ def output_functions(kind: type[Block]) -> dict[str, list[str]]:
     ports = list(kind.of(Outport))
     if "step" in kind.functions:
         return {"step": ports}
-    if "output" in kind.functions:
-        return {"output": ports}
-    return {f"output_{p}": [p] for p in ports}
+    alone = {f"output_{p}": [p] for p in ports if f"output_{p}" in kind.functions}
+    rest = [p for p in ports if f"output_{p}" not in kind.functions]
+    return {"output": rest, **alone} if rest else alone
 
 
 def evaluation_of(unit: Unit, port: str) -> Evaluation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .block import Block
 from .contract import arguments
-from .declarations import Inport, Memory, Outport, Param, State
+from .declarations import Inport, Outport, Param, State
 from .diagram import Ref
 from .errors import DiagramError, Problem
 from .schedule import Element, Unit, naming
@@ -38,14 +38,14 @@ def settle_sizes(units: list[Unit]) -> None:
 
 
 def connected(ref: Ref, by_path: dict[str, Unit]) -> int:
-    return 1 if ref.element is not None else by_path[ref.block].sizes[ref.port]
+    return 1 if ref.element is not None else by_path[ref.block].port(ref.port)
 
 
 def elements_of(ref: Ref, by_path: dict[str, Unit]) -> list[Element]:
     unit = by_path[ref.block]
     if ref.element is not None:
         return [(unit.index, ref.port, ref.element)]
-    return [(unit.index, ref.port, k) for k in range(unit.sizes[ref.port])]
+    return [(unit.index, ref.port, k) for k in range(unit.port(ref.port))]
 
 
 def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
@@ -59,8 +59,7 @@ def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
             if not d.shape and getattr(d, "size", 1) == 1 and isinstance(v := unit.settings.get(n), (list, tuple))
         ]
         unit.width = max([1, *lists, *(n for sizes in arriving.values() for n in sizes)])
-        unit.sizes = {n: unit.width for n in kind.of(Outport)}
-        unit.sizes.update({n: 1 for n in kind.of(State, Memory)})
+        unit.sizes = {n: 1 for n in kind.of(Outport, State)}
     ports = {p: (tuple(s) if kind.of(Inport)[p].many else (s[0] if s else 1)) for p, s in arriving.items()}
     for name, function in kind.functions.items():
         if name.startswith("size_"):
@@ -83,11 +82,11 @@ def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
         declaration: Inport = unit.kind.of(Inport)[port]
         for ref in refs:
             source = by_path[ref.block]
-            if ref.element is not None and not 0 <= ref.element < source.sizes[ref.port]:
+            if ref.element is not None and not 0 <= ref.element < source.port(ref.port):
                 found.append(
                     Problem(
                         f"block '{unit.path}': '{ref}' asks for element {ref.element} of '{ref.block}.{ref.port}', which has "
-                        f"{source.sizes[ref.port]} (counted from 0).",
+                        f"{source.port(ref.port)} (counted from 0).",
                         where,
                     )
                 )

@@ -112,7 +112,7 @@ def place(slots: Slots, unit: Unit, name: str, declaration: Any) -> None:
     elif isinstance(declaration, Period):
         slots.add(slots.p, unit, name, 1, True)
     elif isinstance(declaration, Outport) and unit.kind.sampled:
-        slots.add(slots.m, unit, name, unit.sizes[name], unit.sizes[name] == 1)
+        slots.add(slots.m, unit, name, unit.port(name), unit.port(name) == 1)
     elif isinstance(declaration, Noise):
         addresses = []
         for k in range(unit.width):
@@ -166,7 +166,7 @@ def fill(schedule: Schedule, slots: Slots) -> Numbers:
     for unit in schedule.units:
         for name, declaration in unit.kind.declared.items():
             addresses = slots.where.get((unit.index, name))
-            if addresses is None or isinstance(declaration, (Noise, Outport)):
+            if addresses is None or not isinstance(declaration, (Param, Period)):
                 continue
             store = (m if isinstance(declaration, Memory) else x) if isinstance(declaration, State) else p
             store[addresses] = scalars(unit, name, declaration, len(addresses))

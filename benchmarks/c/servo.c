@@ -1,6 +1,7 @@
 /* 1 kHz PID on a quantised encoder around a joint with friction and gravity; RK4, one step per sample. */
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 enum { J, FV, FC, G, RESOLUTION, KP, KI, KD, PARAMETERS };
 enum { SIGNALS = 5 };
@@ -43,25 +44,32 @@ void servo(const double *p, long samples, double *log)
     }
 }
 
-struct share { const double *p; long samples, first, runs, stride; double *log; };
+struct share { const double *p; long samples, first, runs, stride; double **logs; };
 
 static void *work(void *argument)
 {
     struct share *s = argument;
-    for (long i = s->first; i < s->runs; i += s->stride)
-        servo(s->p + i * PARAMETERS, s->samples, s->log + i * SIGNALS * (s->samples + 1));
+    for (long i = s->first; i < s->runs; i += s->stride) {
+        s->logs[i] = malloc(sizeof(double) * SIGNALS * (s->samples + 1));
+        servo(s->p + i * PARAMETERS, s->samples, s->logs[i]);
+    }
     return 0;
 }
 
-/* Every row of p is a run; the logs stand one after the other. */
-void servo_many(const double *p, long runs, long samples, long threads, double *log)
+/* Every row of p is a run with a log of its own; the caller gives the logs back to servo_free. */
+void servo_many(const double *p, long runs, long samples, long threads, double **logs)
 {
     pthread_t thread[64];
     struct share share[64];
     if (threads > 64) threads = 64;
     for (long i = 0; i < threads; i++) {
-        share[i] = (struct share){p, samples, i, runs, threads, log};
+        share[i] = (struct share){p, samples, i, runs, threads, logs};
         pthread_create(&thread[i], 0, work, &share[i]);
     }
     for (long i = 0; i < threads; i++) pthread_join(thread[i], 0);
+}
+
+void servo_free(long runs, double **logs)
+{
+    for (long i = 0; i < runs; i++) free(logs[i]);
 }

@@ -1,9 +1,11 @@
 """The block contract: what may be declared, and every mistake refused when the class is made."""
 
+import numpy as np
 import pytest
 
 from blocksim.block import Block, RecordBlock, SampledBlock, inport, memory, normal, outport, param, required, state, static
 from blocksim.errors import BlockDefinitionError, DiagramError
+from blocksim.vocabulary import sin
 
 
 class Lag(Block):
@@ -182,3 +184,46 @@ def test_a_result_of_the_wrong_length_is_named_when_the_program_is_written():
     d.add("two", Two())
     with pytest.raises(BlockDefinitionError, match=r"Two.output returns 1 value\(s\) where 2 are wanted \(a, b\)"):
         experiment(d, stop=1)
+
+
+class Pendulum(Block):
+    """q'' = tau - sin q."""
+
+    tau = inport("torque", "N m")
+    q: float = state(0.3, "angle", "rad", port=True)
+    qd: float = state(0.0, "speed", "rad/s", port=True)
+    qdd = outport("acceleration", "rad/s^2")
+
+    @staticmethod
+    def output(q, tau):
+        return tau - sin(q)
+
+    @staticmethod
+    def derivative(q, qd, tau):
+        return qd, tau - sin(q)
+
+
+def test_a_state_may_be_an_output_under_the_same_name():
+    import blocksim as bs
+
+    d = bs.Diagram("two pendulums")
+    d.add("u", "Constant", value=[0.0, 0.1])
+    d.add("p", Pendulum(q=[0.5, 0.2]), inputs="u")
+    record = bs.simulate(d, stop=2, engine="python")
+    np.testing.assert_array_equal(record["p.q"][0], [0.5, 0.2])
+    np.testing.assert_array_equal(record["p.qdd"][:, 1], 0.1 - np.sin(record["p.q"][:, 1]))
+    energy = record["p.qd"][:, 0] ** 2 / 2 - np.cos(record["p.q"][:, 0])  # the first swings freely
+    np.testing.assert_allclose(energy, -np.cos(0.5), rtol=1e-7)
+
+
+def test_only_the_output_that_asks_for_an_input_has_feedthrough():
+    """q feeds its own torque: no algebraic loop, since q does not ask for tau; with qdd there is one."""
+    import blocksim as bs
+
+    d = bs.Diagram("spring")
+    d.add("p", Pendulum(), inputs="g")
+    d.add("g", "Gain", k=-1, inputs="p.q")
+    assert bs.simulate(d, stop=1, engine="python")["p.q"][0] == 0.3
+    d.nodes["g"].inputs = "p.qdd"
+    with pytest.raises(DiagramError, match=r"algebraic loop: p.qdd -> g.u -> g.y -> p.tau"):
+        bs.simulate(d, stop=1)

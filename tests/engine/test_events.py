@@ -92,9 +92,8 @@ class Counter(Block):
 
 
 class Dip(Block):
-    """Counts how often 1 - a exp(-((t - c) / w)^2), a short dip, is seen below zero."""
+    """Counts how often a margin that is negative only within 1 ms of c is seen to be so."""
 
-    a: float = param(2.0, "depth")
     c: float = param(0.5, "centre", "s")
     y = outport("times seen")
     n: float = memory(0.0, "times seen")
@@ -104,8 +103,8 @@ class Dip(Block):
         return n
 
     @staticmethod
-    def guard_dip(t, a, c):
-        return -1.0 if abs(t - c) < 1e-3 and a > 1.0 else 1.0
+    def guard_dip(t, c):
+        return -1.0 if abs(t - c) < 1e-3 else 1.0
 
     @staticmethod
     def reset_dip(n):

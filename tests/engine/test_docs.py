@@ -1,0 +1,81 @@
+"""The pages tell the truth: their diagrams load, their classes are accepted, their links and pictures are there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import blocksim as bs
+from blocksim.cli import app
+from blocksim.files import bundled
+from blocksim.solvers import NAMES
+from blocksim.spec import SimulateSpec
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
+
+
+def fenced(path: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def whole_diagrams() -> list[tuple[str, str]]:
+    return [(path.name, text) for path in PAGES if path.name != "blocks.md" for text in fenced(path, "yaml") if "format: 1" in text]
+
+
+@pytest.mark.parametrize(("page", "text"), whole_diagrams())
+def test_a_diagram_of_a_page_loads(page, text):
+    diagram = bs.open_diagram(text)
+    if not diagram.ports:
+        bs.simulate(diagram, stop=0.1)
+
+
+def test_every_class_of_own_blocks_is_accepted():
+    space: dict = {name: getattr(bs, name) for name in ("Block", "RecordBlock", "inport", "outport", "param", "memory")}
+    exec("from blocksim.vocabulary import sin, cos", space)
+    classes = [text for text in fenced(ROOT / "docs" / "own-blocks.md", "python") if "class " in text]
+    for text in classes:
+        exec(text, space)
+    assert len(classes) == 5
+    assert space["FirstOrderLag"].derivative(x=0, u=1, k=2, T=0.5) == 4
+    diagram = bs.Diagram()
+    diagram.add("wave", "Sine", frequency=1.0)
+    diagram.add("pair", "Mux", inputs=["wave", "wave"])
+    diagram.add("turn", space["Rotate"](a=0.5), inputs="pair")
+    diagram.add("lag", space["FirstOrderLag"](T=2), inputs="wave")
+    diagram.add("late", space["NoisyDelay"](Ts=0.1, std=0.0), inputs="wave")
+    diagram.add("relay", space["Relay"](), inputs="wave")
+    diagram.add("mean", space["Detrend"](), inputs="wave")
+    record = bs.simulate(diagram, stop=2, every=0.1)
+    assert abs(record["mean"].mean()) < 1e-12 and set(record["relay"]) == {0.0, 1.0}
+    assert record["late"][1:] == pytest.approx(record["wave"][:-1])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_links_and_pictures_are_there(path):
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{path.name} points at {target}"
+
+
+def test_commands_of_the_pages_exist():
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    for path in PAGES:
+        used = {name for text in fenced(path, "bash") for name in re.findall(r"(?:^|/|\s)blocksim ([a-z]+)", text)}
+        assert used <= known, f"{path.name}: {used - known}"
+
+
+def test_the_format_page_has_every_key():
+    text = (ROOT / "docs" / "diagrams.md").read_text(encoding="utf-8")
+    assert not [f.name for f in fields(SimulateSpec) if f"`{f.name}`" not in text]
+    assert not [name for name in NAMES if f"`{name}`" not in text]
+    assert not [name for name in bundled() if name.startswith("basics/") and f"`{name}`" not in text]
+
+
+def test_the_index_lists_every_page():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert not [p.name for p in (ROOT / "docs").glob("*.md") if p.name != "index.md" and f"({p.name})" not in text]
