@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from .block import Block
 from .declarations import Declared, Inport, Outport, Param, Period, State, Static
@@ -24,7 +24,7 @@ Generated from the library by `{COMMAND}`; `blocksim blocks NAME` shows the same
 - A parameter without a default must be given. A list given for a number makes the block a vector of independent copies.
 - *Size* is the number of elements of a port; a name stands for a size that follows from the parameters or from what is connected.
 - A setting marked *at the start* is the initial value of a state or a memory.
-- Lines with a limit are checked when the file is loaded, each mistake with its line.
+- Limits are checked when a file is loaded; a mistake is reported with its line.
 """
 
 
@@ -129,17 +129,18 @@ def cell(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Text whose signs Markdown would take for its own: a * b, x_1, a < b."""
-    for sign in ("\\", "*", "_", "<", "["):
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    """Text whose signs Markdown would take for its own, a * b, x_1, a < b; what stands in backticks stays."""
+    pieces = text.split("`")
+    for i in range(0, len(pieces), 2):
+        pieces[i] = re.sub(r"([\\*_<\[])", r"\\\1", pieces[i])
+    return "`".join(pieces)
 
 
 def anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def main(arguments: list[str]) -> Any:
+def main(arguments: list[str]) -> None:
     if not arguments:
         sys.stdout.write(catalogue())
         return

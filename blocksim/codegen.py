@@ -32,7 +32,6 @@ class Source:
     slots: Slots
     guards: list[tuple[Unit, str, int]]  # unit, name, direction: one per copy
     loops: list[list[Evaluation]]
-    entry: str = "enter"
 
 
 def prelude(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-#: Steps are FIRST, FIRST/4, ... of the size of the variable (at least 1): from a smooth stretch down to where rounding takes over.
+#: Steps are FIRST, FIRST/4, ... of the size of the variable (at least 1), down to where rounding takes over.
 FIRST, RATIO, LEVELS = 0.125, 4.0, 13
 #: An entry this sure (relative) needs no further steps.
 SURE = 1e-12

@@ -12,12 +12,12 @@ from typing import Any
 from .clock import Clock, exact_times, make_clock, place_of
 from .codegen import LogGroup, generate
 from .contract import arguments
-from .declarations import Outport, Param, Period, State, Static, Table
+from .declarations import Memory, Outport, Param, Period, State, Static, Table
 from .diagram import Diagram
 from .errors import DiagramError, Problem, did_you_mean, listing
 from .flatten import flatten, kind_for
 from .logs import log_groups
-from .program import Program
+from .program import Program, code_of
 from .schedule import Schedule, Unit
 from .slots import Numbers, array_value, fill
 from .solvers import DEFAULT, SCIPY, check_solver
@@ -48,10 +48,13 @@ class Experiment:
 
     @functools.cached_property
     def text(self) -> str:
-        """The diagram as YAML, for the provenance of every record."""
+        """The diagram as YAML, for the provenance of every record; '' where a part made in Python has no text."""
         from .loader import dump
 
-        return dump(self.diagram)
+        try:
+            return dump(self.diagram)
+        except DiagramError:
+            return ""
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:
@@ -72,7 +75,7 @@ class Experiment:
             declaration = unit.kind.declared[key]
             simple = addresses is not None and isinstance(value, (int, float)) and not used_in_tables(unit, key)
             if simple and isinstance(declaration, State):
-                (numbers.m if (unit.index, key) in memory_keys(self.schedule) else numbers.x)[addresses] = value
+                (numbers.m if isinstance(declaration, Memory) else numbers.x)[addresses] = value
             elif simple and isinstance(declaration, Param):
                 numbers.p[addresses] = value
             else:
@@ -130,12 +133,6 @@ def used_in_tables(unit: Unit, key: str) -> bool:
     return any(key in arguments(f) for n, f in unit.kind.functions.items() if n.startswith(("table_", "size_")))
 
 
-def memory_keys(schedule: Schedule) -> set[tuple[int, str]]:
-    from .declarations import Memory
-
-    return {(u.index, n) for u in schedule.units for n in u.kind.of(Memory)}
-
-
 def find_setting(schedule: Schedule, name: str) -> tuple[Unit, str]:
     """'plant.J' -> the unit and its setting; an error says what there is."""
     path, _, key = name.rpartition(".")
@@ -177,31 +174,12 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     return Experiment(
         diagram,
         schedule,
-        program_of(source, "rk4" if solver in SCIPY else solver),
+        Program(source, code_of(source.text, "rk4" if solver in SCIPY else solver)),
         settings,
         clock,
         logs,
         fill(schedule, source.slots),
     )
-
-
-PROGRAMS: dict[str, Program] = {}
-
-
-def program_of(source: Any, solver: str) -> Program:
-    """One Program per text in a process, so that a second experiment finds it compiled."""
-    program = Program(source, solver)
-    known = PROGRAMS.setdefault(program.key, program)
-    return known if known is program else replace_source(known, source)
-
-
-def replace_source(known: Program, source: Any) -> Program:
-    """The same compiled functions, this experiment's own addresses."""
-    twin = Program(source, known.solver)
-    twin._plain, twin._careful, twin._fast, twin._lock = known._plain, known._careful, known._fast, known._lock
-    if known._fast is None:
-        PROGRAMS[twin.key] = twin
-    return twin
 
 
 def merge(diagram: Diagram, options: dict[str, Any]) -> SimulateSpec:

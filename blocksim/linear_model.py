@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import BlocksimError, DiagramError
@@ -19,7 +19,7 @@ COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
 SHOWN = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinearModel:
     """Small deviations from an operating point: x' = A x + B u, y = C x + D u, or x[k+1] = ... where `dt` is a sample time."""
 
@@ -32,7 +32,7 @@ class LinearModel:
     outputs: list[str]
     operating_point: OperatingPoint
     dt: float | None = None
-    note: str = field(default="", compare=False)  # what was held, and which entries are in doubt
+    note: str = ""  # what was held, and which entries are in doubt
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """A, B, C, D = model."""
@@ -53,7 +53,7 @@ class LinearModel:
 
         if len(self.inputs) != len(self.outputs):
             raise DiagramError(
-                f"zeros need as many outputs as inputs, found {len(self.outputs)} and {len(self.inputs)}; linearize one pair at a time."
+                f"zeros need as many outputs as inputs, found {len(self.outputs)} and {len(self.inputs)}; linearize one pair."
             )
         n, k = len(self.A), len(self.D)
         system = np.block([[self.A, self.B], [self.C, self.D]])
@@ -107,12 +107,11 @@ class LinearModel:
         return control.ss(*self, 0 if self.dt is None else self.dt, remove_useless_states=False, **names)
 
     def __repr__(self) -> str:
-        kind = "x' = A x + B u, y = C x + D u" if self.dt is None else f"x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k], dt = {self.dt:g} s"
-        lines = [f"LinearModel {kind}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
-        lines += table("A", self.A, [f"d {s}" if self.dt is None else f"next {s}" for s in self.states], self.states)
-        lines += table("B", self.B, [f"d {s}" if self.dt is None else f"next {s}" for s in self.states], self.inputs)
-        lines += table("C", self.C, self.outputs, self.states)
-        lines += table("D", self.D, self.outputs, self.inputs)
+        equation = "x' = A x + B u" if self.dt is None else f"x[k+1] = A x[k] + B u[k], dt = {self.dt:g} s"
+        lines = [f"LinearModel {equation}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
+        moved = [f"d {s}" if self.dt is None else f"next {s}" for s in self.states]
+        lines += table("A", self.A, moved, self.states) + table("B", self.B, moved, self.inputs)
+        lines += table("C", self.C, self.outputs, self.states) + table("D", self.D, self.outputs, self.inputs)
         lines.append("poles: " + ", ".join(number(p) for p in self.poles()[:SHOWN]) + (", ..." if len(self.A) > SHOWN else ""))
         return "\n".join([*lines, *([f"note: {self.note}"] if self.note else [])])
 
@@ -123,9 +122,12 @@ def number(value: complex) -> str:
 
 def table(title: str, matrix: np.ndarray, rows: list[str], columns: list[str]) -> list[str]:
     """A matrix with the names of its rows and columns; what a page cannot hold is left out."""
-    cells = [[title, *columns[:SHOWN]], *([r, *(f"{v:.5g}" for v in line[:SHOWN])] for r, line in zip(rows[:SHOWN], matrix, strict=False))]
+    cells = [[title, *columns[:SHOWN]]]
+    cells += [[row, *(f"{v:.5g}" for v in line[:SHOWN])] for row, line in zip(rows[:SHOWN], matrix, strict=False)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
-    text = ["  " + "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]) for row in cells]
+    text = [
+        "  " + "  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]) for r in cells
+    ]
     return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > SHOWN else [])
 
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from .declarations import Outport
 from .diagram import Diagram
 from .differences import jacobian
 from .errors import DiagramError, SimulationError, did_you_mean, listing
 from .experiment import Experiment, find_setting, make_experiment, merge
 from .flatten import flatten
-from .probe import Prober, Situation, Tap, situation, taps
+from .probe import Prober, Situation, situation
 from .schedule import Schedule
 from .simulate import Diagrammatic, changed, opened
 from .simulation import Simulation
 from .spec import LogSpec
+from .taps import Tap, taps
 from .ticks import exact
 
 if TYPE_CHECKING:
@@ -82,9 +84,12 @@ def starting(built: Diagram, schedule: Schedule, at: Any, t: float, hit: bool = 
         if end < start:
             raise DiagramError(f"at: {at} s is before the start of the run at {settings.start} s.")
     long = run and end > start
-    settings = replace(settings, stop=end, every=end - start) if long else replace(
-        settings, stop=start + 1, every=1, solver="dopri5", step=None)
-    first = LogSpec(next(f"{u.path}.{p}" for u in schedule.units for p in outports_of(u)))
+    settings = (
+        replace(settings, stop=end, every=end - start)
+        if long
+        else replace(settings, stop=start + 1, every=1, solver="dopri5", step=None)
+    )
+    first = LogSpec(next(f"{u.path}.{port}" for u in schedule.units for port in u.kind.of(Outport)))
     made = make_experiment(replace(built, log=[first], simulate=settings))
     sim = Simulation(made)
     if isinstance(at, Mapping):
@@ -94,12 +99,6 @@ def starting(built: Diagram, schedule: Schedule, at: Any, t: float, hit: bool = 
     elif hit:
         sim.step()
     return situation(made, sim.machine, float(end) if run else t)
-
-
-def outports_of(unit: Any) -> list[str]:
-    from .declarations import Outport
-
-    return list(unit.kind.of(Outport))
 
 
 def override(made: Experiment, machine: Any, values: Mapping[str, Any]) -> None:
@@ -121,9 +120,39 @@ def override(made: Experiment, machine: Any, values: Mapping[str, Any]) -> None:
             store[k] = float(number)
 
 
+@dataclass
+class Rest:
+    """The equations of rest: unknown are the free states and inputs, wanted are slopes of zero and signals on their values."""
+
+    prober: Prober
+    t: float
+    x: np.ndarray
+    v: np.ndarray
+    free: list[int]  # states to be found
+    loose: list[int]  # inputs to be found
+    aims: np.ndarray  # values of the first signals read
+
+    def start(self) -> np.ndarray:
+        import numpy as np
+
+        return np.concatenate([self.x[self.free], self.v[self.loose]])
+
+    def placed(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All states and inputs, the unknown ones from z."""
+        x, v = self.x.copy(), self.v.copy()
+        x[self.free], v[self.loose] = z[: len(self.free)], z[len(self.free) :]
+        return x, v
+
+    def residual(self, z: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        dx, y = self.prober.slopes(self.t, *self.placed(z))
+        return np.concatenate([dx, y[: len(self.aims)] - self.aims])
+
+
 def operating_point(
     diagram: Diagrammatic,
-    inputs: Mapping[str, float | None] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     fixed: Mapping[str, float] | None = None,
     guess: Any = None,
     outputs: str | Iterable[str] = (),
@@ -140,42 +169,31 @@ def operating_point(
 
     built, schedule = prepared(diagram, params, options)
     given = starting(built, schedule, guess, t)
-    driven = taps(schedule, inputs or (), "inputs")
-    wanted = wanted_values(schedule, given, fixed or {})
-    signals = [tap for tap, _ in wanted if isinstance(tap, Tap)]
-    shown = taps(schedule, outputs, "outputs")
-    prober = Prober(schedule, driven, [*signals, *shown, *driven], driven)
+    driven, shown = taps(schedule, inputs or (), "inputs"), taps(schedule, outputs, "outputs")
+    states, signals = wanted(schedule, given, fixed or {})
+    prober = Prober(schedule, driven, [*(tap for tap, _ in signals), *shown, *driven], driven)
     if not prober.states:
         raise DiagramError("this diagram has no continuous states: there is nothing to bring to rest.")
-    prober.load(given)
+    prober.load(replace(given, states={**given.states, **states}))
     targets = spread(driven, inputs or {})
     prober.drive({tap.wire: v for tap, v in zip(driven, targets, strict=True) if v is not None})
-    x, v = prober.now()
-    held = {name: value for name, value in wanted if isinstance(name, str)}
-    x = np.array([held.get(n, value) for n, value in zip(prober.states, x, strict=True)])
-    free = [k for k, n in enumerate(prober.states) if n not in held]
+    free = [k for k, name in enumerate(prober.states) if name not in states]
     loose = [k for k, target in enumerate(targets) if target is None]
-    aims = np.array([value for tap, value in wanted if isinstance(tap, Tap)])
-
-    def placed(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        states, values = x.copy(), v.copy()
-        states[free], values[loose] = z[: len(free)], z[len(free) :]
-        return states, values
-
-    def residual(z: np.ndarray) -> np.ndarray:
-        dx, y = prober.slopes(t, *placed(z))
-        return np.concatenate([dx, y[: len(aims)] - aims])
-
-    labels = [f"the slope of {n}" for n in prober.states] + [f"the error of {tap.name}" for tap in signals]
-    z = at_rest(residual, np.concatenate([x[free], v[loose]]), labels)
-    x, v = placed(z)
+    rest = Rest(prober, t, *prober.now(), free, loose, np.array([value for _, value in signals]))
+    labels = [f"the slope of {name}" for name in prober.states] + [f"the error of {tap.name}" for tap, _ in signals]
+    x, v = rest.placed(at_rest(rest, labels))
     dx, y = prober.slopes(t, x, v)
-    own = y[len(signals) + len(shown) :]
-    states = dict(zip(prober.states, x.tolist(), strict=True))
+    found = dict(zip(prober.states, x.tolist(), strict=True))
+    own = y[len(y) - len(driven) :]
     return OperatingPoint(
-        t, states, {tap.name: float(n) for tap, n in zip(driven, v, strict=True)},
-        {tap.name: float(n) for tap, n in zip([*signals, *shown], y, strict=False)}, float(np.max(np.abs(dx))),
-        replace(given, t=t, states=states), {tap.wire: float(n - o) for tap, n, o in zip(driven, v, own, strict=True)})
+        t,
+        found,
+        {tap.name: float(value) for tap, value in zip(driven, v, strict=True)},
+        {tap.name: float(value) for tap, value in zip([*(tap for tap, _ in signals), *shown], y, strict=False)},
+        float(np.max(np.abs(dx))),
+        replace(given, t=t, states=found),
+        {tap.wire: float(value - before) for tap, value, before in zip(driven, v, own, strict=True)},
+    )
 
 
 def spread(driven: list[Tap], inputs: Mapping[str, Any]) -> list[float | None]:
@@ -190,21 +208,20 @@ def spread(driven: list[Tap], inputs: Mapping[str, Any]) -> list[float | None]:
     return values
 
 
-def wanted_values(schedule: Schedule, given: Situation, fixed: Mapping[str, float]) -> list[tuple[str | Tap, float]]:
-    """What `fixed` asks: a state by name, or a signal."""
-    found: list[tuple[str | Tap, float]] = []
-    for name, value in fixed.items():
-        if name in given.states:
-            found.append((name, float(value)))
-        else:
-            found += [(tap, float(value)) for tap in taps(schedule, name, f"fixed (states are: {listing(given.states)})")]
-    return found
+def wanted(schedule: Schedule, given: Situation, fixed: Mapping[str, float]) -> tuple[dict[str, float], list[tuple[Tap, float]]]:
+    """What `fixed` asks: states by name, and signals."""
+    states = {name: float(value) for name, value in fixed.items() if name in given.states}
+    role = f"fixed (states are: {listing(given.states)})"
+    others = [(name, value) for name, value in fixed.items() if name not in states]
+    return states, [(tap, float(value)) for name, value in others for tap in taps(schedule, name, role)]
 
 
-def at_rest(residual: Any, z: np.ndarray, labels: list[str]) -> np.ndarray:
+def at_rest(rest: Rest, labels: list[str]) -> np.ndarray:
     """Solve residual(z) = 0, by least squares where there are more or fewer equations than unknowns."""
     import numpy as np
     from scipy.optimize import least_squares
+
+    residual, z = rest.residual, rest.start()
 
     def slopes(z: np.ndarray) -> np.ndarray:
         return jacobian(residual, z)[0]
@@ -224,6 +241,7 @@ def at_rest(residual: Any, z: np.ndarray, labels: list[str]) -> np.ndarray:
     if not np.all(np.abs(r) <= REST * scale):
         worst = int(np.argmax(np.nan_to_num(np.abs(r) / scale, nan=np.inf)))
         raise DiagramError(
-            f"no operating point found: {labels[worst]} is still {r[worst]:.4g} at the best point met. Start nearer with guess=, leave an "
-            'input to be found with inputs={"u": None}, or fix fewer values.')
+            f"no operating point found: {labels[worst]} is still {r[worst]:.4g} at the best point met. Start nearer with guess=, "
+            'leave an input to be found with inputs={"u": None}, or fix fewer values.'
+        )
     return z

@@ -1,8 +1,4 @@
-"""A diagram taken from its wires: some signals driven from outside, some read, all as a function of states and inputs.
-
-The diagram is copied flat; what is driven gets a block of its own between its maker and its readers, what is read becomes the
-slope of an extra state, so that one call of the generated `derivative` gives slopes and outputs together.
-"""
+"""A diagram taken from its wires: slopes and outputs as a function of states and of inputs driven from outside."""
 
 from __future__ import annotations
 
@@ -10,98 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .block import Block, inport, outport, param, state
 from .declarations import Memory, Outport, State
-from .diagram import Diagram, Node, Ref
-from .errors import DiagramError, Problem, SimulationError
+from .errors import DiagramError, SimulationError
 from .experiment import Experiment, make_experiment
-from .logs import named_signals
 from .schedule import Schedule, Unit
 from .simulation import Simulation
-from .spec import LogSpec, SimulateSpec
+from .taps import Tap, flat_copy
 
 if TYPE_CHECKING:
     import numpy as np
-
-
-class Added(Block):
-    """y = u + value: a signal with an input of ours added, the loop around it closed."""
-
-    value: Any = param(0.0, "what is added")
-    u = inport("the signal")
-    y = outport("the signal and the input")
-
-    @staticmethod
-    def output(u, value):
-        return u + value
-
-
-class Opened(Block):
-    """y = value: a signal cut, and driven from outside instead."""
-
-    value: Any = param(0.0, "what stands in for the signal")
-    y = outport("the input")
-
-    @staticmethod
-    def output(value):
-        return value
-
-
-class PartlyOpened(Block):
-    """y = keep u + value: a vector of which some elements are cut (keep 0) and the others pass (keep 1)."""
-
-    value: Any = param(0.0, "what is added, or stands in")
-    keep: Any = param(1.0, "1 where the signal passes, 0 where it is cut")
-    u = inport("the signal")
-    y = outport("the signal and the input")
-
-    @staticmethod
-    def output(u, keep, value):
-        return keep * u + value
-
-
-class Probe(Block):
-    """z' = u: the slope of z is the signal that is read."""
-
-    u = inport("the signal")
-    z: float = state(0.0, "its integral, of no interest")
-
-    @staticmethod
-    def derivative(u):
-        return u
-
-
-@dataclass(frozen=True)
-class Tap:
-    """One scalar signal that is driven or read: the name it goes by, the block and port that make it, its element."""
-
-    name: str
-    path: str
-    port: str
-    element: int
-
-    @property
-    def wire(self) -> tuple[str, str, int]:
-        return self.path, self.port, self.element
-
-
-def taps(schedule: Schedule, names: str | Iterable[str], role: str) -> list[Tap]:
-    """Signals by name, one tap for each scalar; what is wrong is reported together, in the words of `role`."""
-    problems: list[Problem] = []
-    found: list[Tap] = []
-    for name in [names] if isinstance(names, str) else names:
-        for full, elements in named_signals(schedule, LogSpec(name), problems):
-            word = name if full.startswith(f"{name}.") and full.count(".") == name.count(".") + 1 else full
-            several = len(named_signals(schedule, LogSpec(name), [])) > 1
-            for index, port, k in elements:
-                shown = (full if several else word) + (f"[{k}]" if len(elements) > 1 else "")
-                found.append(Tap(shown, schedule.units[index].path, port, k))
-    if problems:
-        raise DiagramError([Problem(p.what.replace("log:", f"{role}:", 1)) for p in problems])
-    twice = [a.name for i, a in enumerate(found) if any(a.wire == b.wire for b in found[:i])]
-    if twice and role != "outputs":
-        raise DiagramError(f"{role}: '{twice[0]}' is named twice.")
-    return found
 
 
 @dataclass
@@ -160,18 +73,21 @@ class Prober:
         self.values = [where[(units[maker].index, "value")][k] for maker, k in makers]
         self.probes = [where[(units[probe].index, "z")][0] for probe in probes]
         self.kept = [k for k in range(len(self.x)) if k not in set(self.probes)]
-        self.states = [f"{self.paths[s.path]}{str(s)[len(s.path):]}" for s in (self.slots.x[k] for k in self.kept)]
+        self.states = [f"{self.paths[s.path]}{str(s)[len(s.path) :]}" for s in (self.slots.x[k] for k in self.kept)]
         self.loops = [" -> ".join(self.paths[made.schedule.units[u].path] for u, _ in loop) for loop in made.program.source.loops]
 
     def load(self, given: Situation) -> None:
         """Take the numbers of the diagram over."""
+        missing = [name for name in self.states if name not in given.states]
+        if missing:
+            raise DiagramError(f"at: the operating point is of another diagram; it has no state '{missing[0]}'.")
         for address, name in zip(self.kept, self.states, strict=True):
             self.x[address] = given.states[name]
         for unit, name, addresses in owned(self.experiment.schedule, self.slots):
             for address, value in zip(addresses, given.memories.get((self.paths[unit.path], name), []), strict=False):
                 self.m[address] = value
         for unit, name, copy, stretch in array_memories(self.experiment.schedule, self.slots, self.o):
-            self.a[stretch] = given.arrays[(self.paths[unit.path], name, copy)]
+            self.a[stretch] = given.arrays.get((self.paths[unit.path], name, copy), self.a[stretch])
 
     def drive(self, values: dict[tuple[str, str, int], float]) -> None:
         """Set inputs, by wire."""
@@ -184,7 +100,7 @@ class Prober:
 
         return np.array([self.x[k] for k in self.kept]), np.array([self.p[k] for k in self.values])
 
-    def slopes(self, t: float, x: Sequence[float], v: Sequence[float], m: list[float] | None = None, a: Any = None) -> Any:
+    def slopes(self, t: float, x: Any, v: Any, m: list[float] | None = None, a: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """(dx, y) at states x and inputs v, memories as they are or as given."""
         import numpy as np
 
@@ -204,50 +120,6 @@ class Prober:
         if self.loops and m[-1] > 0:
             walk = self.loops[int(m[-1]) - 1]
             raise SimulationError(f"the algebraic loop {walk} has no solution that Newton's method finds here.", time=t)
-
-
-def flat_copy(
-    schedule: Schedule, driven: Sequence[Tap], read: Sequence[Tap], opened: Iterable[Tap], paths: dict[str, str]
-) -> tuple[Diagram, list[tuple[str, int]], list[str]]:
-    """The diagram without subsystems, with its taps: also the block and element that drive each input, and the probe of each output."""
-    names: dict[str, str] = {}
-
-    def named(path: str, shown: str) -> str:
-        name = path.replace(".", "__")
-        while name in paths:
-            name += "_"
-        paths[name] = shown
-        return name
-
-    for unit in schedule.units:
-        names[unit.path] = named(unit.path, unit.path)
-    cut = {tap.wire for tap in opened}
-    sizes = {u.path: u.sizes for u in schedule.units}
-    makers: dict[tuple[str, str], str] = {}
-    nodes: dict[str, Node] = {}
-    for path, port in dict.fromkeys((tap.path, tap.port) for tap in driven):
-        size = sizes[path][port]
-        keep = [0.0 if (path, port, k) in cut else 1.0 for k in range(size)]
-        zero: Any = [0.0] * size if size > 1 else 0.0
-        block = Opened(value=zero) if not any(keep) else Added(value=zero) if all(keep) else PartlyOpened(value=zero, keep=keep)
-        maker = makers[(path, port)] = named(f"{path}.driven", path)
-        nodes[maker] = Node(maker, block, None if isinstance(block, Opened) else f"{names[path]}.{port}")
-
-    def written(ref: Ref) -> str:
-        through = makers.get((ref.block, ref.port))
-        return str(Ref(through, "y", ref.element) if through else Ref(names[ref.block], ref.port, ref.element))
-
-    for unit in schedule.units:
-        inputs = {p: [written(r) for r in refs] for p, refs in unit.inputs.items() if refs}
-        single = {p: refs if unit.kind.declared[p].many else refs[0] for p, refs in inputs.items()}
-        nodes[names[unit.path]] = Node(names[unit.path], unit.block, single or None, place=unit.node.place)
-    probes = []
-    for tap in read:
-        probes.append(named(f"{tap.path}.read", tap.path))
-        element = tap.element if sizes[tap.path][tap.port] > 1 else None
-        nodes[probes[-1]] = Node(probes[-1], Probe(), str(Ref(names[tap.path], tap.port, element)))
-    settings = SimulateSpec(stop=1, solver="dopri5", every=1, algebraic_loops=schedule.diagram.simulate.algebraic_loops)
-    return Diagram(schedule.name, simulate=settings, log=[], nodes=nodes), [(makers[t.path, t.port], t.element) for t in driven], probes
 
 
 def quiet(slots: Any, o: list[int]) -> tuple[list[int], Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import linecache
 import math
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,92 +18,120 @@ from .solvers import driver_text
 if TYPE_CHECKING:
     import numpy as np
 
+#: The function of a program that is called from outside.
+ENTRY = "enter"
 
-@dataclass
-class Program:
-    """A generated program, run by CPython or compiled."""
 
-    source: Source
-    solver: str
-    key: str = ""
-    _plain: dict[str, Any] | None = None
-    _careful: dict[str, Any] | None = None
-    _fast: Any = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+class Code:
+    """A program's text with its functions, under CPython and compiled; one per text in a process (see `code_of`)."""
 
-    def __post_init__(self) -> None:
-        self.key = hashlib.sha256(self.source.text.encode()).hexdigest()[:32]
+    def __init__(self, text: str, solver: str):
+        self.text, self.solver = text, solver
+        self.key = hashlib.sha256(text.encode()).hexdigest()[:32]
+        self.compiled: Any = None
+        self.lock = threading.Lock()
 
     @property
     def filename(self) -> str:
         return f"<blocksim program {self.key[:8]}>"
 
+    @functools.cached_property
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
-        if self._plain is None:
-            linecache.cache[self.filename] = (len(self.source.text), None, self.source.text.splitlines(True), self.filename)
-            self._plain = {"__name__": "blocksim_program"}
-            exec(compile(self.source.text, self.filename, "exec"), self._plain)
-        return self._plain
+        linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
+        made: dict[str, Any] = {"__name__": "blocksim_program"}
+        exec(compile(self.text, self.filename, "exec"), made)
+        return made
 
+    @functools.cached_property
     def careful(self) -> dict[str, Any]:
         """The functions under CPython with IEEE rules: 1/0 is inf, as in the compiled program, instead of an exception."""
-        if self._careful is None:
-            self._careful = {"__name__": "blocksim_program"}
-            exec(compile(ieee(self.source.text), self.filename, "exec"), self._careful)
-            self._careful.update(IEEE)
-        return self._careful
+        made: dict[str, Any] = {"__name__": "blocksim_program"}
+        exec(compile(ieee(self.text), self.filename, "exec"), made)
+        made.update(IEEE)
+        return made
+
+    def fast(self) -> Any:
+        """The compiled `enter`: from memory, from disk, or compiled now."""
+        with self.lock:
+            if self.compiled is None:
+                self.compiled = compile_code(self)
+            return self.compiled
+
+
+@functools.lru_cache(maxsize=100)
+def code_of(text: str, solver: str) -> Code:
+    """The code of a text: a second experiment finds it compiled."""
+    return Code(text, solver)
+
+
+@dataclass
+class Program:
+    """A generated program: what its numbers mean, and its code."""
+
+    source: Source
+    code: Code
+
+    @property
+    def key(self) -> str:
+        return self.code.key
+
+    @property
+    def solver(self) -> str:
+        return self.code.solver
 
     @property
     def compiled(self) -> bool:
         """Whether the fast form is in memory."""
-        return self._fast is not None
+        return self.code.compiled is not None
 
     def cached(self) -> bool:
         """Whether the fast form is on disk."""
         return self.compiled or cache.has(self.key)
 
+    def plain(self) -> dict[str, Any]:
+        return self.code.plain
+
+    def careful(self) -> dict[str, Any]:
+        return self.code.careful
+
     def fast(self) -> Any:
-        """The compiled `advance`: from memory, from disk, or compiled now."""
-        with self._lock:
-            if self._fast is None:
-                self._fast = compile_program(self)
-            return self._fast
+        return self.code.fast()
 
 
-def compile_program(program: Program) -> Any:
+def compile_code(code: Code) -> Any:
     """Compile with numba; the result is kept on disk under the text's own hash."""
     from numba import njit, types
 
     from .pointers import pointer
 
     real, whole = types.float64[::1], types.int64[::1]
-    rows = types.UniTuple(real, driver_text.k_rows(program.solver)[0])
+    rows = types.UniTuple(real, driver_text.k_rows(code.solver)[0])
     signature = types.int64(
         types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
     )
-    with cache.folder(program.key, program.source.text) as place:
-        module = load_module(program, place)
+    with cache.folder(code.key, code.text) as place:
+        module = load_module(code, place)
         functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
         for name in functions:
-            if name != program.source.entry:
+            if name != ENTRY:
                 setattr(module, name, njit(error_model="numpy", nogil=True)(getattr(module, name)))
         module.__dict__["pointer"] = pointer
-        return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, program.source.entry))
+        return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
-def load_module(program: Program, place: Any) -> ModuleType:
+def load_module(code: Code, place: Any) -> ModuleType:
     """The text as a module of its own, from its file where there is one (numba's cache goes by the file)."""
     import sys
 
-    name = f"blocksim_program_{program.key}"
+    name = f"blocksim_program_{code.key}"
     module = ModuleType(name)
-    filename = program.filename if place is None else str(place / "program.py")
+    filename = code.filename if place is None else str(place / "program.py")
     module.__dict__["__file__"] = filename
     sys.modules[name] = module
     if place is None:
-        linecache.cache[filename] = (len(program.source.text), None, program.source.text.splitlines(True), filename)
-    exec(compile(program.source.text, filename, "exec"), module.__dict__)
+        linecache.cache[filename] = (len(code.text), None, code.text.splitlines(True), filename)
+    exec(compile(code.text, filename, "exec"), module.__dict__)
     return module
 
 
@@ -215,17 +244,18 @@ class Machine:
         """Compiled, without the GIL."""
         return int(self.program.fast()(end, *self.stores()))
 
-    def run_plain(self, end: int, debug: bool = False) -> int:
-        """Under CPython, on lists of floats; the arrays hold the result afterwards."""
+    def run_plain(self, end: int) -> int:
+        """Under CPython, on lists of floats; the arrays hold the result afterwards.
+
+        Where plain Python raises (1/0, log(0)), the stretch is run again by IEEE rules, as the compiled program has them.
+        """
         import numpy as np
 
-        before = [None if s is self.k else s.copy() for s in self.stores()]
+        before = [None if s is self.k or s is self.log or s is self.noise else s.copy() for s in self.stores()]
         with np.errstate(all="ignore"):
             try:
                 return self.interpret(self.program.plain()["advance"], end)
             except (ZeroDivisionError, OverflowError, ValueError):
-                if debug:
-                    raise
                 for store, kept in zip(self.stores(), before, strict=True):
                     if kept is not None:
                         store[:] = kept
@@ -236,8 +266,8 @@ class Machine:
         for store in self.stores():
             if store is self.k:
                 lists.append(tuple(row.tolist() for row in self.k))
-            elif store is self.a or store is self.noise:
-                lists.append(store)  # arrays are passed in slices, which must be views
+            elif store is self.a or store is self.noise or store is self.log:
+                lists.append(store)  # slices of a must be views; the others are long
             else:
                 lists.append(store.tolist())
         status = advance(end, *lists)

@@ -166,7 +166,7 @@ class Simulation:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
             machine.f[kernel.BUDGET] = machine.f[kernel.STEPS] + slice_steps
             started = wall.perf_counter()
-            status = machine.run_fast(end) if fast else machine.run_plain(end, debug=self.engine == "python")
+            status = machine.run_fast(end) if fast else machine.run_plain(end)
             spent = wall.perf_counter() - started
             if status != kernel.PAUSED:
                 if progress:

@@ -191,8 +191,7 @@ def test_a_diagram_without_states_is_the_same_under_every_solver(solver):
 
 
 def test_signals_may_have_log_grids_of_their_own():
-    made = bs.load_diagram(TWO_GRIDS) if hasattr(bs, "load_diagram") else TWO_GRIDS
-    record = run(made)
+    record = run(TWO_GRIDS)
     assert len(record.time("fast")) == 11 and len(record.time("slow")) == 3
     assert record["slow"] == pytest.approx([0, 0.5, 1.0])
 
