@@ -78,8 +78,8 @@ def sound(folder: Path, key: bytes, text: str | None = None) -> bool:
             return False
         if text is not None and (folder / "program.py").read_text() != text:
             return False
-        return hmac.compare_digest((folder / SEAL).read_text(), seal_of(folder, key))
-    except OSError:
+        return hmac.compare_digest((folder / SEAL).read_bytes(), seal_of(folder, key).encode())
+    except (OSError, ValueError):
         return False
 
 
@@ -110,17 +110,20 @@ def folder(key: str, text: str) -> Iterator[Path | None]:
     except OSError:
         yield None
         return
-    yield scratch
-    if fresh:
-        with contextlib.suppress(OSError):
-            for path in scratch.rglob("*"):
-                path.chmod(0o700 if path.is_dir() else 0o600)
-            (scratch / SEAL).write_text(seal_of(scratch, code))
-            if place.exists():
-                shutil.rmtree(place, ignore_errors=True)
-            scratch.rename(place)
-            tidy(base)
-        shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        yield scratch
+        if fresh:
+            with contextlib.suppress(OSError):
+                (scratch / SEAL).write_text(seal_of(scratch, code))
+                for path in scratch.rglob("*"):
+                    path.chmod(0o700 if path.is_dir() else 0o600)
+                if place.exists():
+                    shutil.rmtree(place, ignore_errors=True)
+                scratch.rename(place)
+                tidy(base)
+    finally:
+        if fresh:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def tidy(base: Path) -> None:

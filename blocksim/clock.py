@@ -87,6 +87,8 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
         step = None
     if every is None:
         every = step or fastest or (stop - start) / 1000
+    if solver in FIXED and step is None:  # nothing to integrate, but events in time are still looked for
+        step = every
     return {"start": start, "stop": stop, "step": step or Fraction(0), "every": every}
 
 

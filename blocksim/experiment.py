@@ -169,12 +169,13 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     clock = make_clock(schedule, times, logs)
     for group, (first, period) in zip(logs, clock.logs, strict=True):
         group.follows = next((g for g, hit in enumerate(clock.hits) if hit == (first, period)), None)
-    source = generate(schedule, logs, "rk4" if solver in SCIPY else solver)
+    written = DEFAULT if solver in SCIPY else solver  # scipy's solvers use the program's functions, not its driver
+    source = generate(schedule, logs, written)
     settings = replace(settings, solver=solver)
     return Experiment(
         diagram,
         schedule,
-        Program(source, code_of(source.text, "rk4" if solver in SCIPY else solver)),
+        Program(source, code_of(source.text, written)),
         settings,
         clock,
         logs,

@@ -53,7 +53,7 @@ def linearize(
 
     at       where: None, the initial states; {"plant.x": 1.0}; a time the simulation runs to; or an `operating_point`
     params   settings changed, as for `simulate`; further options (algebraic_loops, solver, step ...) are those of `simulate`
-    t        the time at which sources and other functions of time are taken (with `at` a time: that time)
+    t        the time at which sources and other functions of time are taken; a time or an operating point as `at` has its own
     cut      signals that are cut rather than added to, so that loops through them are open; True cuts every input
     through  blocks taken as y = u, e.g. quantizers, which are flat between their steps and would open the loop
     dt       True or the sample time: the exact map over one period, sampled blocks included. Without it sampled outputs hold,
@@ -157,12 +157,8 @@ def differenced(local: LocalMap, inputs: list[str], outputs: list[str]) -> tuple
     floor = 1e-3 * np.max(np.abs(J), axis=1, keepdims=True, initial=0.0)
     doubtful = np.argwhere(errors > DOUBTFUL * np.maximum(np.abs(J), floor))
     named = [f"{rows[i]} over {columns[j]}" for i, j in doubtful[:3]] + ["..."] * (len(doubtful) > 3)
-    return [
-        J[:n, :n],
-        J[:n, n:],
-        J[n:, :n],
-        J[n:, n:],
-    ], f"not smooth here, so of little meaning: {listing(named)}" if named else ""
+    doubt = f"not smooth here, so of little meaning: {listing(named)}" if named else ""
+    return (J[:n, :n], J[:n, n:], J[n:, :n], J[n:, n:]), doubt
 
 
 def notes(schedule: Schedule, local: LocalMap) -> list[str]:

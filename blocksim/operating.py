@@ -73,32 +73,30 @@ def starting(built: Diagram, schedule: Schedule, at: Any, t: float, hit: bool = 
     if isinstance(at, bool) or not (at is None or isinstance(at, Mapping) or hasattr(at, "__float__")):
         raise DiagramError(f"at: found {at!r}. None, a time, a dict of states or an operating point is wanted.")
     settings = built.simulate
-    start = exact(settings.start or 0)
-    run = at is not None and not isinstance(at, Mapping)
-    end = Fraction(0)
-    if run:
-        try:
-            end = exact(at)
-        except ValueError as error:
-            raise DiagramError(f"at: {error} A time in seconds is wanted.") from None
-        if end < start:
-            raise DiagramError(f"at: {at} s is before the start of the run at {settings.start} s.")
-    long = run and end > start
-    settings = (
-        replace(settings, stop=end, every=end - start)
-        if long
-        else replace(settings, stop=start + 1, every=1, solver="dopri5", step=None)
-    )
+    start, end = exact(settings.start or 0), None if at is None or isinstance(at, Mapping) else time_of(at)
+    if end is not None and end < start:
+        raise DiagramError(f"at: {at} s is before the start of the run at {settings.start} s.")
+    if end is not None and end > start:
+        settings = replace(settings, stop=end, every=end - start)
+    else:  # the first instant alone: any solver will do
+        settings = replace(settings, stop=start + 1, every=1, solver="euler", step=1)
     first = LogSpec(next(f"{u.path}.{port}" for u in schedule.units for port in u.kind.of(Outport)))
     made = make_experiment(replace(built, log=[first], simulate=settings))
     sim = Simulation(made)
     if isinstance(at, Mapping):
         override(made, sim.machine, at)
-    if long:
+    if end is not None and end > start:
         sim.run()
     elif hit:
         sim.step()
-    return situation(made, sim.machine, float(end) if run else t)
+    return situation(made, sim.machine, t if end is None else float(end))
+
+
+def time_of(at: Any) -> Fraction:
+    try:
+        return exact(at)
+    except ValueError as error:
+        raise DiagramError(f"at: {error} A time in seconds is wanted.") from None
 
 
 def override(made: Experiment, machine: Any, values: Mapping[str, Any]) -> None:

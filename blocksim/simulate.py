@@ -22,6 +22,7 @@ def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, *
     if isinstance(diagram, Experiment):
         if not options and not (params and diagram.recompiles(dict(params))):
             return diagram
+        options = {**vars(diagram.options), **options}
         diagram = diagram.diagram
     params = dict(params or {})
     built = opened(diagram, {n: v for n, v in params.items() if "." not in n})
@@ -122,7 +123,7 @@ def rerun(record: Record, **options: Any) -> Record:
     from .loader import parse
 
     made = record.provenance
-    if "diagram" not in made:
+    if not made.get("diagram"):
         raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
     spec = parse(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
     names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
@@ -164,7 +165,8 @@ def simulate_many(
     from concurrent.futures import ThreadPoolExecutor
 
     table = parameter_table(params)
-    runs = [(row, seed) for row in table for seed in (list(seeds) if seeds is not None else [None])]
+    asked: list[int | None] = [None] if seeds is None else list(seeds)
+    runs = [(row, seed) for row in table for seed in asked]
     by_shape: dict[str, Experiment] = {}
     ready = experiment(diagram, {}, **options)
 

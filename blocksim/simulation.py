@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .declarations import Memory, Outport
+from .declarations import Outport, State
 from .errors import DiagramError, RecordError, SimulationError
 from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment, find_setting
 from .noise import draw, generator
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 1.5, 0.03, 0.7, 0.15
+#: A run takes at least this many steps; where guards must not be stepped over, this many.
+STEPS, LOOKS = 50, 1000
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 Progress = Callable[[float], None]
@@ -89,7 +91,7 @@ class Simulation:
         f = np.zeros(16)
         f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
         span = float((self.end - clock.start) * clock.base)
-        f[kernel.H_MAX] = options.max_step or span / 50 or 1.0
+        f[kernel.H_MAX] = options.max_step or span / (LOOKS if guards else STEPS) or 1.0
         f[kernel.ERROR], f[kernel.EVENT] = 1.0, -math.inf
         f[kernel.BUDGET] = math.inf
         whole = np.array(
@@ -222,11 +224,12 @@ class Simulation:
     def set(self, name: str, value: float) -> None:
         """Change a parameter from now on: sim.set("plant.J", 0.02)."""
         unit, key = find_setting(self.experiment.schedule, name)
-        from .experiment import check_setting
+        from .experiment import check_setting, used_in_tables
 
         check_setting(unit, key, value, name)
         addresses = self.experiment.slots.where.get((unit.index, key))
-        if addresses is None or isinstance(unit.kind.declared[key], Memory):
+        shapes = self.experiment.recompiles({name: value}) or used_in_tables(unit, key)
+        if addresses is None or shapes or isinstance(unit.kind.declared[key], State):
             raise DiagramError(f"'{name}' cannot change while the simulation runs.")
         self.machine.p[addresses] = value
         self.machine.f[kernel.FRESH] = 0.0

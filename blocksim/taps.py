@@ -143,11 +143,11 @@ def flat_copy(
     for unit in schedule.units:
         names[unit.path] = named(unit.path, unit.path)
     cut = {tap.wire for tap in opened}
-    sizes = {u.path: u.sizes for u in schedule.units}
+    units = {u.path: u for u in schedule.units}
     makers: dict[tuple[str, str], str] = {}
     nodes: dict[str, Node] = {}
     for path, port in dict.fromkeys((tap.path, tap.port) for tap in driven):
-        size = sizes[path][port]
+        size = units[path].port(port)
         keep = [0.0 if (path, port, k) in cut else 1.0 for k in range(size)]
         zero: Any = [0.0] * size if size > 1 else 0.0
         block = Opened(value=zero) if not any(keep) else Added(value=zero) if all(keep) else PartlyOpened(value=zero, keep=keep)
@@ -165,8 +165,8 @@ def flat_copy(
     probes = []
     for tap in read:
         probes.append(named(f"{tap.path}.read", tap.path))
-        element = tap.element if sizes[tap.path][tap.port] > 1 else None
+        element = tap.element if units[tap.path].port(tap.port) > 1 else None
         nodes[probes[-1]] = Node(probes[-1], Probe(), str(Ref(names[tap.path], tap.port, element)))
-    settings = SimulateSpec(stop=1, solver="dopri5", every=1, algebraic_loops=schedule.diagram.simulate.algebraic_loops)
+    settings = SimulateSpec(stop=1, solver="euler", step=1, every=1, algebraic_loops=schedule.diagram.simulate.algebraic_loops)
     flat = Diagram(schedule.name, simulate=settings, log=[], nodes=nodes)
     return flat, [(makers[(tap.path, tap.port)], tap.element) for tap in driven], probes
