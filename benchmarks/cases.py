@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import blocksim as bs
-from blocks_used import PID, Encoder, Joint, TwoMass
+from models import PID, Encoder, Joint, TwoMass
 from blocksim.experiment import Experiment, make_experiment
 from blocksim.spec import LogSpec
 
@@ -57,20 +59,55 @@ def chain(lags: int, stop: float = 10.0) -> Experiment:
     return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
 
 
+def mixed(blocks: int, stop: float = 10.0) -> Experiment:
+    """(c) Blocks of four kinds in no order, so that no loop can stand for equal ones; every third is a lag."""
+    chosen = random.Random(1)
+    diagram = bs.Diagram(f"{blocks} blocks of four kinds")
+    diagram.add("one", "Constant", value=1.0)
+    diagram.add("error", "Sum", signs="+-", inputs=["one", f"b{blocks - 1}"])
+    for i in range(blocks):
+        before = f"b{i - 1}" if i else "error"
+        kind = "FirstOrderLag" if i % 3 == 0 else chosen.choice(("Gain", "Saturation", "Abs"))
+        settings = {"FirstOrderLag": {"T": LAG, "x": START}, "Gain": {"k": 0.99}, "Saturation": {"lower": -2.0, "upper": 2.0}, "Abs": {}}
+        diagram.add(f"b{i}", kind, inputs=before, **settings[kind])
+    diagram.log = [LogSpec(f"b{blocks - 1}")]
+    return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
+
+
 def monte_carlo(runs: int) -> list[dict[str, float]]:
     """(d) A joint of its own for every run."""
     return [{"joint.J": 0.015 + 0.01 * i / runs, "joint.Fc": 0.05 + 0.1 * ((7 * i) % runs) / runs} for i in range(runs)]
 
 
-#: (e) The loop of (b) from the library's blocks alone, as a file.
+#: (e) The loop of (b) as a file, from the library's blocks alone; the PID is one discrete transfer function.
 SERVO_FILE = """
 format: 1
-name: PID on a quantised position
+name: PID on a quantised encoder
 simulate: {stop: 10.0, solver: rk4, step: 1e-3}
 blocks:
-  ref0:    {type: Sine, amplitude: 1.0, frequency: 0.2}
-  ref1:    {type: Sine, amplitude: 0.5, frequency: 0.5}
-  ref2:    {type: Sine, amplitude: 0.25, frequency: 1.1}
-  ref:     {type: Sum, in: [ref0, ref1, ref2]}
-  error:   {type: Sum, signs: "+-", in: [ref, encoder]}
+  ref0:     {type: Sine, amplitude: 1.0, frequency: 0.2}
+  ref1:     {type: Sine, amplitude: 0.5, frequency: 0.5}
+  ref2:     {type: Sine, amplitude: 0.25, frequency: 1.1}
+  ref:      {type: Sum, in: [ref0, ref1, ref2]}
+  error:    {type: Sum, signs: "+-", in: [ref, encoder]}
+  pid:      {type: DiscreteTransferFunction, Ts: 1e-3, num: [320.01, -620.0, 300.0], den: [1.0, -1.0, 0.0], in: error}
+  force:    {type: Function, expression: "(u1 - 0.05 * u2 - 0.1 * tanh(100 * u2) - 0.3 * cos(u3 / 15)) / 0.02", in: [pid, speed, position]}
+  speed:    {type: Integrator, in: force}
+  position: {type: Integrator, in: speed}
+  sample:   {type: ZeroOrderHold, Ts: 1e-3, in: position}
+  encoder:  {type: Quantizer, step: 0.0031416, in: sample}
+log: [ref, pid, position, speed, encoder]
+"""
+#: (e) A small diagram.
+LOOP_FILE = """
+format: 1
+name: PI loop
+simulate: {stop: 5.0, solver: dopri5, rtol: 1e-6}
+blocks:
+  ref:   {type: Step, time: 0.5}
+  error: {type: Sum, signs: "+-", in: [ref, plant]}
+  i:     {type: Integrator, in: error}
+  u:     {type: Sum, in: [error, i]}
+  plant: {type: FirstOrderLag, T: 0.3, in: u}
+log: [ref, plant]
 """

@@ -44,7 +44,11 @@ class OperatingPoint:
     def __repr__(self) -> str:
         lines = [f"OperatingPoint at t = {self.t:g} s, largest slope {self.residual:.2g}"]
         for title, values in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
-            lines += [f"  {title:8}" + "  ".join(f"{n} = {v:.6g}" for n, v in values.items())] if values else []
+            lines += (
+                [f"  {title:8}" + "  ".join(f"{n} = {v if abs(v) > 1e-15 else 0:.6g}" for n, v in values.items())]
+                if values
+                else []
+            )
         return "\n".join(lines)
 
 

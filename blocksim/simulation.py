@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .declarations import Outport, State
+from .contract import arguments
+from .declarations import Inport, Outport, State
 from .errors import DiagramError, RecordError, SimulationError
 from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment, find_setting
 from .noise import draw, generator
 from .program import Machine
 from .record import Grid, Record, Signal
+from .schedule import Unit
 from .solvers import SCIPY, driver_text, kernel
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 1.5, 0.03, 0.7, 0.15
-#: A run takes at least this many steps; where guards must not be stepped over, this many.
+#: A run takes at least this many steps; this many where a guard watches an input, whose swings the solver may not feel.
 STEPS, LOOKS = 50, 1000
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
@@ -91,7 +93,7 @@ class Simulation:
         f = np.zeros(16)
         f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
         span = float((self.end - clock.start) * clock.base)
-        f[kernel.H_MAX] = options.max_step or span / (LOOKS if guards else STEPS) or 1.0
+        f[kernel.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
         f[kernel.ERROR], f[kernel.EVENT] = 1.0, -math.inf
         f[kernel.BUDGET] = math.inf
         whole = np.array(
@@ -348,6 +350,11 @@ class Simulation:
 
 
 ERROR_ROW = {"dopri5": 8, "rodas4": 7}
+
+
+def watches_inputs(guards: list[tuple[Unit, str, int]]) -> bool:
+    """Whether a guard depends on a signal from outside its block."""
+    return any(a in unit.kind.of(Inport) for unit, name, _ in guards for a in arguments(unit.kind.functions[f"guard_{name}"]))
 
 
 def plain(value: Any) -> Any:

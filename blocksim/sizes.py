@@ -59,7 +59,7 @@ def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
             if not d.shape and getattr(d, "size", 1) == 1 and isinstance(v := unit.settings.get(n), (list, tuple))
         ]
         unit.width = max([1, *lists, *(n for sizes in arriving.values() for n in sizes)])
-        unit.sizes = {n: 1 for n in kind.of(Outport, State)}
+        unit.sizes = {n: d.size if isinstance(d.size, int) else 1 for n, d in kind.of(Outport, State).items()}
     ports = {p: (tuple(s) if kind.of(Inport)[p].many else (s[0] if s else 1)) for p, s in arriving.items()}
     for name, function in kind.functions.items():
         if name.startswith("size_"):

@@ -1,0 +1,102 @@
+"""Timing: ratios of things timed in turn, best of several, so that a busy machine disturbs all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from blocksim.experiment import Experiment
+from blocksim.simulation import Simulation
+
+Timer = Callable[[], float]
+
+
+@dataclass
+class Row:
+    """One line of the table: seconds of the unit (hand-written C, or an import) and of what is measured."""
+
+    case: str
+    what: str
+    unit: float | None = None
+    taken: float | None = None
+    note: str = ""
+    bar: float | None = None  # on the ratio
+    met: bool | None = None  # where the bar is on something else
+    bar_text: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.unit is None or self.taken is None else self.taken / self.unit
+
+    @property
+    def verdict(self) -> str:
+        met = self.met if self.bar is None or self.ratio is None else self.ratio <= self.bar
+        return "" if met is None else "met" if met else "missed"
+
+    def plain(self) -> dict[str, object]:
+        return {**asdict(self), "ratio": self.ratio, "verdict": self.verdict}
+
+
+def interleaved(timers: Sequence[Timer], repeats: int) -> list[float]:
+    """The best time of each, all of them in turn."""
+    best = [float("inf")] * len(timers)
+    for _ in range(repeats):
+        for i, timer in enumerate(timers):
+            best[i] = min(best[i], timer())
+    return best
+
+
+def timed(work: Callable[[], object]) -> Timer:
+    """Seconds of a call; the garbage of the one before is collected first, its own is kept until the clock has stopped."""
+
+    def timer() -> float:
+        gc.collect()
+        begun = time.perf_counter()
+        kept = work()
+        taken = time.perf_counter() - begun
+        del kept
+        return taken
+
+    return timer
+
+
+def program_alone(experiment: Experiment) -> Timer:
+    """Seconds of the compiled program of a run that is ready to start."""
+
+    def timer() -> float:
+        simulation = Simulation(experiment, engine="compiled")
+        begun = time.perf_counter()
+        status = simulation.run_to(simulation.end)
+        taken = time.perf_counter() - begun
+        assert status == 0, f"the run ended with status {status}"
+        return taken
+
+    return timer
+
+
+def compiled(experiment: Experiment) -> float:
+    """Seconds that compiling takes."""
+    begun = time.perf_counter()
+    experiment.program.fast()
+    return time.perf_counter() - begun
+
+
+def process(*arguments: str, cache: str) -> Timer:
+    """Seconds of a Python process from its start to its end."""
+
+    def timer() -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env={**os.environ, "BLOCKSIM_CACHE": cache})
+        return time.perf_counter() - begun
+
+    return timer
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

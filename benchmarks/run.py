@@ -1,0 +1,206 @@
+"""How fast is it? Ratios to hand-written C, measured in one run: python benchmarks/run.py [--quick] [--json FILE] [--only a,b]."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import cases
+import native
+import numpy as np
+import peers
+from measure import Row, compiled, cores, interleaved, process, program_alone, timed
+
+import blocksim as bs
+
+#: Why a bar is missed, where it is known.
+WHY = {
+    "a": "see docs/speed.md",
+    "b": "see docs/speed.md",
+    "c": "see docs/speed.md",
+    "d": "work in Python around every run: preparing numbers, building the Record",
+    "e": "see docs/speed.md",
+}
+
+
+def case_a(quick: bool) -> list[Row]:
+    """The two-mass robot, open loop."""
+    stop, rows = 2.0 if quick else 20.0, []
+    for solver in ("rk4", "dopri5"):
+        ready = cases.two_mass(solver, stop)
+        spent = compiled(ready)
+        c, alone, whole = interleaved(
+            [timed(lambda s=solver: native.two_mass(s, stop)), program_alone(ready), timed(lambda r=ready: bs.simulate(r))], 3 if quick else 15)
+        text = "two-mass robot, rk4 1 ms" if solver == "rk4" else "two-mass robot, dopri5 1e-6"
+        rows += [Row("a", text, c, alone, f"compiled in {spent:.1f} s", 1.5), Row("a", "  the whole simulate()", c, whole)]
+        if solver == "rk4":
+            rows += peer_rows("a", c, stop, quick)
+    return rows
+
+
+def case_b(quick: bool) -> list[Row]:
+    """1 kHz PID on a quantised encoder."""
+    stop = 1.0 if quick else 10.0
+    ready = cases.servo(stop)
+    spent = compiled(ready)
+    c, alone, whole = interleaved(
+        [timed(lambda: native.servo(stop)), program_alone(ready), timed(lambda: bs.simulate(ready))], 5 if quick else 40)
+    rows = [Row("b", "1 kHz PID, quantised encoder", c, alone, f"compiled in {spent:.1f} s", 1.5), Row("b", "  the whole simulate()", c, whole)]
+    return rows + peer_rows("b", c, stop, quick)
+
+
+def peer_rows(case: str, c: float, stop: float, quick: bool) -> list[Row]:
+    """What other block-diagram tools take, where they are installed."""
+    rows = []
+    for (peer, of), (function, columns) in peers.RUNS.items():
+        if of != case:
+            continue
+        version = peers.installed(peer)
+        if version is None or quick:
+            rows.append(Row(case, f"  {peer}", note="not installed" if version is None else "left out by --quick"))
+            continue
+        share, tolerance = peers.SHARE[peer, case], peers.AGREEMENT[peer, case]
+        function(0.01)
+        difference = disagreement(peer, case)
+        (taken,) = interleaved([timed(lambda f=function, s=share: f(s))], 1)
+        agrees = "agrees" if difference <= tolerance else "DISAGREES"
+        rows.append(Row(case, f"  {peer} {version}", c, taken * stop / share, f"{share:g} s scaled up; {agrees} ({difference:.0e} of its range)"))
+    return rows
+
+
+def disagreement(peer: str, case: str, stop: float = 0.3) -> float:
+    """The largest difference between a peer and C, relative to the largest value of each signal."""
+    function, columns = peers.RUNS[peer, case]
+    t, values = function(stop)
+    rows = (native.two_mass("rk4", stop) if case == "a" else native.servo(stop))[:, columns]
+    grid = np.linspace(0.0, stop, len(rows))
+    found = np.column_stack([np.interp(grid, t, column) for column in values.T])
+    return float(np.max(np.abs(found - rows) / np.abs(rows).max(axis=0)))
+
+
+def case_c(quick: bool) -> list[Row]:
+    """Lags in a row, in seconds per block and step; then blocks of several kinds."""
+    stop, rows, costs, spent = 1.0 if quick else 10.0, [], {}, 0.0
+    for lags in (10, 100) if quick else (10, 100, 1000):
+        ready = cases.chain(lags, stop)
+        spent = compiled(ready)
+        c, alone = interleaved([timed(lambda n=lags: native.chain(n, stop)), program_alone(ready)], 4 if lags == 1000 else 12)
+        work = lags * round(1000 * stop)
+        costs[lags] = alone / work
+        rows.append(Row("c", f"{lags} lags, per block and step", c / work, alone / work, f"compiled in {spent:.1f} s"))
+    spread = max(costs.values()) / min(costs.values())
+    rows.append(Row("c", f"  cost per block, {min(costs)} to {max(costs)}", note=f"spread {spread:.2f}", met=spread <= 2.0, bar_text="within 2"))
+    many = 100 if quick else 1000
+    rows.append(Row("c", f"  cold compile, {max(costs)} lags", note=f"{spent:.1f} s", met=spent < 60.0, bar_text="< 60 s"))
+    ready = cases.mixed(many, stop)
+    spent = compiled(ready)
+    (alone,) = interleaved([program_alone(ready)], 3)
+    note = f"{spent:.1f} s; then {1e9 * alone / many / round(1000 * stop):.1f} ns per block and step"
+    rows.append(Row("c", f"  cold compile, {many} blocks of 4 kinds", note=note, met=spent < 60.0, bar_text="< 60 s"))
+    return rows
+
+
+def case_d(quick: bool) -> list[Row]:
+    """Many runs of (b) on all cores, every log kept."""
+    runs, stop, jobs = (20, 1.0, cores()) if quick else (200, 10.0, cores())
+    ready, table = cases.servo(stop), cases.monte_carlo(runs)
+    compiled(ready)
+    c, ours = interleaved([timed(lambda: native.servo_many(table, jobs, stop)),
+                           timed(lambda: bs.simulate_many(ready, params=table, jobs=jobs))], 3 if quick else 12)
+    return [Row("d", f"{runs} runs of (b) on {jobs} cores", c, ours, bar=1.2)]
+
+
+def case_e(quick: bool) -> list[Row]:
+    """Starting up, in units of imports that nothing can avoid."""
+    repeats, command = 2 if quick else 6, "from blocksim.cli import main; main()"
+    with tempfile.TemporaryDirectory() as folder:
+        warm, files = str(Path(folder) / "warm"), {}
+        for name, text in (("servo", cases.SERVO_FILE), ("loop", cases.LOOP_FILE)):
+            files[name] = Path(folder) / f"{name}.yaml"
+            files[name].write_text(text)
+        count = iter(range(1000))
+
+        def fresh() -> float:
+            return process("-c", command, "run", str(files["servo"]), cache=str(Path(folder) / f"cold{next(count)}"))()
+
+        def compiling() -> float:
+            code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import cases; cases.servo().program.fast()"
+            return process("-c", code, cache=str(Path(folder) / f"cold{next(count)}"))()
+
+        again = process("-c", command, "run", str(files["loop"]), cache=warm)
+        again()
+        numpy, unit, show, second, first, cold = interleaved(
+            [process("-c", "import numpy", cache=warm), process("-c", "import numpy, scipy.integrate, numba", cache=warm),
+             process("-c", command, "--help", cache=warm), again, fresh, compiling], repeats)
+    return [
+        Row("e", "blocksim --help, to import numpy", numpy, show, bar=3.0),
+        Row("e", "second start on a small diagram, to import numba ...", unit, second, bar=2.0),
+        Row("e", "first result of (b) in a fresh cache, to import numba ...", unit, first, bar=2.5),
+        Row("e", "  (b) compiled in a fresh cache, to import numba ...", unit, cold),
+    ]
+
+
+CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e}
+
+
+def show(rows: list[Row], heading: str) -> None:
+    """The table, as people read it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=heading, title_justify="left")
+    for name, side in (("", "left"), ("", "left"), ("unit [ms]", "right"), ("blocksim [ms]", "right"), ("ratio", "right"), ("bar", "right"),
+                       ("", "left"), ("", "left")):
+        table.add_column(name, justify=side)
+    for row in rows:
+        note = "; ".join(part for part in (row.note, WHY[row.case] if row.verdict == "missed" else "") if part)
+        bar = row.bar_text or (f"{row.bar:g}" if row.bar else "")
+        table.add_row(row.case, row.what, milliseconds(row.unit), milliseconds(row.taken), "" if row.ratio is None else f"{row.ratio:.2f}", bar,
+                      row.verdict, note)
+    Console(width=None if sys.stdout.isatty() else 170).print(table)
+
+
+def milliseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1e3 * seconds:.4g}"
+
+
+def machine() -> str:
+    """What it was measured on."""
+    cc = native.compiler()
+    version = subprocess.run([cc, "--version"], capture_output=True, text=True).stdout.splitlines()[0] if cc else "no C compiler"
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{platform.machine()}, {cores()} cores{load}; {version}; Python {platform.python_version()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Ratios to hand-written C, measured in one run.")
+    parser.add_argument("--quick", action="store_true", help="short horizons: to see that it works, not to quote")
+    parser.add_argument("--json", metavar="FILE", help="write the rows here too")
+    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e")
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    if unknown := [name for name in wanted if name not in CASES]:
+        parser.error(f"there is no case {', '.join(unknown)}. Cases are: {', '.join(CASES)}.")
+    if native.compiler() is None and set(wanted) - {"e"}:
+        parser.error("hand-written C is the unit and there is no C compiler (cc). --only e runs without one.")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["BLOCKSIM_CACHE"] = folder
+        import numba  # noqa: F401  so that no compile time includes it
+
+        heading = machine()
+        rows = [row for name in wanted for row in CASES[name](options.quick)]
+    show(rows, heading + ("; --quick: not to quote" if options.quick else ""))
+    if options.json:
+        Path(options.json).write_text(json.dumps({"machine": heading, "rows": [row.plain() for row in rows]}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
