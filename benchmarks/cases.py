@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-import blocksim as bs
 from models import PID, Encoder, Joint, TwoMass
+
+import blocksim as bs
 from blocksim.experiment import Experiment, make_experiment
 from blocksim.spec import LogSpec
 
@@ -13,9 +14,20 @@ from blocksim.spec import LogSpec
 TORQUE = ((2.0, 0.5), (1.5, 2.3), (1.0, 9.1))
 REFERENCE = ((1.0, 0.2), (0.5, 0.5), (0.25, 1.1))
 SERVO = {"J": 0.02, "Fv": 0.05, "Fc": 0.1, "G": 0.3, "resolution": 0.0031416, "kp": 20.0, "ki": 10.0, "kd": 0.3}
-ROBOT = {"Jm": 1.21e-2, "Ja": 1.13e3, "Fv": 1.30e-2, "Fc": 6.44e-1, "beta": 1.0, "k1": 1.46e6, "k3": 3.72e10, "d": 2.63e3, "r": 4.46e-3}
+ROBOT = {
+    "Jm": 1.21e-2,
+    "Ja": 1.13e3,
+    "Fv": 1.30e-2,
+    "Fc": 6.44e-1,
+    "beta": 1.0,
+    "k1": 1.46e6,
+    "k3": 3.72e10,
+    "d": 2.63e3,
+    "r": 4.46e-3,
+}
 #: Time constant [s] and initial value of every lag of (c); from 0 the far end of the chain would be all denormal numbers.
 LAG, START = 0.1, 0.5
+KINDS = {"FirstOrderLag": {"T": LAG, "x": START}, "Gain": {"k": 0.99}, "Saturation": {"lower": -2.0, "upper": 2.0}, "Abs": {}}
 
 
 def sines(diagram: bs.Diagram, total: str, parts: tuple[tuple[float, float], ...]) -> None:
@@ -67,9 +79,8 @@ def mixed(blocks: int, stop: float = 10.0) -> Experiment:
     diagram.add("error", "Sum", signs="+-", inputs=["one", f"b{blocks - 1}"])
     for i in range(blocks):
         before = f"b{i - 1}" if i else "error"
-        kind = "FirstOrderLag" if i % 3 == 0 else chosen.choice(("Gain", "Saturation", "Abs"))
-        settings = {"FirstOrderLag": {"T": LAG, "x": START}, "Gain": {"k": 0.99}, "Saturation": {"lower": -2.0, "upper": 2.0}, "Abs": {}}
-        diagram.add(f"b{i}", kind, inputs=before, **settings[kind])
+        kind = "FirstOrderLag" if i % 3 == 0 else chosen.choice(tuple(KINDS)[1:])
+        diagram.add(f"b{i}", kind, inputs=before, **KINDS[kind])
     diagram.log = [LogSpec(f"b{blocks - 1}")]
     return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
 
@@ -91,7 +102,8 @@ blocks:
   ref:      {type: Sum, in: [ref0, ref1, ref2]}
   error:    {type: Sum, signs: "+-", in: [ref, encoder]}
   pid:      {type: DiscreteTransferFunction, Ts: 1e-3, num: [320.01, -620.0, 300.0], den: [1.0, -1.0, 0.0], in: error}
-  force:    {type: Function, expression: "(u1 - 0.05 * u2 - 0.1 * tanh(100 * u2) - 0.3 * cos(u3 / 15)) / 0.02", in: [pid, speed, position]}
+  force:    {type: Function, in: [pid, speed, position],
+             expression: "(u1 - 0.05 * u2 - 0.1 * tanh(100 * u2) - 0.3 * cos(u3 / 15)) / 0.02"}
   speed:    {type: Integrator, in: force}
   position: {type: Integrator, in: speed}
   sample:   {type: ZeroOrderHold, Ts: 1e-3, in: position}

@@ -91,7 +91,8 @@ def process(*arguments: str, cache: str) -> Timer:
 
     def timer() -> float:
         begun = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env={**os.environ, "BLOCKSIM_CACHE": cache})
+        environment = {**os.environ, "BLOCKSIM_CACHE": cache}
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
         return time.perf_counter() - begun
 
     return timer

@@ -89,6 +89,7 @@ def servo_many(table: list[dict[str, float]], threads: int, stop: float = 10.0) 
 def chain(lags: int, stop: float = 10.0) -> np.ndarray:
     """The output of the last lag every 1 ms."""
     steps = round(1000 * stop)
-    gains, constants, x, work, log = np.ones(lags), np.full(lags, LAG), np.full(lags, START), np.zeros(5 * lags), np.zeros(steps + 1)
+    gains, constants, x = np.ones(lags), np.full(lags, LAG), np.full(lags, START)
+    work, log = np.zeros(5 * lags), np.zeros(steps + 1)
     library().chain(whole(lags), whole(steps), address(gains), address(constants), address(x), address(work), address(log))
     return log

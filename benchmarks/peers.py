@@ -1,4 +1,4 @@
-"""The same experiments for PathSim and bdsim, where they are installed: the same equations, the same steps, rows as in `native`."""
+"""The same experiments for PathSim and bdsim, where they are installed: the same equations, rows as in `native`."""
 
 from __future__ import annotations
 
@@ -79,8 +79,12 @@ def pathsim_servo(stop: float) -> tuple[np.ndarray, np.ndarray]:
 
     source, control = Source(lambda t: waves(REFERENCE, t)), Wrapper(Controller(), T=1e-3)
     plant, scope = ODE(lambda x, u, t: joint(x, u[0]), np.zeros(2)), Scope()
-    wires = [Connection(source, control[0]), Connection(plant[0], control[1]), Connection(control, plant),
-             *(Connection(plant[i], scope[i]) for i in range(2))]
+    wires = [
+        Connection(source, control[0]),
+        Connection(plant[0], control[1]),
+        Connection(control, plant),
+        *(Connection(plant[i], scope[i]) for i in range(2)),
+    ]
     Simulation([source, control, plant, scope], wires, dt=1e-3, Solver=RK4, log=False).run(stop)
     t, rows = scope.read()
     return t, rows.T
@@ -114,8 +118,14 @@ def bdsim_servo(stop: float) -> tuple[np.ndarray, np.ndarray]:
         reference = diagram.FUNCTION(lambda t: waves(REFERENCE, t), nin=1, nout=1)
         acceleration = diagram.FUNCTION(lambda q, qd, tau: joint((q, qd), tau)[1], nin=3, nout=1)
         speed, position = diagram.INTEGRATOR(0.0), diagram.INTEGRATOR(0.0)
-        for start, *ends in ((time, reference), (reference, control[0]), (position, control[1], acceleration[0]),
-                             (speed, position, acceleration[1]), (control, acceleration[2]), (acceleration, speed)):
+        for start, *ends in (
+            (time, reference),
+            (reference, control[0]),
+            (position, control[1], acceleration[0]),
+            (speed, position, acceleration[1]),
+            (control, acceleration[2]),
+            (acceleration, speed),
+        ):
             diagram.connect(start, *ends)
         diagram.compile()
         out = sim.run(diagram, T=stop, dt=1e-3, watch=[position, speed])

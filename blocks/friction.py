@@ -178,14 +178,14 @@ class StickingStribeck(Stribeck, StickingCoulomb):
         return applied if mode == 0.0 else mode * stribeck_level(w, Fc, Fs, vs) + Fv * w
 
     @staticmethod
-    def reset_stop(applied, mode, Fc, Fs, has_applied):
-        return {"mode": slip_direction(applied, maximum(Fc, Fs)) if has_applied else -mode}
+    def reset_stop(applied, mode, Fc, Fs, vs, has_applied):
+        return {"mode": slip_direction(applied, stribeck_level(0.0, Fc, Fs, vs)) if has_applied else -mode}
 
     @staticmethod
-    def guard_slip(w, applied, mode, Fc, Fs, creep, has_applied):
+    def guard_slip(w, applied, mode, Fc, Fs, vs, creep, has_applied):
         if mode != 0.0:
             return 1.0
-        return minimum(maximum(Fc, Fs) - abs(applied), creep - abs(w)) if has_applied else -abs(w)
+        return minimum(stribeck_level(0.0, Fc, Fs, vs) - abs(applied), creep - abs(w)) if has_applied else -abs(w)
 
 
 class LuGre(Block):
