@@ -38,6 +38,11 @@ def hysteresis_rate(z, w, alpha, A):
     return A * w - alpha * abs(w) * z
 
 
+def bristle_rate(z, w, sigma0, Fc, Fs, vs):
+    """z' = w - sigma0 |w| / g(w) z: the bristles of the LuGre model."""
+    return w - sigma0 * abs(w) * z / stribeck_level(w, Fc, Fs, vs)
+
+
 def contact_side(phi, q):
     """1 or -1 where a gap of width q is closed on that side, 0 within it."""
     if phi >= 0.5 * q:
@@ -73,6 +78,11 @@ def gear_torque(phi, w, side, k1, k3, d, q, elasto, elasto2):
     if elasto:
         return tau_c + closed * minimum(closed * tau_c, closed * tau_d)
     return tau_c + tau_d
+
+
+def motor_load(torque, phi, w, z, side, k1, k3, d, q, r, elasto, elasto2):
+    """What a motor's dry friction has to hold: its torque less what the gear takes."""
+    return torque - r * (gear_torque(phi, w, side, k1, k3, d, q, elasto, elasto2) + z)
 
 
 class Coulomb(Block):
@@ -224,11 +234,6 @@ blocks:
     @staticmethod
     def derivative(z, w, sigma0, Fc, Fs, vs):
         return bristle_rate(z, w, sigma0, Fc, Fs, vs)
-
-
-def bristle_rate(z, w, sigma0, Fc, Fs, vs):
-    """z' of the LuGre model."""
-    return w - sigma0 * abs(w) * z / stribeck_level(w, Fc, Fs, vs)
 
 
 class BoucWen(Block):

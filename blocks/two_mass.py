@@ -14,6 +14,7 @@ from .friction import (
     dry_friction,
     gear_torque,
     hysteresis_rate,
+    motor_load,
     slip_direction,
     stribeck_level,
 )
@@ -100,7 +101,8 @@ blocks:
     def variant(self, inputs: int = 1) -> type[Block]:
         sticks = self.settings["friction"] != "tanh"
         jumps = self.settings["backlash"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))
-        return (StickingJumpingTwoMass if jumps else StickingTwoMass) if sticks else JumpingTwoMass if jumps else TwoMassRobot
+        kinds = (TwoMassRobot, JumpingTwoMass, StickingTwoMass, StickingJumpingTwoMass)
+        return kinds[2 * sticks + jumps]
 
     @staticmethod
     def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, friction, backlash):
@@ -131,23 +133,23 @@ class StickingTwoMass(TwoMassRobot):
 
     @staticmethod
     def reset_stop(phi_m, phi_a, w_a, z, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
-        phi, elasto, elasto2 = r * phi_m - phi_a, backlash == "elasto", backlash == "elasto2"
-        load = tau - r * (gear_torque(phi, -w_a, side, k1, k3, d, q, elasto, elasto2) + z)
+        elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
+        load = motor_load(tau, r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
         return {"w_m": 0.0, "mode": slip_direction(load, stribeck_level(0.0, Fc, Fs if friction == "stribeck" else Fc, vs))}
 
     @staticmethod
     def guard_slip(phi_m, w_m, phi_a, w_a, z, mode, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
         if mode != 0.0:
             return 1.0
-        phi, elasto, elasto2 = r * phi_m - phi_a, backlash == "elasto", backlash == "elasto2"
-        load = tau - r * (gear_torque(phi, -w_a, side, k1, k3, d, q, elasto, elasto2) + z)
+        elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
+        load = motor_load(tau, r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
         holds = stribeck_level(0.0, Fc, Fs if friction == "stribeck" else Fc, vs) - abs(load)
         return holds if w_m == 0.0 else -1.0  # a motor that starts with a speed slips
 
     @staticmethod
     def reset_slip(phi_m, w_m, phi_a, w_a, z, side, tau, k1, k3, d, q, r, backlash):
-        phi, elasto, elasto2 = r * phi_m - phi_a, backlash == "elasto", backlash == "elasto2"
-        load = tau - r * (gear_torque(phi, -w_a, side, k1, k3, d, q, elasto, elasto2) + z)
+        elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
+        load = motor_load(tau, r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
         return {"mode": sign(load) if w_m == 0.0 else sign(w_m)}
 
 

@@ -112,7 +112,7 @@ class Emitter:
     def apply(self, scope: Scope, unit: Unit, name: str, results: Results, copy: int = 0) -> dict[str, list[ast.expr]]:
         """Write the code of one block function; gives an expression per scalar of each result."""
         function = unit.kind.functions[name]
-        prefix = "u_" if self.large else self.names[unit.index] + (f"_{copy}_" if unit.wide else "_")
+        prefix = "u_" if self.large else self.prefix(unit, name, copy)
         targets = [f"{prefix}{n}" + ("" if size == 1 else f"_{k}") for n, size in results for k in range(size)]
         made = self.inlined(scope, unit, function, copy, prefix, targets)
         if made is None:
@@ -127,6 +127,11 @@ class Emitter:
         if made.result is None:
             return {}
         return split(function, results, flat(made.result))
+
+    def prefix(self, unit: Unit, function: str, copy: int) -> str:
+        """What the locals of one function of one copy start with: signals keep the plain names, nothing else may reuse them."""
+        role = "" if function in ("output", "step") else f"{function}_"
+        return f"{self.names[unit.index]}_{role}" + (f"{copy}_" if unit.wide else "")
 
     def inlined(self, scope: Scope, unit: Unit, function: Callable, copy: int, prefix: str, targets: list[str]) -> Inliner | None:
         """The function inlined, its small arrays element by element or else as arrays; None where it must be called."""
@@ -285,10 +290,11 @@ def unique_names(units: list[Unit]) -> list[str]:
         *keyword.kwlist,
         *dir(builtins),
     }
+    raw = [unit.path.replace(".", "_") for unit in units]
+    starts = {name[:i] for name in raw for i, letter in enumerate(name) if letter == "_"}
     names = []
-    for unit in units:
-        name = unit.path.replace(".", "_")
-        while name in taken:
+    for name in raw:
+        while name in taken or name in starts:  # 'joint' beside 'joint_q' becomes 'joint_', so that joint_q_y means one thing
             name += "_"
         taken.add(name)
         names.append(name)
