@@ -6,6 +6,8 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -46,13 +48,34 @@ def real(number: float) -> ctypes.c_double:
     return ctypes.c_double(number)
 
 
+def seconds(work: Callable[[], object]) -> Callable[[], float]:
+    """A timer of the C program inside `work` alone, without the arrays made for it."""
+
+    def timer() -> float:
+        kept = work()
+        del kept
+        return LAST[0]
+
+    return timer
+
+
+LAST = [0.0]
+
+
+def call(function: Callable[..., object], *arguments: object) -> None:
+    """Run a C program and note how long it took."""
+    begun = time.perf_counter()
+    function(*arguments)
+    LAST[0] = time.perf_counter() - begun
+
+
 def two_mass(solver: str, stop: float = 20.0) -> np.ndarray:
     """Rows of motor position and speed, arm position and speed, torque, every 2 ms."""
     numbers, log = np.array(list(ROBOT.values())), np.zeros((round(500 * stop) + 1, 5))
     if solver == "rk4":
-        library().two_mass_rk4(address(numbers), whole(round(1000 * stop)), address(log))
+        call(library().two_mass_rk4, address(numbers), whole(round(1000 * stop)), address(log))
     else:
-        library().two_mass_dopri5(address(numbers), real(stop), real(1e-6), real(1e-8), address(log))
+        call(library().two_mass_dopri5, address(numbers), real(stop), real(1e-6), real(1e-8), address(log))
     return log
 
 
@@ -60,7 +83,7 @@ def servo(stop: float = 10.0) -> np.ndarray:
     """Rows of reference, torque, position, speed, counted position, every 1 ms."""
     samples = round(1000 * stop)
     numbers, log = np.array(list(SERVO.values())), np.zeros((samples + 1, 5))
-    library().servo(address(numbers), whole(samples), address(log))
+    call(library().servo, address(numbers), whole(samples), address(log))
     return log
 
 
@@ -82,7 +105,7 @@ def servo_many(table: list[dict[str, float]], threads: int, stop: float = 10.0) 
     """The rows of `servo` for every joint of the table, on so many threads."""
     logs = Logs(len(table), round(1000 * stop))
     numbers = np.array([[row.get(f"joint.{name}", value) for name, value in SERVO.items()] for row in table])
-    library().servo_many(address(numbers), whole(len(table)), whole(round(1000 * stop)), whole(threads), logs.pointers)
+    call(library().servo_many, address(numbers), whole(len(table)), whole(round(1000 * stop)), whole(threads), logs.pointers)
     return logs
 
 
@@ -91,5 +114,5 @@ def chain(lags: int, stop: float = 10.0) -> np.ndarray:
     steps = round(1000 * stop)
     gains, constants, x = np.ones(lags), np.full(lags, LAG), np.full(lags, START)
     work, log = np.zeros(5 * lags), np.zeros(steps + 1)
-    library().chain(whole(lags), whole(steps), address(gains), address(constants), address(x), address(work), address(log))
+    call(library().chain, whole(lags), whole(steps), address(gains), address(constants), address(x), address(work), address(log))
     return log

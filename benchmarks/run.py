@@ -21,13 +21,13 @@ from measure import Row, compiled, cores, interleaved, process, program_alone, t
 
 import blocksim as bs
 
-#: Why a bar is missed, where it is known.
+#: Why a bar is missed, where it is.
 WHY = {
-    "a": "see docs/speed.md",
-    "b": "see docs/speed.md",
-    "c": "see docs/speed.md",
-    "d": "work in Python around every run: preparing numbers, building the Record",
-    "e": "see docs/speed.md",
+    "a": "calls inside the compiled program, and what it counts and checks at every step",
+    "b": "calls inside the compiled program, and what it counts and checks at every step",
+    "c": "the fixed work of a step, which 10 blocks share",
+    "d": "Python around every run: its numbers, its Record",
+    "e": "what is imported, and the program compiled or loaded",
 }
 
 
@@ -37,7 +37,11 @@ def case_a(quick: bool) -> list[Row]:
     for solver in ("rk4", "dopri5"):
         ready = cases.two_mass(solver, stop)
         spent = compiled(ready)
-        timers = [timed(lambda s=solver: native.two_mass(s, stop)), program_alone(ready), timed(lambda r=ready: bs.simulate(r))]
+        timers = [
+            native.seconds(lambda s=solver: native.two_mass(s, stop)),
+            program_alone(ready),
+            timed(lambda r=ready: bs.simulate(r)),
+        ]
         c, alone, whole = interleaved(timers, 3 if quick else 15)
         text = "two-mass robot, rk4 1 ms" if solver == "rk4" else "two-mass robot, dopri5 1e-6"
         rows += [Row("a", text, c, alone, f"compiled in {spent:.1f} s", 1.5), Row("a", "  the whole simulate()", c, whole)]
@@ -51,7 +55,7 @@ def case_b(quick: bool) -> list[Row]:
     stop = 1.0 if quick else 10.0
     ready = cases.servo(stop)
     spent = compiled(ready)
-    timers = [timed(lambda: native.servo(stop)), program_alone(ready), timed(lambda: bs.simulate(ready))]
+    timers = [native.seconds(lambda: native.servo(stop)), program_alone(ready), timed(lambda: bs.simulate(ready))]
     c, alone, whole = interleaved(timers, 5 if quick else 40)
     first = Row("b", "1 kHz PID, quantised encoder", c, alone, f"compiled in {spent:.1f} s", 1.5)
     return [first, Row("b", "  the whole simulate()", c, whole), *peer_rows("b", c, stop, quick)]
@@ -92,7 +96,9 @@ def case_c(quick: bool) -> list[Row]:
     for lags in (10, 100) if quick else (10, 100, 1000):
         ready = cases.chain(lags, stop)
         spent = compiled(ready)
-        c, alone = interleaved([timed(lambda n=lags: native.chain(n, stop)), program_alone(ready)], 4 if lags == 1000 else 12)
+        c, alone = interleaved(
+            [native.seconds(lambda n=lags: native.chain(n, stop)), program_alone(ready)], 4 if lags == 1000 else 12
+        )
         work = lags * round(1000 * stop)
         costs[lags] = alone / work
         rows.append(Row("c", f"{lags} lags, per block and step", c / work, alone / work, f"compiled in {spent:.1f} s"))

@@ -19,13 +19,6 @@ def stribeck_level(w, Fc, Fs, vs):
     return Fc + maximum(Fs - Fc, 0.0) * exp(-square(w / vs))
 
 
-def dry_friction(w, mode, Fc, Fs, vs, beta, smooth):
-    """Dry friction of a moving contact: smoothed at rest, or with the sign that its mode has."""
-    if smooth:
-        return stribeck_level(w, Fc, Fs, vs) * tanh(beta * w)
-    return mode * stribeck_level(w, Fc, Fs, vs)
-
-
 def slip_direction(load, level):
     """The mode of a contact at rest: it sticks until the load exceeds what it holds."""
     if load > level:

@@ -16,6 +16,10 @@ __all__ = ["Multisine"]
 OVERSAMPLING = 32
 #: A signal that repeats only after more periods of its highest line than this counts as one that never does.
 LONGEST = 65536
+#: The norms of the descent and the samples for each period of the highest line: a large p sees peaks between the samples.
+DESCENT = ((4, 8), (8, 8), (16, 8), (32, 16), (64, 16), (128, 16), (256, 16), (512, 32))
+#: Up to so many lines the descent is started from this many random phases beside Schroeder's.
+FEW, FURTHER = 16, 8
 
 
 class Multisine(Block):
@@ -159,7 +163,7 @@ def scaled(f: tuple[float, ...], phases: Any, seed: int) -> tuple[Any, Any]:
     if phases == "random":
         phi = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, n)
     elif phases == "optimised":
-        phi = flattened(harmonics(f), phi)
+        phi = flattest(harmonics(f), phi)
     elif phases != "schroeder":
         phi = np.asarray(phases, float)
     r = 1.0 / peak(harmonics(f), phi)
@@ -183,11 +187,11 @@ def harmonics(f: tuple[float, ...]) -> Any:
     return found if found.max() <= LONGEST and apart < 1e-9 else None
 
 
-def waveform(lines: Any, phi: Any) -> Any:
+def waveform(lines: Any, phi: Any, oversampling: int = OVERSAMPLING) -> Any:
     """One period of sum cos(k x + phi_k)."""
     import numpy as np
 
-    samples = 1 << int(OVERSAMPLING * lines.max() - 1).bit_length()
+    samples = 1 << int(oversampling * lines.max() - 1).bit_length()
     spectrum = np.zeros(samples // 2 + 1, complex)
     spectrum[lines] = 0.5 * samples * np.exp(1j * phi)
     return np.fft.irfft(spectrum, samples)
@@ -207,13 +211,22 @@ def peak(lines: Any, phi: Any) -> float:
     return float((b + (c - a) ** 2 / (8.0 * bend)).max())  # the parabola through three samples
 
 
+def flattest(lines: Any, phi: Any) -> Any:
+    """The best phases of a descent from `phi`, and for few lines, where it ends in a poor valley easily, from others too."""
+    import numpy as np
+
+    draws = np.random.default_rng(len(lines)).uniform(0.0, 2.0 * np.pi, (FURTHER, len(lines)))
+    starts = [phi, *draws] if len(lines) <= FEW else [phi]
+    return min((flattened(lines, start) for start in starts), key=lambda found: peak(lines, found))
+
+
 def flattened(lines: Any, phi: Any) -> Any:
-    """Phases with a lower peak: descent of the L_p norm over one period for p = 4, 8, ... 256 (Guillaume et al. 1991)."""
+    """Phases with a lower peak: descent of the L_p norm over one period for growing p (Guillaume et al. 1991)."""
     import numpy as np
     from scipy.optimize import minimize
 
-    def norm(phi: Any, p: int) -> tuple[float, Any]:
-        y = waveform(lines, phi)
+    def norm(phi: Any, p: int, oversampling: int) -> tuple[float, Any]:
+        y = waveform(lines, phi, oversampling)
         top = np.abs(y).max()
         share = np.abs(y / top) ** p
         weights = share / np.where(y == 0.0, 1.0, y)
@@ -221,8 +234,8 @@ def flattened(lines: Any, phi: Any) -> Any:
         return np.log(top) + np.log(share.mean()) / p, overlap.imag / share.sum()
 
     best = phi
-    for p in (4, 8, 16, 32, 64, 128, 256):
-        phi = minimize(norm, phi, args=(p,), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    for p, oversampling in DESCENT:
+        phi = minimize(norm, phi, args=(p, oversampling), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
         if peak(lines, phi) < peak(lines, best):
             best = phi
     return best

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from blocksim.block import Block, inport, memory, outport, param, state, static
-from blocksim.vocabulary import sign
+from blocksim.vocabulary import sign, tanh
 
 from .friction import (
     GAPLESS,
     contact_margin,
     contact_side,
-    dry_friction,
     gear_torque,
     hysteresis_rate,
     motor_load,
@@ -95,7 +94,8 @@ blocks:
         w = r * w_m - w_g
         tau_s = gear_torque(r * phi_m - phi_g, w, side, k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         tau_a = k2 * (phi_g - phi_a) + d2 * (w_g - w_a)
-        dry = dry_friction(w_m, mode, Fc, Fs if friction == "stribeck" else Fc, vs, beta, friction == "tanh")
+        level = stribeck_level(w_m, Fc, Fs, vs) if friction == "stribeck" else Fc
+        dry = level * (tanh(beta * w_m) if friction == "tanh" else mode)
         sticks = friction != "tanh" and mode == 0.0
         dw_m = 0.0 if sticks else (tau - r * tau_s - dry - Fv * w_m) / Jm
         return w_m, dw_m, w_g, (tau_s - tau_a) / Jg, w_a, tau_a / Ja, hysteresis_rate(z, w, alpha, A)
@@ -139,7 +139,8 @@ class StickingThreeMass(ThreeMassRobot):
     def reset_stop(phi_m, phi_g, w_g, z, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
         load = motor_load(tau, r * phi_m - phi_g, -w_g, z, side, k1, k3, d, q, r, elasto, elasto2)
-        return {"w_m": 0.0, "mode": slip_direction(load, stribeck_level(0.0, Fc, Fs if friction == "stribeck" else Fc, vs))}
+        level = stribeck_level(0.0, Fc, Fs, vs) if friction == "stribeck" else Fc
+        return {"w_m": 0.0, "mode": slip_direction(load, level)}
 
     @staticmethod
     def guard_slip(phi_m, w_m, phi_g, w_g, z, mode, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
@@ -147,8 +148,8 @@ class StickingThreeMass(ThreeMassRobot):
             return 1.0
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
         load = motor_load(tau, r * phi_m - phi_g, -w_g, z, side, k1, k3, d, q, r, elasto, elasto2)
-        holds = stribeck_level(0.0, Fc, Fs if friction == "stribeck" else Fc, vs) - abs(load)
-        return holds if w_m == 0.0 else -1.0  # a motor that starts with a speed slips
+        level = stribeck_level(0.0, Fc, Fs, vs) if friction == "stribeck" else Fc
+        return level - abs(load) if w_m == 0.0 else -1.0  # a motor that starts with a speed slips
 
     @staticmethod
     def reset_slip(phi_m, w_m, phi_g, w_g, z, side, tau, k1, k3, d, q, r, backlash):

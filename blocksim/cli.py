@@ -216,5 +216,35 @@ Or try    blocksim run {DEMO} --set kp=8 --plot    another gain, no file changed
           blocksim blocks                                what diagrams are made of""")
 
 
+@app.command()
+@reported
+def signal(
+    file: File,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[BLOCK]...", help="Blocks; all sources when left out.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write a figure for each block.")] = None,
+    stop: Annotated[str | None, typer.Option(help="End of the run [s].")] = None,
+    every: Annotated[str | None, typer.Option(help="Sampling interval [s].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
+    set_: Set = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Look at the sources of a diagram: crest factor, spectrum, distribution.
+
+    Only the sources run, and what feeds them. Several blocks make several figures, each named after its block.
+    """
+    from . import console, results, signals
+
+    options = results.checked_options(stop=stop, every=every, seed=seed)
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
+    found = signals.analyse_sources(diagram, names or (), **options)
+    written = results.write_signals(diagram, found, output) if output is not None else []
+    if json:
+        typer.echo(results.signals_json(found, written))
+    else:
+        console.show_signals(found, written)
+
+
 if __name__ == "__main__":
     main()

@@ -75,7 +75,8 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
         made.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in made.loops] + [driver_text.loop_solver(n, made.slots) for n in range(len(made.loops))]
     arrays = any(":o[" in text for text in (*loops, *made.part_functions, *body))  # somebody takes a slice
-    driver = driver_text.driver(solver, made.slots, len(schedule.groups), len(made.guards), len(logs), len(made.loops), arrays)
+    counts = (len(schedule.groups), len(made.guards), len(logs), len(made.loops))
+    driver = driver_text.driver(solver, len(made.slots.x), len(made.slots.m), *counts, arrays)
     functions = [text + "\n" for _, text in made.functions.values()]
     code = [*helper_functions(made.helpers), *functions, *loops, *made.part_functions, *body, *driver]
     title = (schedule.name or "diagram").replace("\\", " ").replace('"', "'").replace("\n", " ")

@@ -110,12 +110,13 @@ def compile_code(code: Code) -> Any:
     signature = types.int64(
         types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
     )
+    inner = njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     with cache.folder(code.key, code.text) as place:
         module = load_module(code, place)
         functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
         for name in functions:
             if name != ENTRY:
-                setattr(module, name, njit(error_model="numpy", nogil=True)(getattr(module, name)))
+                setattr(module, name, inner(getattr(module, name)))
         module.__dict__["pointer"] = pointer
         return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 

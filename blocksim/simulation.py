@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
-COMPILING, PER_BLOCK, LOADING, WARM = 1.5, 0.03, 0.7, 0.15
+COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: A run takes at least this many steps; this many where a guard watches an input, whose swings the solver may not feel.
 STEPS, LOOKS = 50, 1000
 #: Steps between looks at the clock.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 from ..fold import Specialiser, as_list, constant, specialise, without_docstring
@@ -52,13 +53,15 @@ def fold_text(text: str, numbers: dict[str, Any]) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_count: int, arrays: bool) -> list[str]:
-    """Everything after the diagram's own functions."""
+@functools.lru_cache(maxsize=200)
+def driver(
+    solver: str, states: int, memory: int, groups: int, guards: int, logs: int, loop_count: int, arrays: bool
+) -> tuple[str, ...]:
+    """Everything after the diagram's own functions; it depends on counts only."""
     adaptive = solver in ("dopri5", "rodas4")
     numbers: dict[str, Any] = {n: getattr(kernel, n) for n in NAMES}
-    memory = len(slots.m)
     numbers |= {
-        "NX": len(slots.x),
+        "NX": states,
         "GROUPS": groups,
         "GUARDS": guards,
         "LOGS": logs,
@@ -87,7 +90,8 @@ def driver(solver: str, slots: Slots, groups: int, guards: int, logs: int, loop_
     if guards:
         method += [folded(f, numbers) for f in (events.settle, events.fires, events.rearms, events.crossing)]
     base = [shared.seconds, shared.all_finite, *([shared.next_size] if adaptive else []), *([shared.rows] if logs else [])]
-    return method + [folded(f, numbers) for f in (*base, shared.integrate, shared.advance)] + [entry_text(solver, arrays)]
+    end = [folded(f, numbers) for f in (*base, shared.integrate, shared.advance)]
+    return (*method, *end, entry_text(solver, arrays))
 
 
 def entry_text(solver: str, arrays: bool) -> str:
