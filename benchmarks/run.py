@@ -75,7 +75,7 @@ def peer_rows(case: str, c: float, stop: float, quick: bool) -> list[Row]:
         function(0.01)
         difference = disagreement(peer, case)
         (taken,) = interleaved([timed(lambda f=function, s=share: f(s))], 1)
-        note = f"{share:g} s scaled up; {'agrees' if difference <= tolerance else 'DISAGREES'} within {difference:.0e}"
+        note = f"{share:g} s scaled up; {'agrees within' if difference <= tolerance else 'DIFFERS by'} {difference:.0e}"
         rows.append(Row(case, f"  {peer} {version}", c, taken * stop / share, note))
     return rows
 

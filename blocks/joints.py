@@ -12,19 +12,19 @@ from .friction import slip_direction
 __all__ = ["ElectroMechanicalPositioner", "GravityJoint"]
 
 
-def gravity_load(tau, q, Ms, N, theta0, g):
+def gravity_load(torque, q, Ms, N, theta0, g):
     """What is left of the torque once gravity has taken its share."""
-    return tau - Ms * g * cos(q / N + theta0)
+    return torque - Ms * g * cos(q / N + theta0)
 
 
-def contact_margin(mode, qd, load, Fc):
+def stiction_margin(mode, qd, load, Fc):
     """Positive until a dry contact that slips comes to rest, or one that rests breaks away."""
     if mode != 0.0:
         return mode * qd
     return Fc - abs(load) if qd == 0.0 else -abs(qd)  # a joint that starts with a speed slips
 
 
-def following_mode(mode, qd, load, Fc):
+def stiction_mode(mode, qd, load, Fc):
     """The mode once the margin is used up: 1 slips forward, -1 slips backward, 0 sticks."""
     return sign(qd) if mode == 0.0 and qd != 0.0 else slip_direction(load, Fc)
 
@@ -110,12 +110,12 @@ class StickingGravityJoint(GravityJoint):
 
     @staticmethod
     def guard_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g):
-        return contact_margin(mode, qd, gravity_load(tau, q, Ms, N, theta0, g), Fc)
+        return stiction_margin(mode, qd, gravity_load(tau, q, Ms, N, theta0, g), Fc)
 
     @staticmethod
     def reset_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g):
         load = gravity_load(tau, q, Ms, N, theta0, g)
-        return {"qd": qd if mode == 0.0 else 0.0, "mode": following_mode(mode, qd, load, Fc)}
+        return {"qd": qd if mode == 0.0 else 0.0, "mode": stiction_mode(mode, qd, load, Fc)}
 
 
 class ElectroMechanicalPositioner(Block):
@@ -189,8 +189,8 @@ class StickingPositioner(ElectroMechanicalPositioner):
 
     @staticmethod
     def guard_contact(qd, v, mode, Fc, offset, gtau):
-        return contact_margin(mode, qd, gtau * v - offset, Fc)
+        return stiction_margin(mode, qd, gtau * v - offset, Fc)
 
     @staticmethod
     def reset_contact(qd, v, mode, Fc, offset, gtau):
-        return {"qd": qd if mode == 0.0 else 0.0, "mode": following_mode(mode, qd, gtau * v - offset, Fc)}
+        return {"qd": qd if mode == 0.0 else 0.0, "mode": stiction_mode(mode, qd, gtau * v - offset, Fc)}

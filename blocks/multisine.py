@@ -84,7 +84,8 @@ blocks:
     @staticmethod
     def check(f_min, f_max, lines, frequencies, phases, odd_only):
         return lines_problem(f_min, f_max, lines, frequencies, odd_only) or phases_problem(
-            phases, grid(f_min, f_max, lines, frequencies, odd_only))
+            phases, grid(f_min, f_max, lines, frequencies, odd_only)
+        )
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return Multisine if self.settings["frequencies"] is None else FreeMultisine
@@ -119,8 +120,10 @@ def lines_problem(f_min: Any, f_max: Any, lines: Any, frequencies: Any, odd_only
     if odd_only and lines > 1:
         spacing = (f_max - f_min) / (lines - 1)
         if abs(f_min / spacing - round(f_min / spacing)) > 1e-6:
-            return (f"odd_only: f_min = {f_min:g} Hz must be a whole multiple of the spacing (f_max - f_min) / (lines - 1) = "
-                    f"{spacing:g} Hz.")
+            return (
+                f"odd_only: f_min = {f_min:g} Hz must be a whole multiple of the spacing (f_max - f_min) / (lines - 1) = "
+                f"{spacing:g} Hz."
+            )
     return None
 
 

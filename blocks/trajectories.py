@@ -171,8 +171,7 @@ blocks:
         x = minimum(maximum(t, times[0]), times[last]) - times[i]
         for j in range(joints):
             r = j * last + i
-            out[j] = legs[r, 1] + x * (
-                2.0 * legs[r, 2] + x * (3.0 * legs[r, 3] + x * (4.0 * legs[r, 4] + x * 5.0 * legs[r, 5])))
+            out[j] = legs[r, 1] + x * (2.0 * legs[r, 2] + x * (3.0 * legs[r, 3] + x * (4.0 * legs[r, 4] + x * 5.0 * legs[r, 5])))
 
     @staticmethod
     def output_qdd(t, times, legs, joints, out):
@@ -274,8 +273,7 @@ blocks:
         still = abs(places[:, 1:] - places[:, :-1]).max(axis=0) == 0
         if still.any():
             return f"points: number {int(still.argmax()) + 2} is where the one before it is; 'pause' gives a rest."
-        return (per_joint_problem("speed", speed, len(places))
-                or per_joint_problem("acceleration", acceleration, len(places)))
+        return per_joint_problem("speed", speed, len(places)) or per_joint_problem("acceleration", acceleration, len(places))
 
 
 def timed_legs(points: Any, speed: Any, acceleration: Any, pause: float, start: float) -> tuple[Any, Any]:

@@ -150,7 +150,7 @@ def show(
     if diagram or not (program or schedule):
         console.show_diagram(results.changed_diagram(built, inner))
     if schedule or program:
-        ready = results.prepared(built, inner)
+        ready = results.readied(built, inner)
         if schedule:
             typer.echo(str(ready.schedule))
         if program:
@@ -234,16 +234,19 @@ def signal(
     Only the sources run, and what feeds them. Several blocks make several figures, each named after its block.
     """
     from . import console, results, signals
+    from .signal_plot import write_figures
 
     options = results.checked_options(stop=stop, every=every, seed=seed)
     outer, inner = results.read_settings(set_ or [])
     diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
     found = signals.analyse_sources(diagram, names or (), **options)
-    written = results.write_signals(diagram, found, output) if output is not None else []
+    written = [] if output is None else write_figures(diagram, found, output)
     if json:
-        typer.echo(results.signals_json(found, written))
-    else:
-        console.show_signals(found, written)
+        typer.echo(signals.as_json(found, written))
+        return
+    console.show_table(signals.COLUMNS, signals.rows(found), numbers=signals.COLUMNS[2:])
+    if written:
+        typer.echo(f"wrote {', '.join(written)}")
 
 
 if __name__ == "__main__":

@@ -79,9 +79,8 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
     driver = driver_text.driver(solver, len(made.slots.x), len(made.slots.m), *counts, arrays)
     functions = [text + "\n" for _, text in made.functions.values()]
     code = [*helper_functions(made.helpers), *functions, *loops, *made.part_functions, *body, *driver]
-    title = (schedule.name or "diagram").replace("\\", " ").replace('"', "'").replace("\n", " ")
     words = ", ".join((*LIBM, "inf", "nan"))
-    head = [f'"""blocksim program of: {title}"""\n\nfrom math import {words}\nfrom math import pow as libm_pow\n']
+    head = [f'"""A blocksim program."""\n\nfrom math import {words}\nfrom math import pow as libm_pow\n']
     return Source(
         "\n\n".join([*head, *prelude("\n".join(code)), *code]), made.slots, made.guards, [loop.evaluations for loop in made.loops]
     )

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from .changes import applied, by_unit, subsystem_parameters
 from .declarations import Outport
 from .diagram import Diagram
 from .differences import jacobian
 from .errors import DiagramError, SimulationError, did_you_mean, listing
-from .experiment import Experiment, find_setting, make_experiment, merge
+from .experiment import Experiment, make_experiment, merge
 from .flatten import flatten
 from .probe import Prober, Situation, situation
 from .schedule import Schedule
-from .simulate import Diagrammatic, changed, opened
+from .simulate import Diagrammatic, opened
 from .simulation import Simulation
 from .spec import LogSpec
 from .taps import Tap, taps
@@ -63,9 +64,9 @@ def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: d
     inner = {n: v for n, v in params.items() if "." in n}
     if not inner:
         return built, schedule
-    for name in inner:
-        find_setting(schedule, name)
-    built = changed(built, inner)
+    parts = subsystem_parameters(built, inner)
+    by_unit(schedule, {n: v for n, v in inner.items() if n not in parts})
+    built = applied(built, inner)
     return built, flatten(built)
 
 

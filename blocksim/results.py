@@ -107,17 +107,19 @@ def opened(file: str | os.PathLike[str], parameters: Mapping[str, Any] | None = 
 
 def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
-    from .simulate import changed
+    from .changes import applied
 
-    return changed(prepared(diagram, params).diagram, params) if params else diagram
+    readied(diagram, params)
+    return applied(diagram, params) if params else diagram
 
 
-def prepared(diagram: Diagram, params: dict[str, Any]) -> Experiment:
+def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
     """The diagram ready to run, with settings changed; one that names no stop time is taken to run for a second."""
-    from .simulate import experiment
+    from .changes import changed_numbers
+    from .simulate import prepared
 
-    ready = experiment(diagram, params, **({} if diagram.simulate.stop is not None else {"stop": 1}))
-    ready.with_parameters(params)
+    ready, left = prepared(diagram, params, {} if diagram.simulate.stop is not None else {"stop": 1})
+    changed_numbers(ready, left)
     return ready
 
 
@@ -125,7 +127,7 @@ def checked(diagram: Diagram, params: dict[str, Any]) -> str:
     """What a diagram without a mistake is, in words."""
     if diagram.ports is not None and diagram.ports.inputs:
         return f"ok, a subsystem of {count(len(diagram.nodes), 'block')}"
-    ready = prepared(diagram, params)
+    ready = readied(diagram, params)
     states, rates = len(ready.numbers.x), len(ready.schedule.groups)
     parts = [count(len(ready.schedule.units), "block"), count(states, "continuous state"), count(rates, "sample rate")]
     if diagram.simulate.stop is None:
@@ -168,8 +170,13 @@ def as_json(outcome: Outcome) -> str:
     signals = {r.signal: {"unit": r.unit, "min": r.min, "max": r.max, "final": r.final} for r in rows(outcome.record)}
     t = outcome.record.t
     summary = {"start": float(t[0]) if len(t) else None, "end": float(t[-1]) if len(t) else None, "samples": len(t)}
-    whole = {**described(outcome), **summary, "signals": signals, "estimates": estimates(outcome.record),
-             "written": list(outcome.written)}
+    whole = {
+        **described(outcome),
+        **summary,
+        "signals": signals,
+        "estimates": estimates(outcome.record),
+        "written": list(outcome.written),
+    }
     return json.dumps(finite(whole), allow_nan=False)
 
 
@@ -183,8 +190,10 @@ def described(outcome: Outcome) -> dict[str, Any]:
 
 def estimates(record: Record) -> dict[str, Any]:
     """What identifiers found, as plain values."""
-    return {block: {name: {key: plain(getattr(one, key, None)) for key in ESTIMATE} for name, one in found.items()}
-            for block, found in record.estimates.items()}
+    return {
+        block: {name: {key: plain(getattr(one, key, None)) for key in ESTIMATE} for name, one in found.items()}
+        for block, found in record.estimates.items()
+    }
 
 
 def plain(value: Any) -> Any:
@@ -251,5 +260,9 @@ def versions() -> dict[str, str]:
     import platform
     from importlib.metadata import version
 
-    return {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system(),
-            **{name: version(name) for name in ("numpy", "scipy", "numba")}}
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        **{name: version(name) for name in ("numpy", "scipy", "numba")},
+    }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .diagram import Diagram, kind, walk
 from .plots import COLOURS, save, suffix, thinned
 from .signals import Analysis
 
@@ -15,6 +17,8 @@ WIDTH, HEIGHT = 10.0, 2.6
 BINS = 40
 #: Spectral lines below this share of the largest are not shown: rounding.
 FLOOR = 1e-6
+#: What is above this share of the largest and has nothing around it is a line by itself.
+DISTINCT = 1e-2
 
 
 def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Any:
@@ -29,7 +33,7 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
     figure = Figure(figsize=(WIDTH, HEIGHT * len(rows) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=10, parse_math=False)
-    axes = figure.subplots(len(rows), 3, squeeze=False, width_ratios=(3, 1, 3))
+    axes = figure.subplots(len(rows), 3, squeeze=False, sharex="col", width_ratios=(3, 1, 3))
     for (time, values, lines), (name, group) in zip(axes, rows.items(), strict=True):
         draw_row(time, values, lines, name, group)
     for axis, text in zip(axes[-1], ("time [s]", "share [%]", "frequency [Hz]"), strict=True):
@@ -41,12 +45,29 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
     return figure
 
 
+def write_figures(diagram: Diagram, found: dict[str, list[Analysis]], path: Path) -> list[str]:
+    """A figure for each block: under the name given, with the block's own in it where there are several."""
+    from .results import writing
+
+    written = []
+    blocks = dict(walk(diagram))
+    for name, group in found.items():
+        own = path if len(found) == 1 else path.with_stem(f"{path.stem}_{name.replace('.', '_')}")
+        node = blocks.get(name)
+        title = name if node is None else f"{name}: {kind(node.block)}"
+        title += f"\n{summary(group[0])}" if len(group) == 1 else ""
+        with writing(own):
+            plot_signals(group, title, own)
+        written.append(str(own))
+    return written
+
+
 def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis]) -> None:
     """The signal, its distribution with the same vertical axis, and its spectrum."""
     unit = f" [{group[0].unit}]" if group[0].unit else ""
     for one, colour in zip(group, COLOURS * len(group), strict=False):
         t, y = thinned(one.t, one.values)
-        label = f"{one.name.removeprefix(name) or 'crest factor'} {one.crest_factor:.2f}"
+        label = f"{one.name.removeprefix(name)} {one.crest_factor:.2f}"
         time.plot(t, y, color=colour, linewidth=0.9, drawstyle="steps-post" if one.hold else "default", label=label)
         share, edges = np.histogram(one.values[:-1], bins=BINS)
         values.stairs(100.0 * share / share.sum(), edges, orientation="horizontal", fill=len(group) == 1, color=colour)
@@ -67,15 +88,27 @@ def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis
 
 
 def draw_spectrum(axis: Any, one: Analysis, colour: str) -> None:
-    """Amplitudes over frequency, both logarithmic, and the bandwidth as a dotted line."""
+    """Amplitudes over frequency, both logarithmic, a signal of few lines as lines; dotted, where 95 % of the power is reached."""
     frequency, amplitude = one.frequency[1:], one.amplitude[1:]
     axis.set_xscale("log")
     top = amplitude.max(initial=0.0)
     if not top > 0:
         return
-    shown = amplitude > FLOOR * top
     axis.set_yscale("log")
-    few = np.count_nonzero(shown) < 0.5 * len(shown)
-    axis.plot(frequency[shown], amplitude[shown], color=colour, linewidth=0.7, linestyle="none" if few else "-",
-              marker="." if few else "", markersize=3)
-    axis.axvline(one.bandwidth, color=colour, linewidth=0.8, linestyle=":")
+    shown = amplitude > FLOOR * top
+    low = amplitude[shown].min()
+    if np.count_nonzero(shown) < 0.5 * len(shown) and low > DISTINCT * top:
+        axis.vlines(frequency[shown], FLOOR * top, amplitude[shown], color=colour, linewidth=0.9)
+        axis.plot(frequency[shown], amplitude[shown], ".", color=colour, markersize=4)
+        axis.set_ylim(0.1 * DISTINCT * top, 3.0 * top)
+    else:
+        axis.plot(frequency[shown], amplitude[shown], color=colour, linewidth=0.7)
+    axis.axvline(one.bandwidth, color=colour, linewidth=0.9, linestyle=":")
+
+
+def summary(one: Analysis) -> str:
+    unit = f" {one.unit}" if one.unit else ""
+    return (
+        f"peak {one.peak:.3g}{unit}, rms {one.rms:.3g}{unit}, crest factor {one.crest_factor:.2f}, "
+        f"95 % of the power below {one.bandwidth:.3g} Hz"
+    )

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .block import Block
-from .diagram import Diagram, Links, inports, kind, resolve, signals, walk
-from .errors import DiagramError, Problem, did_you_mean, listing
+from .diagram import Diagram, Links, inports, resolve, signals, walk
+from .errors import DiagramError, Problem, listing
 from .record import Record, elements
 from .spec import LogSpec
 from .ticks import exact
@@ -24,6 +24,8 @@ from .ticks import exact
 SAMPLES = 10_000
 #: The share of the power, its mean aside, that lies below the bandwidth.
 SHARE = 0.95
+NUMBERS = ("peak", "rms", "crest_factor", "mean", "bandwidth")
+COLUMNS = ("signal", "unit", "peak", "rms", "crest factor", "mean", "bandwidth [Hz]")
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,7 @@ class Analysis:
 
     def numbers(self) -> dict[str, float]:
         """The row of the table."""
-        names = ("peak", "rms", "crest_factor", "mean", "bandwidth")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in NUMBERS}
 
 
 def spectrum(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +94,9 @@ def analyse(record: Record, names: Iterable[str] | None = None, units: dict[str,
     for name in list(record) if names is None else names:
         t, signal = record.time(name), record.signal(name)
         if len(t) < 3:
-            raise DiagramError(f"'{name}' has {len(t)} samples; at least 3 are wanted. Run longer (--stop) or sample faster (--every).")
+            raise DiagramError(
+                f"'{name}' has {len(t)} samples; at least 3 are wanted. Run longer (--stop) or sample faster (--every)."
+            )
         unit = signal.unit or (units or {}).get(name, "")
         found += [Analysis(label, unit, t, values, signal.hold) for label, values in elements(name, signal.values)]
     return found
@@ -170,9 +173,17 @@ def units_of_consumers(diagram: Diagram, links: Links) -> dict[str, str]:
     return found
 
 
-def block_kind(diagram: Diagram, name: str) -> str:
-    """The type of the block that a name asks for, for titles."""
-    for path, node in walk(diagram):
-        if name == path or name.startswith(f"{path}.") and not isinstance(node.block, Diagram):
-            return kind(node.block)
-    raise DiagramError(f"'{name}' names no block." + did_you_mean(name, diagram.nodes))
+def rows(found: dict[str, list[Analysis]]) -> list[list[str]]:
+    """The table of all signals, as text."""
+    every = [one for group in found.values() for one in group]
+    return [[one.name, one.unit, *(f"{value:.4g}" for value in one.numbers().values())] for one in every]
+
+
+def as_json(found: dict[str, list[Analysis]], written: Sequence[str] = ()) -> str:
+    """One JSON object for scripts: the same numbers by block and signal."""
+    import json
+
+    from .results import finite
+
+    table = {block: {one.name: {"unit": one.unit, **one.numbers()} for one in group} for block, group in found.items()}
+    return json.dumps(finite({"blocks": table, "written": list(written)}), allow_nan=False)

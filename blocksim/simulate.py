@@ -8,29 +8,42 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .changes import applied, only_a_number, shaping, subsystem_parameters
 from .diagram import Diagram
 from .errors import DiagramError, RecordError, SimulationError
 from .experiment import Experiment, make_experiment
 from .record import Record
 from .simulation import Progress, Simulation
+from .solvers import COMPILED
 
 Diagrammatic = str | os.PathLike | Diagram | Experiment
 
 
 def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, **options: Any) -> Experiment:
-    """Make a diagram ready to run once and for many runs; settings that shape the code are applied here."""
+    """Make a diagram ready to run once and for many runs; changes that shape the code are applied here."""
+    return prepared(diagram, params or {}, options)[0]
+
+
+def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: dict[str, Any]) -> tuple[Experiment, dict[str, Any]]:
+    """The experiment, and those changes that are left for the run because they only change numbers."""
     if isinstance(diagram, Experiment):
-        if not options and not (params and diagram.recompiles(dict(params))):
-            return diagram
+        if not options:
+            shape = shaping(diagram, params)
+            if not shape:
+                return diagram, dict(params)
         options = {**vars(diagram.options), **options}
         diagram = diagram.diagram
-    params = dict(params or {})
-    built = opened(diagram, {n: v for n, v in params.items() if "." not in n})
-    made = make_experiment(built, **options)
+    outer = {n: v for n, v in params.items() if "." not in n}
     inner = {n: v for n, v in params.items() if "." in n}
-    if inner and made.recompiles(inner):
-        made = make_experiment(changed(built, inner), **options)
-    return made
+    built = opened(diagram, outer)
+    parts = subsystem_parameters(built, inner)
+    if parts:
+        built = applied(built, {n: inner.pop(n) for n in parts})
+    made = make_experiment(built, **options)
+    shape = shaping(made, inner)
+    if shape:
+        made = make_experiment(applied(built, {n: inner.pop(n) for n in shape}), **options)
+    return made, inner
 
 
 def opened(diagram: str | os.PathLike | Diagram, parameters: dict[str, Any]) -> Diagram:
@@ -47,23 +60,6 @@ def opened(diagram: str | os.PathLike | Diagram, parameters: dict[str, Any]) -> 
             )
         return build(diagram.spec, parameters=parameters)
     return build(load(str(diagram) if isinstance(diagram, Path) else diagram), parameters=parameters or None)
-
-
-def changed(diagram: Diagram, params: Mapping[str, Any]) -> Diagram:
-    """A copy of a diagram with some settings of its blocks changed."""
-    from dataclasses import replace
-
-    nodes = dict(diagram.nodes)
-    for name, value in params.items():
-        head, _, rest = name.partition(".")
-        node = nodes.get(head)
-        if node is None:
-            continue
-        if isinstance(node.block, Diagram):
-            nodes[head] = replace(node, block=changed(node.block, {rest: value}))
-        else:
-            nodes[head] = replace(node, block=type(node.block)(**{**node.block.settings, rest: value}))
-    return replace(diagram, nodes=nodes)
 
 
 def simulate(
@@ -103,8 +99,7 @@ def simulate(
         "max_step": max_step,
         "algebraic_loops": algebraic_loops,
     }
-    ready = experiment(diagram, params, **{n: v for n, v in options.items() if v is not None})
-    inner = {n: v for n, v in (params or {}).items() if "." in n}
+    ready, inner = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     sim = Simulation(ready, inner, seed, engine, **({} if limit is None else {"limit": limit}))
     record = sim.run(progress)
     if ready.schedule.after_run:
@@ -141,8 +136,8 @@ def start(
     **options: Any,
 ) -> Simulation:
     """A simulation to step through by hand."""
-    ready = experiment(diagram, params, **options)
-    return Simulation(ready, {n: v for n, v in (params or {}).items() if "." in n}, seed, engine)
+    ready, inner = prepared(diagram, params or {}, options)
+    return Simulation(ready, inner, seed, engine)
 
 
 def simulate_many(
@@ -166,29 +161,18 @@ def simulate_many(
 
     table = parameter_table(params)
     asked: list[int | None] = [None] if seeds is None else list(seeds)
-    runs = [(row, seed) for row in table for seed in asked]
-    by_shape: dict[str, Experiment] = {}
+    runs = [(row, seed) for row in range(len(table)) for seed in asked]
     ready = experiment(diagram, {}, **options)
-
-    def prepared(row: Mapping[str, Any]) -> Experiment:
-        shaping = {n: v for n, v in row.items() if ready.recompiles({n: v})}
-        if not shaping:
-            return ready
-        key = repr(sorted(shaping.items()))
-        if key not in by_shape:
-            by_shape[key] = experiment(diagram, shaping, **options)
-        return by_shape[key]
-
-    experiments = [prepared(row) for row, _ in runs]
+    made = variants(ready, table)
     work = len(runs)
-    for one in {id(e): e for e in experiments}.values():  # compile once, before the threads start
-        if work > 1 and one.options.solver in driver_solvers():
+    if work > 1 and ready.options.solver in COMPILED:
+        for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)
 
     def run(index: int) -> Any:
         row, seed = runs[index]
-        sim = Simulation(experiments[index], {n: v for n, v in row.items() if "." in n}, seed)
+        sim = Simulation(*made[row], seed)
         try:
             record = sim.run()
             result = record if collect is None else collect(record)
@@ -206,10 +190,21 @@ def simulate_many(
         return list(pool.map(run, range(work)))
 
 
-def driver_solvers() -> tuple[str, ...]:
-    from .solvers import COMPILED
-
-    return COMPILED
+def variants(ready: Experiment, table: list[dict[str, Any]]) -> list[tuple[Experiment, dict[str, Any]]]:
+    """For each row of a table the experiment it runs on, one per shape of the code, and the changes left for the run."""
+    free = {n for row in table for n in row if only_a_number(ready, n)}
+    by_shape: dict[str, Experiment] = {}
+    made = []
+    for row in table:
+        if all(n in free and isinstance(v, (int, float)) for n, v in row.items()):
+            made.append((ready, row))
+            continue
+        shape = shaping(ready, row)
+        key = repr(sorted((n, row[n]) for n in shape))
+        if key not in by_shape:
+            by_shape[key] = experiment(ready, {n: row[n] for n in shape})
+        made.append((by_shape[key], {n: v for n, v in row.items() if n not in shape}))
+    return made
 
 
 def parameter_table(params: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]]:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
+from .changes import changed_numbers, find_setting, shaping, used_in_tables
 from .contract import arguments
 from .declarations import Inport, Outport, State
 from .errors import DiagramError, RecordError, SimulationError
-from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment, find_setting
+from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment
 from .noise import draw, generator
 from .program import Machine
 from .record import Grid, Record, Signal
@@ -45,7 +46,7 @@ class Simulation:
         self.experiment = experiment
         self.engine = engine
         self.seed = experiment.options.seed if seed is None else seed
-        self.params = {**experiment.changed, **(params or {})}
+        self.params = params or {}
         self.end = experiment.clock.end if stop is None else math.floor(stop / experiment.clock.base + 1e-9)
         self.rows = self.check_length(limit)
         self.machine = self.make_machine()
@@ -75,8 +76,7 @@ class Simulation:
         import numpy as np
 
         experiment = self.experiment
-        numbers = experiment.with_parameters(self.params)
-        numbers = numbers.copy() if numbers is experiment.numbers else numbers
+        numbers = changed_numbers(experiment, self.params)
         clock, source, options = experiment.clock, experiment.program.source, experiment.options
         states = len(numbers.x)
         count, powers = driver_text.k_rows(experiment.program.solver)
@@ -226,11 +226,8 @@ class Simulation:
     def set(self, name: str, value: float) -> None:
         """Change a parameter from now on: sim.set("plant.J", 0.02)."""
         unit, key = find_setting(self.experiment.schedule, name)
-        from .experiment import check_setting, used_in_tables
-
-        check_setting(unit, key, value, name)
         addresses = self.experiment.slots.where.get((unit.index, key))
-        shapes = self.experiment.recompiles({name: value}) or used_in_tables(unit, key)
+        shapes = shaping(self.experiment, {name: value}) or used_in_tables(unit, key)
         if addresses is None or shapes or isinstance(unit.kind.declared[key], State):
             raise DiagramError(f"'{name}' cannot change while the simulation runs.")
         self.machine.p[addresses] = value

@@ -6,7 +6,9 @@ import tempfile
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("blocksim", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "blocksim", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("blocksim")
 
 

@@ -237,12 +237,11 @@ def test_stick_slip_with_a_stribeck_curve_against_scipy():
     expected = stick_slip_by_scipy(V, k, Fc, Fs, vs, 15.0)
     record = run(BELT.format(V=V, k=k, Fc=Fc, Fs=Fs, vs=vs), 15.0, every=0.001)
     t, slip = record.t, record["slip"]
-    stuck = abs(slip) < 1e-9
+    stuck = abs(slip) < 1e-12
     changes = t[1:][stuck[1:] != stuck[:-1]]
     expected = expected[expected < 15.0]
     assert len(changes) == len(expected) >= 6
     assert changes == pytest.approx(expected, abs=2.1e-3)  # the log's grid, and the start by a series
-    assert (abs(slip[stuck]) < 1e-12).all()
 
 
 # ---- LuGre, Bouc-Wen ---------------------------------------------------------------------------------------------------
@@ -264,7 +263,7 @@ def test_lugre_at_a_constant_speed(speed):
 
 def test_lugre_is_a_spring_before_it_slips():
     """Moved by 1e-6 rad, a ten-thousandth of the bend at which it slips, it pulls like sigma0."""
-    text = f"  m: {{type: FourierTrajectory, base_frequency: 0.5, a: [3.14e-6]}}\n  f: {{type: LuGre, {LUGRE}, in: m.qd}}\n"
+    text = f"  m: {{type: FourierTrajectory, base_frequency: 0.5, a: [1e-6]}}\n  f: {{type: LuGre, {LUGRE}, in: m.qd}}\n"
     record = run(text, 2.0, atol=1e-16)
     z, x = record["f.z"], record["m.q"] - record["m.q"][0]
     assert z == pytest.approx(x, rel=1e-3, abs=1e-10)
@@ -297,9 +296,9 @@ def test_lugre_sticks_and_slips_as_in_the_paper():
 
 
 def test_bouc_wen_on_the_way_out_and_back():
-    """n = 1: dz/dx = A - (beta + gamma) z while z > 0 grows, A + (beta - gamma)(-z)... an exponential of the path each way."""
+    """n = 1: dz/dx = A - (beta + gamma) z  on the way out, A + (beta - gamma) z on the way back."""
     A, beta, gamma = 1.3, 2.0, 0.5
-    text = ("  m: {type: FourierTrajectory, base_frequency: 0.5, a: [3.14159265358979]}\n"  # q = sin(pi t): out until t = 1/2
+    text = ("  m: {type: FourierTrajectory, base_frequency: 0.5, a: [1.0]}\n"  # q = sin(pi t): out until t = 1/2
             f"  b: {{type: BoucWen, k: 3.0, a: 0.2, A: {A}, beta: {beta}, gamma: {gamma}, in: {{x: m.q, v: m.qd}}}}\n")
     record = run(text, 0.7)
     x, t = record["m.q"], record.t

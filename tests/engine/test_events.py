@@ -166,7 +166,9 @@ def test_flights_far_shorter_than_a_step(solver):
     fall = math.sqrt(2 / 9.81)
     times = impact_times(fall, 0.2 * fall, 0.1, 5)
     stop = times[-1] + 1e-6
-    record = run(diagram(ball=Ball(e=0.1)), solver, stop=stop, every=stop, **({"step": 0.05} if solver == "rk4" else {"max_step": 0.05}))
+    record = run(
+        diagram(ball=Ball(e=0.1)), solver, stop=stop, every=stop, **({"step": 0.05} if solver == "rk4" else {"max_step": 0.05})
+    )
     assert record["ball.bounces"][-1] == 5
     assert record["ball.last"][-1] == pytest.approx(times[-1], abs=1e-10)
 
@@ -176,7 +178,9 @@ def test_guards_that_stay_negative_do_not_disturb_others(solver):
     # The counter's input falls at 0.2 s and stays below zero for good; the ball goes on bouncing at its own times.
     fall = math.sqrt(2 / 9.81)
     times = impact_times(fall, 2 * 0.3 * fall, 0.3, 5)
-    made = diagram(ball=Ball(e=0.3), low=("Step", None, {"time": 0.2, "before": 1.0, "after": -1.0}), count=(Counter(), "low", {}))
+    made = diagram(
+        ball=Ball(e=0.3), low=("Step", None, {"time": 0.2, "before": 1.0, "after": -1.0}), count=(Counter(), "low", {})
+    )
     stop = times[4] + 1e-4
     record = run(made, solver, stop=stop, every=stop)
     assert record["ball.bounces"][-1] == 5
@@ -240,7 +244,13 @@ def test_relay_around_a_motor(solver):
     speed = size * math.tanh(half / 2)
     top = width + speed - size * math.log((speed + size) / size)
     plant = ("FirstOrderLag", {"T": 1.0}), ("Integrator", {})
-    record = run(relay_loop(*plant, width=width, size=size), solver, stop=60, every=0.005, **({"step": 0.005} if solver in ("rk4", "heun") else {}))
+    record = run(
+        relay_loop(*plant, width=width, size=size),
+        solver,
+        stop=60,
+        every=0.005,
+        **({"step": 0.005} if solver in ("rk4", "heun") else {}),
+    )
     # Fixed steps of 5 ms, order 2: an error of about 1e-6; the cycle is approached to that in 60 s.
     close = 1e-5 if solver == "heun" else 1e-7
     assert record["watch.last"][-1] - record["watch.before"][-1] == pytest.approx(half, abs=close)
@@ -250,7 +260,9 @@ def test_relay_around_a_motor(solver):
 @pytest.mark.parametrize("solver", COMPILED)
 def test_relay_without_hysteresis_chatters_and_is_named(solver):
     made = relay_loop(("Integrator", {"x": 1.0}), width=0.0)
-    with pytest.raises(bs.SimulationError, match=r"chattering at t = 1 s: guard 'switch' of block 'relay' \(Relay\).*hysteresis") as caught:
+    with pytest.raises(
+        bs.SimulationError, match=r"chattering at t = 1 s: guard 'switch' of block 'relay' \(Relay\).*hysteresis"
+    ) as caught:
         run(made, solver, stop=3, **({} if solver in WAYS else {"step": 0.01}))
     assert caught.value.block == "relay"
     record = caught.value.record
@@ -266,7 +278,9 @@ def test_step_at_an_odd_time(solver):
     # The integral of a step at T is t - T after it; a step smeared over a solver step would miss by up to h / 2.
     time = 0.123456789
     options = {} if solver in ("dopri5", "rodas4") else {"step": 0.1}
-    record = run(diagram(jump=("Step", None, {"time": time}), area=("Integrator", "jump", {})), solver, stop=1, every=0.1, **options)
+    record = run(
+        diagram(jump=("Step", None, {"time": time}), area=("Integrator", "jump", {})), solver, stop=1, every=0.1, **options
+    )
     assert record["area"] == pytest.approx(np.maximum(record.t - time, 0), abs=1e-14)
     assert record.provenance["work"]["events"] == 1
 
@@ -275,7 +289,9 @@ def test_step_at_an_odd_time(solver):
 @pytest.mark.parametrize("step", [0.25, 0.1, 0.3])
 def test_a_row_at_the_instant_of_a_step_shows_what_comes_after(solver, step):
     options = {} if solver in ("dopri5", "rodas4") else {"step": step}
-    record = run(diagram(jump=("Step", None, {"time": 1.0}), area=("Integrator", "jump", {})), solver, stop=2, every=0.25, **options)
+    record = run(
+        diagram(jump=("Step", None, {"time": 1.0}), area=("Integrator", "jump", {})), solver, stop=2, every=0.25, **options
+    )
     assert list(record["jump"]) == [0, 0, 0, 0, 1, 1, 1, 1, 1]
 
 
@@ -302,8 +318,12 @@ def test_pulses_have_their_exact_area():
 
 def test_simultaneous_events_all_fire():
     made = diagram(
-        a=("Step", None, {"time": 0.4}), b=("Step", None, {"time": 0.4, "after": 2.0}), sum=("Sum", ["a", "b"], {}),
-        area=("Integrator", "sum", {}), left=Ball(), right=Ball(),
+        a=("Step", None, {"time": 0.4}),
+        b=("Step", None, {"time": 0.4, "after": 2.0}),
+        sum=("Sum", ["a", "b"], {}),
+        area=("Integrator", "sum", {}),
+        left=Ball(),
+        right=Ball(),
     )
     record = run(made, stop=1.0, every=0.1)
     assert record["area"][-1] == pytest.approx(3 * 0.6, abs=1e-14)
@@ -315,8 +335,11 @@ def test_simultaneous_events_all_fire():
 def test_a_chain_of_events_at_one_instant():
     # The step switches the relay, which switches the switch: all at 0.35 s, none a step late.
     made = diagram(
-        jump=("Step", None, {"time": 0.35, "after": 3.0}), relay=("Relay", "jump", {"on_point": 1.0, "off_point": 1.0, "on_value": 5.0}),
-        one=("Constant", None, {}), zero=("Constant", None, {"value": 0.0}), which=("Switch", ["one", "relay", "zero"], {}),
+        jump=("Step", None, {"time": 0.35, "after": 3.0}),
+        relay=("Relay", "jump", {"on_point": 1.0, "off_point": 1.0, "on_value": 5.0}),
+        one=("Constant", None, {}),
+        zero=("Constant", None, {"value": 0.0}),
+        which=("Switch", ["one", "relay", "zero"], {}),
         area=("Integrator", "which", {}),
     )
     record = run(made, stop=1, every=0.05)
@@ -344,7 +367,9 @@ def test_falling_rising_and_both(solver, phase):
 
 def test_sign_of_a_wave_is_exact():
     # The integral of sign(sin) over n whole periods is 0 and over half a period more 0.5 T.
-    record = run(diagram(wave=("Sine", None, {"frequency": 3.0}), way=("Sign", "wave", {}), area=("Integrator", "way", {})), stop=2.5)
+    record = run(
+        diagram(wave=("Sine", None, {"frequency": 3.0}), way=("Sign", "wave", {}), area=("Integrator", "way", {})), stop=2.5
+    )
     assert record["area"][-1] == pytest.approx(1 / 6, abs=1e-12)
     assert set(np.unique(record["way"])) <= {-1.0, 0.0, 1.0}
 
@@ -355,8 +380,10 @@ def test_sign_of_a_wave_is_exact():
 def test_a_guard_fires_because_a_sampled_input_jumps():
     # The ramp passes 0.33 between hits; the held ramp passes it at the hit of 0.4 s, and the relay with it.
     made = diagram(
-        rise=("Ramp", None, {}), hold=("ZeroOrderHold", "rise", {"Ts": 0.1}),
-        relay=("Relay", "hold", {"on_point": 0.33, "off_point": 0.33}), area=("Integrator", "relay", {}),
+        rise=("Ramp", None, {}),
+        hold=("ZeroOrderHold", "rise", {"Ts": 0.1}),
+        relay=("Relay", "hold", {"on_point": 0.33, "off_point": 0.33}),
+        area=("Integrator", "relay", {}),
     )
     for solver in WAYS:
         record = run(made, solver, stop=1, every=0.05)
@@ -367,8 +394,11 @@ def test_a_guard_fires_because_a_sampled_input_jumps():
 def test_unit_delay_sign_unit_delay_is_not_late():
     # y[k] = sign(u[k-1])[k-1]: two delays and nothing more. u = -2, -1, 0, 1, 2 ...
     made = diagram(
-        one=("Constant", None, {}), count=("DiscreteIntegrator", "one", {"Ts": 1, "x": -2.0}), first=("UnitDelay", "count", {"Ts": 1}),
-        way=("Sign", "first", {}), second=("UnitDelay", "way", {"Ts": 1}),
+        one=("Constant", None, {}),
+        count=("DiscreteIntegrator", "one", {"Ts": 1, "x": -2.0}),
+        first=("UnitDelay", "count", {"Ts": 1}),
+        way=("Sign", "first", {}),
+        second=("UnitDelay", "way", {"Ts": 1}),
     )
     for solver in ("rk4", "dopri5"):
         record = bs.simulate(made, stop=7, solver=solver, engine="python")
@@ -380,7 +410,9 @@ def test_unit_delay_sign_unit_delay_is_not_late():
 
 def test_a_sampled_block_sees_an_event_at_its_own_hit():
     # At 0.5 s the step and the sample coincide: the sample is taken after the step.
-    made = diagram(jump=("Step", None, {"time": 0.5}), hold=("ZeroOrderHold", "jump", {"Ts": 0.25}), area=("Integrator", "hold", {}))
+    made = diagram(
+        jump=("Step", None, {"time": 0.5}), hold=("ZeroOrderHold", "jump", {"Ts": 0.25}), area=("Integrator", "hold", {})
+    )
     for solver, options in WAYS.items():
         record = bs.simulate(made, stop=1, solver=solver, engine="python", every=0.25, **options)
         assert list(record["hold"]) == [0, 0, 1, 1, 1]
@@ -400,7 +432,9 @@ def test_the_log_grid_does_not_change_events(solver):
 def test_a_row_does_not_find_what_the_solver_passed_over():
     # A dip of 2 ms between the points where steps of 20 ms look is not seen; a log row inside it must not change that.
     for c in (0.5 + 0.0024, 0.5 + 0.0076):
-        made = diagram(dip=Dip(c=c), one=("Constant", None, {}), clock=("Integrator", "one", {}), hold=("ZeroOrderHold", "clock", {"Ts": 1}))
+        made = diagram(
+            dip=Dip(c=c), one=("Constant", None, {}), clock=("Integrator", "one", {}), hold=("ZeroOrderHold", "clock", {"Ts": 1})
+        )
         seen = {every: run(made, stop=1, every=every, max_step=0.02)["dip"][-1] for every in (1, 0.0001)}
         assert seen[1] == seen[0.0001]
 
@@ -411,7 +445,9 @@ def test_limited_integrator_holds_and_leaves_its_limit_exactly():
     record = run(made, stop=0.7, every=0.01)
     t = record.t
     reach = math.asin(0.2 * math.pi) / math.tau
-    expected = np.where(t < reach, np.sin(math.tau * t) / math.tau, np.where(t < 0.25, 0.1, 0.1 + (np.sin(math.tau * t) - 1) / math.tau))
+    expected = np.where(
+        t < reach, np.sin(math.tau * t) / math.tau, np.where(t < 0.25, 0.1, 0.1 + (np.sin(math.tau * t) - 1) / math.tau)
+    )
     assert record["tank"] == pytest.approx(expected, abs=1e-9)
 
 

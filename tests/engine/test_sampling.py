@@ -162,7 +162,9 @@ def test_a_late_start_keeps_the_hits_where_they_are(start, first):
 
 
 def test_stop_between_hits():
-    record = run(diagram(w=(Watch(Ts=0.3), None, {}), one=("Constant", None, {}), area=("Integrator", "one", {})), stop=1, every=0.25)
+    record = run(
+        diagram(w=(Watch(Ts=0.3), None, {}), one=("Constant", None, {}), area=("Integrator", "one", {})), stop=1, every=0.25
+    )
     assert list(record.t) == [0, 0.25, 0.5, 0.75, 1.0]
     assert record["w.y"] == pytest.approx([0, 0, 0.3, 0.6, 0.9], abs=1e-15)
     assert record["area"] == pytest.approx(record.t, abs=1e-14)
@@ -184,7 +186,10 @@ def test_start_of_a_continuous_run():
 @pytest.mark.parametrize("solver", COMPILED)
 def test_a_diagram_without_states_is_the_same_under_every_solver(solver):
     made = diagram(
-        one=("Constant", None, {}), sum=("Sum", ["one", "x"], {}), x=("UnitDelay", "sum", {"Ts": 0.1}), twice=("Gain", "x", {"k": 2})
+        one=("Constant", None, {}),
+        sum=("Sum", ["one", "x"], {}),
+        x=("UnitDelay", "sum", {"Ts": 0.1}),
+        twice=("Gain", "x", {"k": 2}),
     )
     record = run(made, solver=solver, stop=1)
     assert list(record["twice"]) == [2.0 * k for k in range(11)]
@@ -228,8 +233,11 @@ def test_a_slow_block_reads_a_fast_one_at_once():
 
 def test_a_slow_block_reads_a_fast_one_through_continuous_blocks():
     made = diagram(
-        slow=(Through(Ts=0.3), "sum", {}), sum=("Sum", ["twice", "time"], {}), twice=("Gain", "fast", {"k": 2.0}),
-        fast=(Through(Ts=0.1), "time", {}), time=("Ramp", None, {}),
+        slow=(Through(Ts=0.3), "sum", {}),
+        sum=("Sum", ["twice", "time"], {}),
+        twice=("Gain", "fast", {"k": 2.0}),
+        fast=(Through(Ts=0.1), "time", {}),
+        time=("Ramp", None, {}),
     )
     record = run(made, stop=0.9)
     k = np.arange(10)
@@ -247,12 +255,18 @@ def test_a_chain_of_unit_delays_shifts_all_at_once():
             made.add(name, "UnitDelay", {"d1": "w.n", "d2": "d1", "d3": "d2"}[name], Ts=1, x=-1.0)
         record = run(made, stop=6)
         assert [list(record[d]) for d in ("d1", "d2", "d3")] == [
-            [-1, 0, 1, 2, 3, 4, 5], [-1, -1, 0, 1, 2, 3, 4], [-1, -1, -1, 0, 1, 2, 3],
+            [-1, 0, 1, 2, 3, 4, 5],
+            [-1, -1, 0, 1, 2, 3, 4],
+            [-1, -1, -1, 0, 1, 2, 3],
         ]
 
 
 def test_a_ring_of_unit_delays_turns():
-    made = diagram(a=("UnitDelay", "c", {"Ts": 1, "x": 1.0}), b=("UnitDelay", "a", {"Ts": 1, "x": 2.0}), c=("UnitDelay", "b", {"Ts": 1, "x": 3.0}))
+    made = diagram(
+        a=("UnitDelay", "c", {"Ts": 1, "x": 1.0}),
+        b=("UnitDelay", "a", {"Ts": 1, "x": 2.0}),
+        c=("UnitDelay", "b", {"Ts": 1, "x": 3.0}),
+    )
     record = run(made, stop=5)
     assert list(record["a"]) == [1, 3, 2, 1, 3, 2]
 
@@ -278,7 +292,9 @@ def test_delays_of_different_rates_take_what_was_before_the_hit():
 def test_sampled_pid_around_a_mass_equals_a_plain_loop():
     """Reference at 0.3 s, control every 10 ms, Runge-Kutta steps of 2 ms: the same loop in ordinary Python."""
     made = diagram(
-        ref=("Step", None, {"time": 0.3}), error=("Sum", ["ref", "mass"], {"signs": "+-"}), pid=(PID(Ts=0.01), "error", {}),
+        ref=("Step", None, {"time": 0.3}),
+        error=("Sum", ["ref", "mass"], {"signs": "+-"}),
+        pid=(PID(Ts=0.01), "error", {}),
         mass=(Mass(), "pid", {}),
     )
     record = run(made, step=0.002, stop=2, every=0.002)
@@ -306,7 +322,8 @@ def test_sampled_pid_around_a_mass_equals_a_plain_loop():
 def test_a_purely_discrete_loop_equals_a_plain_loop_bit_for_bit():
     # x[k+1] = 3.9 x[k] (1 - x[k]): chaotic, so that one wrong bit or one sample of delay would show at once.
     made = diagram(
-        x=("UnitDelay", "next", {"Ts": 1, "x": 0.3}), next=("Function", "x", {"expression": "3.9 * u * (1 - u)"}),
+        x=("UnitDelay", "next", {"Ts": 1, "x": 0.3}),
+        next=("Function", "x", {"expression": "3.9 * u * (1 - u)"}),
     )
     record = run(made, stop=500)
     x, expected = 0.3, []
@@ -319,7 +336,9 @@ def test_a_purely_discrete_loop_equals_a_plain_loop_bit_for_bit():
 def test_zero_order_hold_of_a_plant_equals_the_exact_discretisation():
     # T y' = u - y with u held over Ts: y[k+1] = a y[k] + (1 - a) u[k], a = exp(-Ts / T). Here u[k] = 1 - y[k].
     made = diagram(
-        one=("Constant", None, {}), error=("Sum", ["one", "lag"], {"signs": "+-"}), hold=("ZeroOrderHold", "error", {"Ts": 0.3}),
+        one=("Constant", None, {}),
+        error=("Sum", ["one", "lag"], {"signs": "+-"}),
+        hold=("ZeroOrderHold", "error", {"Ts": 0.3}),
         lag=("FirstOrderLag", "hold", {"T": 0.5, "k": 2.0}),
     )
     a = np.exp(-0.3 / 0.5)
@@ -327,7 +346,11 @@ def test_zero_order_hold_of_a_plant_equals_the_exact_discretisation():
     for _ in range(11):
         expected.append(y)
         y = a * y + (1 - a) * 2.0 * (1 - y)
-    for solver, options in {"dopri5": {"rtol": 1e-10, "atol": 1e-12}, "rodas4": {"rtol": 1e-10, "atol": 1e-12}, "rk4": {"step": 0.01}}.items():
+    for solver, options in {
+        "dopri5": {"rtol": 1e-10, "atol": 1e-12},
+        "rodas4": {"rtol": 1e-10, "atol": 1e-12},
+        "rk4": {"step": 0.01},
+    }.items():
         record = run(made, solver=solver, stop=3, **{"every": 0.3, **options})
         assert record["lag"] == pytest.approx(expected, abs=2e-9)
 

@@ -214,8 +214,16 @@ def test_order_conditions_up_to_four(tableau):
     ac2 = [sum(a[i][j] * c[j] ** 2 for j in range(n)) for i in range(n)]
     aac = [sum(a[i][j] * ac[j] for j in range(n)) for i in range(n)]
     weigh = lambda values: sum(x * y for x, y in zip(b, values, strict=True))
-    conditions = [(1, [1] * n, 1), (2, c, 2), (3, [x**2 for x in c], 3), (3, ac, 6), (4, [x**3 for x in c], 4),
-                  (4, [x * y for x, y in zip(c, ac, strict=True)], 8), (4, ac2, 12), (4, aac, 24)]
+    conditions = [
+        (1, [1] * n, 1),
+        (2, c, 2),
+        (3, [x**2 for x in c], 3),
+        (3, ac, 6),
+        (4, [x**3 for x in c], 4),
+        (4, [x * y for x, y in zip(c, ac, strict=True)], 8),
+        (4, ac2, 12),
+        (4, aac, 24),
+    ]
     for order, values, denominator in conditions:
         if order <= tableau.order:
             assert weigh(values) * denominator == 1

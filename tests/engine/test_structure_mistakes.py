@@ -103,7 +103,7 @@ def text(simulate, blocks="  lag: {type: FirstOrderLag, T: 1, in: one}\n  one: {
             "block 'lag' has no parameter 'TT'. FirstOrderLag takes: k, T, x. Did you mean 'T'?",
         ),
         ("{stop: 1}", {"params": {"lga.T": 1}}, "there is no block 'lga'. Blocks are: lag, one. Did you mean 'lag'?"),
-        ("{stop: 1}", {"params": {"lag.T": -1}}, "lag.T: T: must be above 0, found -1."),
+        ("{stop: 1}", {"params": {"lag.T": -1}}, "block 'lag': T: must be above 0, found -1."),
         ("{stop: 1}", {"params": {"lag.T": "x"}}, "found 'x'. A number is wanted"),
         ("{stop: 1}", {"params": {"speed": 1}}, "speed"),
     ],

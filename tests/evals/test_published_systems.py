@@ -122,10 +122,12 @@ def robot_equations(t, x):
     Jm, Ja, Fv, Fc, k1, k3, d, r = 1.21e-2, 1.13e3, 1.30e-2, 6.44e-1, 1.46e6, 3.72e10, 2.63e3, 4.46e-3
     u = 3.0 * np.sin(2 * np.pi * 0.8 * t) + 2.0 * np.sin(2 * np.pi * 6.3 * t + 0.4)
     x1, x2, x3, x4 = x
-    return [x2,
-            (-Fv * x2 - Fc * np.tanh(x2) - r * d * (r * x2 - x4) - r * k1 * (r * x1 - x3) - r * k3 * (r * x1 - x3) ** 3 + u) / Jm,
-            x4,
-            (d * (r * x2 - x4) + k1 * (r * x1 - x3) + k3 * (r * x1 - x3) ** 3) / Ja]
+    return [
+        x2,
+        (-Fv * x2 - Fc * np.tanh(x2) - r * d * (r * x2 - x4) - r * k1 * (r * x1 - x3) - r * k3 * (r * x1 - x3) ** 3 + u) / Jm,
+        x4,
+        (d * (r * x2 - x4) + k1 * (r * x1 - x3) + k3 * (r * x1 - x3) ** 3) / Ja,
+    ]
 
 
 def pendulum_equations(t, x):
@@ -151,13 +153,16 @@ def reference(name):
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.parametrize(("solver", "options", "relative"), [
-    ("dopri5", {"rtol": 1e-10, "atol": 1e-12}, 1e-8),
-    ("rodas4", {"rtol": 1e-9, "atol": 1e-11}, 1e-7),
-    ("rk4", {"step": "1/2000"}, 1e-7),
-    ("heun", {"step": "1/2000"}, 3e-4),
-    ("euler", {"step": "1/4000"}, 4e-2),
-])
+@pytest.mark.parametrize(
+    ("solver", "options", "relative"),
+    [
+        ("dopri5", {"rtol": 1e-10, "atol": 1e-12}, 1e-8),
+        ("rodas4", {"rtol": 1e-9, "atol": 1e-11}, 1e-7),
+        ("rk4", {"step": "1/2000"}, 1e-7),
+        ("heun", {"step": "1/2000"}, 3e-4),
+        ("euler", {"step": "1/4000"}, 4e-2),
+    ],
+)
 def test_every_solver_agrees_with_scipy(name, solver, options, relative):
     make, signal, _, _, _, stop = SYSTEMS[name]
     record = bs.simulate(make(), stop=stop, every=stop / 100, solver=solver, engine="python", **options)
@@ -190,7 +195,9 @@ def test_stiff_van_der_pol_agrees_with_scipy_along_the_way():
 
 def test_robertson_meets_the_published_values_over_eleven_decades():
     # Test Set for IVP Solvers, problem ROBER: the concentrations at t = 1e11.
-    record = bs.simulate(alone(Robertson()), stop=1e11, solver="rodas4", rtol=1e-8, atol=1e-14, max_step=1e11, every=1e10, engine="python")
+    record = bs.simulate(
+        alone(Robertson()), stop=1e11, solver="rodas4", rtol=1e-8, atol=1e-14, max_step=1e11, every=1e10, engine="python"
+    )
     assert record["plant"][-1] == pytest.approx([0.2083340149701255e-07, 0.8333360770334713e-13, 0.9999999791665050], rel=1e-7)
     assert record.provenance["work"]["evaluations"] < 20000
     assert np.max(np.abs(record["plant"].sum(axis=1) - 1)) < 1e-10  # mass is conserved
@@ -200,6 +207,9 @@ def test_robertson_agrees_with_scipy_at_its_start():
     right = lambda t, c: [1e4 * c[1] * c[2] - 0.04 * c[0], 0.04 * c[0] - 1e4 * c[1] * c[2] - 3e7 * c[1] ** 2, 3e7 * c[1] ** 2]
     t = np.linspace(0, 40, 41)
     truth = solve_ivp(right, (0, 40), [1.0, 0.0, 0.0], method="Radau", t_eval=t, rtol=1e-11, atol=1e-16).y.T
-    for solver, options, relative in (("rodas4", {"rtol": 1e-9, "atol": 1e-13}, 1e-6), ("dopri5", {"rtol": 1e-8, "atol": 1e-12}, 1e-5)):
+    for solver, options, relative in (
+        ("rodas4", {"rtol": 1e-9, "atol": 1e-13}, 1e-6),
+        ("dopri5", {"rtol": 1e-8, "atol": 1e-12}, 1e-5),
+    ):
         record = bs.simulate(alone(Robertson()), stop=40, every=1, solver=solver, engine="python", **options)
         assert record["plant"] == pytest.approx(truth, rel=relative)
