@@ -177,11 +177,25 @@ def show(rows: list[Row], heading: str) -> None:
     for name in ("", "", "unit [ms]", "taken [ms]", "ratio", "bar", "", ""):
         table.add_column(name, justify="right" if name else "left")
     for row in rows:
-        note = "; ".join(part for part in (row.note, WHY[row.case] if row.verdict == "missed" else "") if part)
-        bar = row.bar_text or (f"{row.bar:g}" if row.bar else "")
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}" if row.ratio < 100 else f"{row.ratio:.0f}"
-        table.add_row(row.case, row.what, milliseconds(row.unit), milliseconds(row.taken), ratio, bar, row.verdict, note)
+        table.add_row(*cells(row))
     Console(width=None if sys.stdout.isatty() else 170).print(table)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as text."""
+    note = "; ".join(part for part in (row.note, WHY[row.case] if row.verdict == "missed" else "") if part)
+    bar = row.bar_text or (f"{row.bar:g}" if row.bar else "")
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f}" if row.ratio < 100 else f"{row.ratio:.0f}"
+    return row.case, row.what, milliseconds(row.unit), milliseconds(row.taken), ratio, bar, row.verdict, note
+
+
+def markdown(rows: list[Row]) -> list[str]:
+    """The table for a page: without the times, which belong to the machine."""
+    lines = ["", "| | | ratio | bar | | |", "|---|---|---|---|---|---|"]
+    return lines + [
+        "| " + " | ".join((case, what.strip(), ratio, bar, verdict, note)) + " |"
+        for case, what, _, _, ratio, bar, verdict, note in map(cells, rows)
+    ]
 
 
 def milliseconds(seconds: float | None) -> str:
@@ -200,6 +214,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Ratios to hand-written C, measured in one run.")
     parser.add_argument("--quick", action="store_true", help="short horizons: to see that it works, not to quote")
     parser.add_argument("--json", metavar="FILE", help="write the rows here too")
+    parser.add_argument("--markdown", action="store_true", help="print the table as in docs/speed.md")
     parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e")
     options = parser.parse_args()
     wanted = options.only.split(",")
@@ -213,7 +228,11 @@ def main() -> None:
 
         heading = machine()
         rows = [row for name in wanted for row in CASES[name](options.quick)]
-    show(rows, heading + ("; --quick: not to quote" if options.quick else ""))
+    heading += "; --quick: not to quote" if options.quick else ""
+    if options.markdown:
+        print(heading, *markdown(rows), sep="\n")
+    else:
+        show(rows, heading)
     if options.json:
         Path(options.json).write_text(json.dumps({"machine": heading, "rows": [row.plain() for row in rows]}, indent=1))
 

@@ -54,7 +54,7 @@ class GravityJoint(Block):
 format: 1
 simulate: {stop: 4.0, solver: dopri5, rtol: 1e-8}
 blocks:
-  torque: {type: Sine, amplitude: 0.1, frequency: 0.5, bias: 0.13}
+  torque: {type: Sine, amplitude: 0.025, frequency: 0.5, bias: 0.13}
   joint:  {type: GravityJoint, friction: sign, in: torque}
 """
     inverse_parameters = ("J", "Fv", "Fc", "Ms")

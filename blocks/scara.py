@@ -9,7 +9,7 @@ from blocksim.ticks import exact
 from blocksim.vocabulary import cos, sign, sin, tanh
 
 from .friction import slip_direction
-from .joints import stiction_margin, dry_column
+from .joints import dry_column, stiction_margin
 
 __all__ = ["ComputedTorque", "ScaraRobot"]
 

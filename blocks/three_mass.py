@@ -8,7 +8,6 @@ from blocksim.vocabulary import sign, tanh
 from .friction import (
     GAPLESS,
     contact_margin,
-    contact_side,
     gear_torque,
     hysteresis_rate,
     motor_load,
@@ -166,8 +165,8 @@ class JumpingThreeMass(ThreeMassRobot):
         return contact_margin(r * phi_m - phi_g, side, q)
 
     @staticmethod
-    def reset_contact(phi_m, phi_g, side, q, r):
-        return {"side": contact_side(r * phi_m - phi_g, q) if side == 0.0 else 0.0}
+    def reset_contact(phi_m, phi_g, side, r):
+        return {"side": sign(r * phi_m - phi_g) if side == 0.0 else 0.0}
 
 
 class StickingJumpingThreeMass(StickingThreeMass, JumpingThreeMass):

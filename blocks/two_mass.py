@@ -10,7 +10,6 @@ from blocksim.vocabulary import sign, tanh
 from .friction import (
     GAPLESS,
     contact_margin,
-    contact_side,
     gear_torque,
     hysteresis_rate,
     motor_load,
@@ -162,8 +161,8 @@ class JumpingTwoMass(TwoMassRobot):
         return contact_margin(r * phi_m - phi_a, side, q)
 
     @staticmethod
-    def reset_contact(phi_m, phi_a, side, q, r):
-        return {"side": contact_side(r * phi_m - phi_a, q) if side == 0.0 else 0.0}
+    def reset_contact(phi_m, phi_a, side, r):
+        return {"side": sign(r * phi_m - phi_a) if side == 0.0 else 0.0}
 
 
 class StickingJumpingTwoMass(StickingTwoMass, JumpingTwoMass):

@@ -54,13 +54,10 @@ def prelude(text: str) -> list[str]:
 def helper_functions(helpers: dict[str, Callable]) -> list[str]:
     """Functions of the block authors' own modules, with those they call."""
     written: dict[str, str] = {}
-    waiting = dict(helpers)
-    while waiting:
-        name, function = waiting.popitem()
-        if name not in written:
-            more: dict[str, Callable] = {}
-            written[name] = specialise(function, name, {}, more) + "\n"
-            waiting.update({n: f for n, f in more.items() if n not in written})
+    while len(written) < len(helpers):
+        for name, function in list(helpers.items()):
+            if name not in written:
+                written[name] = specialise(function, name, {}, helpers) + "\n"
     return [written[n] for n in sorted(written)]
 
 

@@ -170,6 +170,8 @@ class Emitter:
         key = (function, tuple((k, ast.dump(v)) for k, v in known.items()))
         if key not in self.functions:
             title = f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if known else "")
+            while any(title == taken for taken, _ in self.functions.values()):  # of another class with the same name
+                title += "_"
             self.functions[key] = (title, specialise(function, title, known, self.helpers, tuple(known)))
         title = self.functions[key][0]
         if "out" in asked or not targets:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import BlockDefinitionError
-from .vocabulary import CONSTANTS, PRELUDE, VOCABULARY
+from .vocabulary import CONSTANTS, VOCABULARY
 
 Env = dict[str, ast.expr]
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "abs": abs}
@@ -74,6 +74,7 @@ class Folder(ast.NodeTransformer):
 
     def __init__(self, function: Callable, env: Env, helpers: dict[str, Callable]):
         self.globals = function.__globals__
+        self.locals = function.__code__.co_varnames
         self.where = function.__qualname__
         self.env = env
         self.helpers = helpers
@@ -83,20 +84,20 @@ class Folder(ast.NodeTransformer):
             return node
         if node.id in self.env:
             return copy.deepcopy(self.env[node.id])
-        if node.id in VOCABULARY or node.id in PRELUDE:
-            if node.id in CONSTANTS and node.id not in ("inf", "nan"):
-                return ast.Constant(CONSTANTS[node.id])
+        if node.id in self.locals:  # an argument called e or tau is no constant
             return node
         value = self.globals.get(node.id)
+        if node.id in VOCABULARY and not redefined(node.id, value):
+            return word(node.id)
         if isinstance(value, (int, float)):
             return constant(value)
-        if isinstance(value, types.FunctionType):
-            self.helpers[node.id] = value
+        if isinstance(value, types.FunctionType) and not module_of(value).startswith("blocksim.solvers"):
+            return ast.Name(title_of(value, self.helpers), ast.Load())
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id == "math" and node.attr in VOCABULARY:
-            return self.visit_Name(ast.Name(node.attr, ast.Load()))
+            return word(node.attr)
         raise BlockDefinitionError(
             f"{self.where} uses '{ast.unparse(node)}'; a block function may use plain names and math only."
         )
@@ -194,6 +195,34 @@ class Folder(ast.NodeTransformer):
         if name in ("int", "float", "bool", "abs") and known(inputs[0]):
             return constant(CONVERSIONS[name](value_of(inputs[0])))
         return ast.Call(self.visit(node.func), inputs, [])
+
+
+def word(name: str) -> ast.expr:
+    """A word of the vocabulary: a constant as its number, a function as its name."""
+    return ast.Constant(CONSTANTS[name]) if name in CONSTANTS and name not in ("inf", "nan") else ast.Name(name, ast.Load())
+
+
+def redefined(name: str, value: Any) -> bool:
+    """Whether a block author's module means something else by a word of the vocabulary: e = 0.8, or a sign() of its own."""
+    if isinstance(value, types.FunctionType):
+        return module_of(value).partition(".")[0] != "blocksim"
+    return isinstance(value, (int, float)) and name not in ("inf", "nan") and value != CONSTANTS.get(name)
+
+
+def module_of(function: Callable) -> str:
+    return function.__module__ or "text"
+
+
+def title_of(function: Callable, helpers: dict[str, Callable]) -> str:
+    """The name of a block author's own function in the program: that of its module and its own, different for every function."""
+    for title, known_function in helpers.items():
+        if known_function is function:
+            return title
+    title = f"{module_of(function).rpartition('.')[2].strip('_')}_{function.__name__}"
+    while title in helpers:
+        title += "_"
+    helpers[title] = function
+    return title
 
 
 def call(name: str, *inputs: ast.expr) -> ast.Call:

@@ -110,7 +110,8 @@ def compile_code(code: Code) -> Any:
     signature = types.int64(
         types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
     )
-    inner: Any = njit(**{"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    inner = njit(**options)
     with cache.folder(code.key, code.text) as place:
         module = load_module(code, place)
         functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]

@@ -1,4 +1,4 @@
-"""What every block of the library meets by itself: documented, with units, an example that runs, the same bits in every engine."""
+"""What every block of the library meets by itself: docs, units, an example that runs, the same bits in both engines."""
 
 import re
 import zlib

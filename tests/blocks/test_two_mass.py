@@ -152,14 +152,14 @@ def test_a_stuck_motor_is_a_wall_for_the_arm():
 
 
 @pytest.mark.parametrize("options", SOLVERS[:2] + SOLVERS[4:6], ids=lambda o: o["solver"])
-@pytest.mark.parametrize("source", ["{type: Sine, amplitude: 1.5, frequency: 0.7}", "{type: ZeroOrderHold, Ts: 0.01, in: wave}"])
+@pytest.mark.parametrize("source", ["{type: Sine, amplitude: 0.9, frequency: 0.7}", "{type: ZeroOrderHold, Ts: 0.01, in: wave}"])
 def test_sticking_and_slipping_between_never_chatters(options, source):
     """The motor stands exactly while |tau - r tau_s| is within Fc, and every phase begins and ends with one event."""
     text = f"""
 format: 1
 simulate: {{stop: 2.0, every: 0.001, step: 0.001, rtol: 1e-8}}
 blocks:
-  wave: {{type: Sine, amplitude: 1.5, frequency: 0.7}}
+  wave: {{type: Sine, amplitude: 0.9, frequency: 0.7}}
   torque: {source}
   robot: {{type: TwoMassRobot, friction: sign, in: torque}}
 """
@@ -167,9 +167,10 @@ blocks:
     w, load = record["robot.w_m"], record["torque"] - 4.46e-3 * record["robot.tau_s"]
     stands = w == 0.0
     assert 0.1 < stands.mean() < 0.9
-    assert (abs(load[stands]) <= 0.644 + 1e-9).all()
+    stays = stands[:-1] & stands[1:]
+    assert (abs(load[:-1][stays]) <= 0.644 + 1e-9).all()
     phases = np.count_nonzero(stands[1:] != stands[:-1]) + np.count_nonzero(w[1:] * w[:-1] < 0)
-    assert phases <= record.provenance["work"]["events"] <= 3 * phases + 4
+    assert phases > 5 and record.provenance["work"]["events"] <= phases + 2
 
 
 def test_a_motor_that_starts_with_a_speed_slips_that_way():
@@ -233,7 +234,7 @@ def test_regressor_times_parameters_is_the_torque(kind, law, full):
         now = {n: float(v[k]) for n, v in signals.items()}
         phi = settings["r"] * now["phi_m"] - now[names[2]]
         side = float(np.sign(phi)) if abs(phi) >= settings["q"] / 2 else 0.0
-        slopes.append(call(kind, "derivative", **{**settings, **now}, side=side, mode=float(np.sign(now["w_m"]))))
+        slopes.append(call(kind, "derivative", **{**settings, **now, "side": side, "mode": float(np.sign(now["w_m"]))}))
     states = [n for n in kind.declared if n in (*names, "z")]
     signals |= {f"d{n}": v for n, v in zip(states, np.array(slopes).T, strict=True)}
     asked = inspect.signature(kind.regressor).parameters
@@ -252,12 +253,12 @@ def test_regressor_times_parameters_is_the_torque(kind, law, full):
 
 RICH = """
 format: 1
-simulate: {{stop: 2.0, solver: dopri5, rtol: 1e-9, atol: 1e-11, every: 0.01}}
+simulate: {{stop: 1.0, solver: dopri5, rtol: 1e-9, atol: 1e-11, every: 0.01}}
 blocks:
   noise:  {{type: WhiteNoise, std: 4.0, Ts: 0.05}}
-  wave:   {{type: Sine, amplitude: 8.0, frequency: 1.3}}
+  wave:   {{type: Sine, amplitude: 5.0, frequency: 3.3}}
   torque: {{type: Sum, in: [noise, wave]}}
-  robot:  {{type: {kind}, friction: stribeck, Fs: 1.2, backlash: elasto2, alpha: 1e3, A: 1e7, q: 1e-3, in: torque}}
+  robot:  {{type: {kind}, friction: stribeck, Fs: 1.2, backlash: elasto2, alpha: 1e4, A: 1e6, q: 4e-4, in: torque}}
 """
 
 
@@ -273,7 +274,7 @@ def test_cpython_and_the_compiled_program_agree_bit_for_bit(rich):
     for signal in fast:
         assert (plain[signal] == fast[signal]).all()
     assert fast.provenance["work"] == plain.provenance["work"]
-    assert fast.provenance["work"]["events"] > 20  # it sticks, slips and closes its gap
+    assert fast.provenance["work"]["events"] > 10  # it sticks, slips and closes its gap
 
 
 def test_scipy_agrees(rich):
@@ -287,8 +288,8 @@ def test_parameters_are_swept_without_compiling_anew(rich):
     """Runs of one program are the runs of diagrams of their own."""
     ready, _ = rich
     sets = [{"robot.k1": 2e6, "robot.Fc": 0.3}, {"robot.q": 2e-3, "robot.A": 0.0}]
-    assert not any(ready.recompiles(one) for one in sets)
-    assert ready.recompiles({"robot.q": 0.0}) and ready.recompiles({"robot.friction": "tanh"})
+    assert all(experiment(ready, one) is ready for one in sets)
+    assert all(experiment(ready, one) is not ready for one in ({"robot.q": 0.0}, {"robot.friction": "tanh"}))
     for one, record in zip(sets, bs.simulate_many(ready, params=sets, jobs=1), strict=True):
         alone = bs.simulate(ready.diagram, params=one, engine="compiled")
         assert (record["robot.w_m"] == alone["robot.w_m"]).all()

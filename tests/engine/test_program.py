@@ -1,4 +1,4 @@
-"""Programs: CPython and compiled code bit for bit, pauses, failures in words, algebraic loops, the disk cache, stepping by hand."""
+"""Programs: CPython and compiled bit for bit, pauses, failures in words, algebraic loops, the disk cache, stepping by hand."""
 
 import math
 import os

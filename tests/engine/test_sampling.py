@@ -104,8 +104,8 @@ def run(made, **options):
 
 
 def test_a_million_hits_at_exact_rational_times():
-    # Hits every 1, 3 and 7 ms with offsets of 0, 1 and 2 ms over 1000 s. The time of the last hit at the row of k ms is a quotient
-    # of whole numbers, rounded once: k/1000, (3 floor((k - 1)/3) + 1)/1000, (7 floor((k - 2)/7) + 2)/1000.
+    # Hits every 1, 3 and 7 ms with offsets of 0, 1 and 2 ms over 1000 s. The time of the last hit at the row of k ms is a
+    # quotient of whole numbers, rounded once: k/1000, (3 floor((k - 1)/3) + 1)/1000, (7 floor((k - 2)/7) + 2)/1000.
     watches = {"one": (1, 0), "three": (3, 1), "seven": (7, 2)}
     made = bs.Diagram("watches")
     for name, (ts, offset) in watches.items():
@@ -273,7 +273,7 @@ def test_a_ring_of_unit_delays_turns():
 
 def test_delays_of_different_rates_take_what_was_before_the_hit():
     # Both keep the count of hits that are over, which changes at the same instants: each must see it as it was before the hit.
-    # At the row of k the count is k, so the slow delay shows at k what was counted at the even hit before: 0, 0, 0, 0, 2, 2, 4, 4.
+    # At the row of k the count is k, so the slow delay shows what was counted at the even hit before: 0, 0, 0, 0, 2, 2, 4, 4.
     for names in (("kept", "slow"), ("slow", "kept")):
         made = bs.Diagram("rates")
         for name in names:

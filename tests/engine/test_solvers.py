@@ -93,7 +93,7 @@ def error_with_step(problem, solver, h, stop):
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("solver", COMPILED)
 def test_measured_order(solver, problem):
-    # error = C h^p for small h: halving h divides the error by 2^p. A special equation may show a higher order, never a lower one.
+    # error = C h^p for small h: halving h divides the error by 2^p. A special equation may show more, never less.
     stop = 8.0
     steps = [0.04, 0.02, 0.01] if ORDER[solver] < 4 else [0.1, 0.05, 0.025]
     errors = [error_with_step(problem, solver, h, stop) for h in steps]
