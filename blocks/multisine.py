@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import gcd, inf
 from typing import Any
 
-from blocksim.block import Block, outport, param, static, table
+from blocksim.block import Block, brief, outport, param, static, table
 from blocksim.vocabulary import cos, sin, tau
 
 __all__ = ["Multisine"]
@@ -86,6 +86,11 @@ blocks:
         return lines_problem(f_min, f_max, lines, frequencies, odd_only) or phases_problem(
             phases, grid(f_min, f_max, lines, frequencies, odd_only)
         )
+
+    def label(self) -> list[str]:
+        asked = self.settings
+        f = asked["frequencies"] or (asked["f_min"], asked["f_max"])
+        return ["Multisine", f"{brief(min(f))} to {brief(max(f))} Hz, peak {brief(asked['amplitude'])}"]
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return Multisine if self.settings["frequencies"] is None else FreeMultisine

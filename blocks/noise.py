@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocksim.block import Block, SampledBlock, memory, normal, outport, param, period, required, static, table, uniform
+from blocksim.block import Block, SampledBlock, brief, memory, normal, outport, param, period, required, static, table, uniform
 from blocksim.ticks import exact
 
 __all__ = ["PRBS", "FilteredNoise", "RandomBinary", "WhiteNoise"]
@@ -50,6 +50,9 @@ blocks:
     w = uniform("the toss")
     y = outport("the sequence, held between ticks")
 
+    def label(self) -> list[str]:
+        return ["RandomBinary", f"±{brief(self.settings['amplitude'])} every {brief(self.settings['clock'])} s"]
+
     @staticmethod
     def output(w, amplitude):
         return amplitude if w < 0.5 else -amplitude
@@ -78,6 +81,9 @@ blocks:
     y = outport("the sequence, held between ticks")
     index: float = memory(0.0, "place in the sequence")
     sequence = table("one period of the sequence, -1 and 1")
+
+    def label(self) -> list[str]:
+        return ["PRBS", f"±{brief(self.settings['amplitude'])} every {brief(self.settings['clock'])} s"]
 
     @staticmethod
     def table_sequence(bits):
@@ -125,6 +131,9 @@ blocks:
     y = outport("filtered noise, held between samples")
     z: Any = memory(0.0, "filter memory, two numbers per section", size="cells", array=True)
     sections = table("second-order sections: b0 b1 b2 1 a1 a2", shape=(None, 6))
+
+    def label(self) -> list[str]:
+        return ["FilteredNoise", f"below {brief(self.settings['cutoff'])} Hz"]
 
     @staticmethod
     def size_cells(order):

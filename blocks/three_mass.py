@@ -111,7 +111,7 @@ blocks:
     ):
         """Rows of motor, gearbox and arm: regressor @ (Jm, Jg, Ja, Fv, Fc, k1, k3, d, k2, d2, A) = (tau, 0, 0).
 
-        Its shape is (..., 3, 11); what its arguments are, see the regressor of TwoMassRobot.
+        Torques at the motor, shape (..., 3, 11); what its arguments are, see the regressor of TwoMassRobot.
         """
         import numpy as np
 
@@ -124,7 +124,8 @@ blocks:
         motor = [dw_m, none, none, w_m, dry, r * spring, r * cubic, r * damper, none, none, r * bent]
         gearbox = [none, dw_g, none, none, none, -spring, -cubic, -damper, bend, speed, -bent]
         arm = [none, none, dw_a, none, none, none, none, none, -bend, -speed, none]
-        return np.stack([np.stack([column + none for column in row], axis=-1) for row in (motor, gearbox, arm)], axis=-2)
+        rows = motor, [r * column for column in gearbox], [r * column for column in arm]
+        return np.stack([np.stack([column + none for column in row], axis=-1) for row in rows], axis=-2)
 
 
 class StickingThreeMass(ThreeMassRobot):

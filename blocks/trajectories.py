@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from blocksim.block import Block, outport, param, static, table
+from blocksim.block import Block, brief, outport, param, static, table
 from blocksim.declarations import Param, array_problems
 from blocksim.vocabulary import cos, maximum, minimum, sin, tau
 
@@ -65,6 +65,10 @@ blocks:
     S = table("sine coefficients of the position, a row per joint", shape=(None, None))
     C = table("cosine coefficients of the position, a row per joint", shape=(None, None))
     centre = table("mean position of each joint")
+
+    def label(self) -> list[str]:
+        count, base = len(numbers_of(self.settings["a"])), brief(self.settings["base_frequency"])
+        return ["FourierTrajectory", f"{count} harmonics of {base} Hz"]
 
     @staticmethod
     def size_joints(a):
@@ -147,6 +151,9 @@ blocks:
     accelerations: Any = Rows(doc="acceleration at each way point; zero when left out", shape=(None, None))
     legs = table("coefficients from (t - time)^0 up, a row for each joint and leg", shape=(None, 6))
 
+    def label(self) -> list[str]:
+        return ["PolynomialTrajectory", f"{len(self.settings['times'])} way points"]
+
     @staticmethod
     def size_joints(points):
         return len(joint_rows(points))
@@ -221,6 +228,9 @@ blocks:
     begins = table("start of each leg, and the end of the last", "s")
     legs = table("of each leg: length of a ramp, time between the ramps, share of the way per second", shape=(None, 3))
     places = table("way points, a row per joint", shape=(None, None))
+
+    def label(self) -> list[str]:
+        return ["TrapezoidTrajectory", f"{len(numbers_of(self.settings['points']))} way points"]
 
     @staticmethod
     def size_joints(points):
@@ -318,6 +328,11 @@ def harmonics_of_speed(rows: Any, base_frequency: float, coefficients: str) -> A
     if coefficients == "position":
         return 1.0
     return tau * base_frequency * np.arange(1, rows.shape[1] + 1)
+
+
+def numbers_of(value: Any) -> Any:
+    """The list of the first joint."""
+    return value[0] if isinstance(value[0], (list, tuple)) else value
 
 
 def joint_rows(value: Any) -> Any:

@@ -107,9 +107,10 @@ blocks:
     def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, friction, backlash):
         """Rows of the motor and of the arm: regressor @ (Jm, Ja, Fv, Fc, k1, k3, d, A) = (tau, 0), shape (..., 2, 8).
 
-        dw_m and dw_a are the accelerations; signals may be arrays over time. z is the hysteresis that a robot of this A has:
-        it is proportional to A. With stribeck the ratio Fs/Fc stays; elasto and elasto2 need k1, k3, d to tell the phases of
-        the contact apart. While the motor sticks dry friction is what holds it, and the motor's row is not valid.
+        Both are torques at the motor (the arm's equation times r), so that they weigh alike in least squares. dw_m and dw_a
+        are the accelerations; signals may be arrays over time. z is the hysteresis that a robot of this A has: it is
+        proportional to A. With stribeck the ratio Fs/Fc stays; elasto and elasto2 need k1, k3, d to tell the phases of the
+        contact apart. While the motor sticks dry friction is what holds it, and the motor's row is not valid.
         """
         import numpy as np
 
@@ -119,7 +120,7 @@ blocks:
         bent = np.asarray(z) / A if A > 0 else np.zeros_like(phi)
         none = np.zeros(np.broadcast(phi, dw_m, dw_a).shape)
         motor = [dw_m, none, w_m, dry, r * spring, r * cubic, r * damper, r * bent]
-        arm = [none, dw_a, none, none, -spring, -cubic, -damper, -bent]
+        arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
         return np.stack([np.stack([column + none for column in row], axis=-1) for row in (motor, arm)], axis=-2)
 
 

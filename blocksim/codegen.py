@@ -71,9 +71,9 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
     if made.loops:  # the last memory tells that a loop found no solution
         made.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in made.loops] + [driver_text.loop_solver(n, made.slots) for n in range(len(made.loops))]
-    arrays = any(":o[" in text for text in (*loops, *made.part_functions, *body))  # somebody takes a slice
-    counts = (len(schedule.groups), len(made.guards), len(logs), len(made.loops))
-    driver = driver_text.driver(solver, len(made.slots.x), len(made.slots.m), *counts, arrays)
+    loose = sum(group.follows is None for group in logs)  # logged inside steps too
+    counts = (len(schedule.groups), len(made.guards), len(logs) if loose else 0, len(made.loops))
+    driver = driver_text.driver(solver, len(made.slots.x), len(made.slots.m), *counts)
     functions = [text + "\n" for _, text in made.functions.values()]
     code = [*helper_functions(made.helpers), *functions, *loops, *made.part_functions, *body, *driver]
     words = ", ".join((*LIBM, "inf", "nan"))

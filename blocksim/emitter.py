@@ -253,11 +253,14 @@ def is_constant(unit: Unit, argument: str) -> bool:
 
 
 def view_text(region: Region) -> str:
-    return f"a[o[{region.index}]:o[{region.index + 1}]]"
+    return f"view(a, o[{region.index}], o[{region.index + 1}])"
 
 
 def array_view(region: Region) -> ast.expr:
-    return expression(view_text(region) + (f".reshape({region.shape})" if region.shape else ""))
+    if not region.shape:
+        return expression(view_text(region))
+    rows, columns = region.shape
+    return expression(f"matrix(a, o[{region.index}], {rows}, {columns})")
 
 
 def unique_names(units: list[Unit]) -> list[str]:
@@ -283,6 +286,11 @@ def unique_names(units: list[Unit]) -> list[str]:
         "logs",
         "record",
         "row",
+        "count",
+        "start",
+        "view",
+        "matrix",
+        "pointer",
         "armed",
         "firing",
         "fired",

@@ -16,6 +16,7 @@ from .diagram import Diagram
 from .errors import DiagramError, Problem, did_you_mean, listing
 from .flatten import flatten
 from .logs import log_groups
+from .machine import Machine, blank_machine
 from .program import Program, code_of
 from .schedule import Schedule
 from .slots import Numbers, fill
@@ -25,7 +26,6 @@ from .spec import SimulateSpec
 #: Refused above, unless `limit=` asks for more: steps (or log rows) of one run.
 MAX_STEPS = 10**9
 MAX_BYTES = 4 * 2**30
-RTOL, ATOL = 1e-8, 1e-10
 
 
 @dataclass
@@ -53,6 +53,25 @@ class Experiment:
             return dump(self.diagram)
         except DiagramError:
             return ""
+
+    @functools.cached_property
+    def blank(self) -> Machine:
+        """A machine at the start of the run, to be copied for each."""
+        span = self.clock.end - self.clock.start
+        return blank_machine(self, self.clock.end, [span // period + 1 for _, period in self.clock.logs])
+
+    @functools.cached_property
+    def columns(self) -> list[list[tuple[str, int, int, Outport, bool]]]:
+        """For each log grid, its signals: name, first column, size, port, whether it holds between samples."""
+        units, grids = self.schedule.units, []
+        for group in self.logs:
+            column, signals = 0, []
+            for name, elements in group.signals:
+                unit = units[elements[0][0]]
+                signals.append((name, column, len(elements), unit.kind.of(Outport)[elements[0][1]], unit.kind.sampled))
+                column += len(elements)
+            grids.append(signals)
+        return grids
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:

@@ -11,6 +11,8 @@ from .schedule import Evaluation, Unit, evaluation_of, output_functions
 from .scope import Scope
 
 HIT = f"tick, t, hits, logs, record, g, armed, f, {STORES}"
+#: Of each log grid: its next tick, its period, its next row, its rows in all, where it starts in the record.
+LOG = 5
 Pending = dict[tuple[int, str, int], str]
 
 
@@ -21,7 +23,7 @@ def hit(made: Generator) -> str:
     for g in groups:
         scope.write(f"due_{g} = tick == hits[{2 * g}]")
     for j, group in enumerate(made.logs):
-        scope.write(f"log_{j} = tick == logs[{3 * j}]" if group.follows is None else f"log_{j} = due_{group.follows}")
+        scope.write(f"log_{j} = tick == logs[{LOG * j}]" if group.follows is None else f"log_{j} = due_{group.follows}")
     acting = [[u for u in made.units if u.group == g] for g in groups]
     pending = pending_places(made, scope, acting)
     settling = bool(made.guards and acting)
@@ -152,17 +154,22 @@ def log_rows(made: Generator, scope: Scope, j: int, group: LogGroup, known: Scop
     inner = Scope(signals=dict(known.signals), done=set(known.done))
     elements = [e for _, es in group.signals for e in es]
     made.compute(inner, [evaluation_of(made.units[e[0]], e[1]) for e in elements])
-    row = f"logs[{3 * j + 2}]"
+    row, count, start = (f"logs[{LOG * j + k}]" for k in (2, 3, 4))
     if not made.large:
         inner.begin()
-        inner.write(f"row = {row}")
-        row = "row"
-    for k, element in enumerate(elements):
-        if made.large:
-            inner.begin()
-        inner.write(f"record[{row} + {k}] = {ast.unparse(made.signal(inner, element))}")
+        inner.write(f"row = {row}\ncount = {count}\nstart = {start}")
+        row, count, start = "row", "count", "start"
+    column = 0
+    for _, signal in group.signals:  # each signal is a stretch of the record: its rows one after the other
+        for k, element in enumerate(signal):
+            if made.large:
+                inner.begin()
+            step = row if len(signal) == 1 else f"{len(signal)} * {row} + {k}"
+            value = ast.unparse(made.signal(inner, element))
+            inner.write(f"record[{start} + {column} * {count} + {step}] = {value}")
+        column += len(signal)
     inner.begin()
-    inner.write(f"logs[{3 * j + 2}] = {row} + {len(elements)}\nlogs[{3 * j}] = tick + logs[{3 * j + 1}]")
+    inner.write(f"logs[{LOG * j + 2}] = {row} + 1\nlogs[{LOG * j}] = tick + logs[{LOG * j + 1}]")
     scope.nest(f"if log_{j}:", made.finish(inner, f"log_{j}", HIT))
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The function of a program that is called from outside.
 ENTRY = "enter"
+#: Programs up to this many characters are compiled into one function.
+INLINE = 30_000
 
 
 class Code:
@@ -39,14 +41,14 @@ class Code:
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
-        made: dict[str, Any] = {"__name__": "blocksim_program"}
+        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
         exec(compile(self.text, self.filename, "exec"), made)
         return made
 
     @functools.cached_property
     def careful(self) -> dict[str, Any]:
         """The functions under CPython with IEEE rules: 1/0 is inf, as in the compiled program, instead of an exception."""
-        made: dict[str, Any] = {"__name__": "blocksim_program"}
+        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
         exec(compile(ieee(self.text), self.filename, "exec"), made)
         made.update(IEEE)
         return made
@@ -99,11 +101,21 @@ class Program:
         return self.code.fast()
 
 
+def view(a: np.ndarray, start: int, end: int) -> np.ndarray:
+    """A stretch of the array store."""
+    return a[start:end]
+
+
+def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
+    """A stretch of the array store as a matrix."""
+    return a[start : start + rows * columns].reshape(rows, columns)
+
+
 def compile_code(code: Code) -> Any:
     """Compile with numba; the result is kept on disk under the text's own hash."""
     from numba import njit, types
 
-    from .pointers import pointer
+    from .pointers import matrix, pointer, view
 
     real, whole = types.float64[::1], types.int64[::1]
     rows = types.UniTuple(real, driver_text.k_rows(code.solver)[0])
@@ -111,6 +123,7 @@ def compile_code(code: Code) -> Any:
         types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
     )
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
     inner = njit(**options)
     with cache.folder(code.key, code.text) as place:
         module = load_module(code, place)
@@ -118,7 +131,7 @@ def compile_code(code: Code) -> Any:
         for name in functions:
             if name != ENTRY:
                 setattr(module, name, inner(getattr(module, name)))
-        module.__dict__["pointer"] = pointer
+        module.__dict__.update(pointer=pointer, view=view, matrix=matrix)
         return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
@@ -200,83 +213,3 @@ IEEE: dict[str, Any] = {
         for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt")
     },
 }
-
-
-@dataclass
-class Machine:
-    """Everything that changes while a program runs; `advance` carries it from tick to tick."""
-
-    program: Program
-    clock: np.ndarray
-    hits: np.ndarray
-    logs: np.ndarray
-    log: np.ndarray
-    g: np.ndarray
-    armed: np.ndarray
-    f: np.ndarray
-    k: tuple[np.ndarray, ...]
-    y: np.ndarray
-    x: np.ndarray
-    p: np.ndarray
-    m: np.ndarray
-    a: np.ndarray
-    noise: np.ndarray
-    o: np.ndarray
-
-    def stores(self) -> tuple[Any, ...]:
-        return (
-            self.clock,
-            self.hits,
-            self.logs,
-            self.log,
-            self.g,
-            self.armed,
-            self.f,
-            self.k,
-            self.y,
-            self.x,
-            self.p,
-            self.m,
-            self.a,
-            self.noise,
-            self.o,
-        )
-
-    def run_fast(self, end: int) -> int:
-        """Compiled, without the GIL."""
-        return int(self.program.fast()(end, *self.stores()))
-
-    def run_plain(self, end: int) -> int:
-        """Under CPython, on lists of floats; the arrays hold the result afterwards.
-
-        Where plain Python raises (1/0, log(0)), the stretch is run again by IEEE rules, as the compiled program has them.
-        """
-        import numpy as np
-
-        before = [None if s is self.k or s is self.log or s is self.noise else s.copy() for s in self.stores()]
-        with np.errstate(all="ignore"):
-            try:
-                return self.interpret(self.program.plain()["advance"], end)
-            except (ZeroDivisionError, OverflowError, ValueError):
-                for store, kept in zip(self.stores(), before, strict=True):
-                    if kept is not None:
-                        store[:] = kept
-                return self.interpret(self.program.careful()["advance"], end)
-
-    def interpret(self, advance: Any, end: int) -> int:
-        lists: list[Any] = []
-        for store in self.stores():
-            if store is self.k:
-                lists.append(tuple(row.tolist() for row in self.k))
-            elif store is self.a or store is self.noise or store is self.log:
-                lists.append(store)  # slices of a must be views; the others are long
-            else:
-                lists.append(store.tolist())
-        status = advance(end, *lists)
-        for store, values in zip(self.stores(), lists, strict=True):
-            if store is self.k:
-                for row, new in zip(self.k, values, strict=True):
-                    row[:] = new
-            elif values is not store:
-                store[:] = values
-        return int(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -66,11 +67,14 @@ class Schedule:
     after_run: list[Unit]  # record blocks, in dependency order
     diagram: Diagram
 
+    @functools.cached_property
+    def by_path(self) -> dict[str, Unit]:
+        return {u.path: u for u in self.units}
+
     def unit(self, path: str) -> Unit:
-        for unit in self.units:
-            if unit.path == path:
-                return unit
-        paths = [u.path for u in self.units]
+        if path in self.by_path:
+            return self.by_path[path]
+        paths = list(self.by_path)
         raise DiagramError(f"there is no block '{path}'. Blocks are: {listing(paths)}." + did_you_mean(path, paths))
 
     def __str__(self) -> str:

@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from . import __version__
 from .changes import changed_numbers, find_setting, shaping, used_in_tables
-from .contract import arguments
-from .declarations import Inport, Outport, State
-from .errors import DiagramError, RecordError, SimulationError
-from .experiment import ATOL, MAX_BYTES, MAX_STEPS, RTOL, Experiment
+from .declarations import State
+from .errors import DiagramError, RecordError
+from .experiment import MAX_BYTES, MAX_STEPS, Experiment
+from .failures import failure
+from .instants import LOG
+from .machine import Machine, blank_machine, fresh_machine
 from .noise import draw, generator
-from .program import Machine
 from .record import Grid, Record, Signal
-from .schedule import Unit
-from .solvers import SCIPY, driver_text, kernel
+from .solvers import SCIPY, kernel
 
 if TYPE_CHECKING:
     import numpy as np
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
-#: A run takes at least this many steps; this many where a guard watches an input, whose swings the solver may not feel.
-STEPS, LOOKS = 50, 1000
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 Progress = Callable[[float], None]
@@ -73,51 +71,10 @@ class Simulation:
         return rows
 
     def make_machine(self) -> Machine:
-        import numpy as np
-
         experiment = self.experiment
         numbers = changed_numbers(experiment, self.params)
-        clock, source, options = experiment.clock, experiment.program.source, experiment.options
-        states = len(numbers.x)
-        count, powers = driver_text.k_rows(experiment.program.solver)
-        k = tuple(np.zeros(states ** powers[i]) for i in range(count))
-        widths = [g.width for g in experiment.logs]
-        starts = np.concatenate([[0], np.cumsum([n * w for n, w in zip(self.rows, widths, strict=True)])]).astype(np.int64)
-        logs = np.array(
-            [v for (first, every), row in zip(clock.logs, starts, strict=False) for v in (first, every, row)], dtype=np.int64
-        )
-        hits = np.array([v for pair in clock.hits for v in pair], dtype=np.int64)
-        guards = source.guards
-        sides = [float(d) for _, _, d in guards]
-        armed = np.array([1.0] * len(guards) + sides + [abs(d) for d in sides] + [-math.inf] * (2 * len(guards)))
-        f = np.zeros(16)
-        f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
-        span = float((self.end - clock.start) * clock.base)
-        f[kernel.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
-        f[kernel.ERROR], f[kernel.EVENT] = 1.0, -math.inf
-        f[kernel.BUDGET] = math.inf
-        whole = np.array(
-            [clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start], dtype=np.int64
-        )
-        noise = self.draw_noise(numbers.o)
-        return Machine(
-            experiment.program,
-            whole,
-            hits,
-            logs,
-            np.zeros(int(starts[-1])),
-            np.zeros(len(guards)),
-            armed,
-            f,
-            k,
-            np.zeros(states),
-            numbers.x,
-            numbers.p,
-            numbers.m,
-            numbers.a,
-            noise,
-            numbers.o,
-        )
+        blank = experiment.blank if self.end == experiment.clock.end else blank_machine(experiment, self.end, self.rows)
+        return fresh_machine(blank, numbers, self.draw_noise(numbers.o))
 
     def draw_noise(self, o: np.ndarray) -> np.ndarray:
         """Every random number of the run; o says where each stream starts."""
@@ -153,7 +110,7 @@ class Simulation:
             status = self.run_to(self.end, progress)
         self.finished = True
         if status:
-            error = self.failure(status)
+            error = failure(self.experiment, self.machine, status)
             error.record = self.record()
             raise error
         return self.record()
@@ -212,13 +169,13 @@ class Simulation:
             target = now + max(1, math.floor(exact(seconds) / clock.base))
         else:
             upcoming = [int(machine.hits[2 * g]) for g in range(len(clock.hits))] or [
-                int(machine.logs[3 * j]) for j in range(len(clock.logs))
+                int(machine.logs[LOG * j]) for j in range(len(clock.logs))
             ]
             target = min(upcoming, default=self.end)
         target = min(target, self.end)
         status = self.run_to(target)
         if status:
-            error = self.failure(status)
+            error = failure(self.experiment, self.machine, status)
             error.record = self.record()
             raise error
         return self.t
@@ -244,29 +201,28 @@ class Simulation:
     # ---- results ---------------------------------------------------------------------------------------------------
 
     def record(self) -> Record:
-        """What has been logged so far."""
+        """What has been logged so far, as views of the log."""
+        experiment, machine = self.experiment, self.machine
+        grids = []
+        for j, columns in enumerate(experiment.columns):
+            _, _, filled, rows, start = machine.logs[LOG * j : LOG * (j + 1)].tolist()
+            signals = {}
+            for name, column, size, port, held in columns:
+                first = start + column * rows
+                values = machine.log[first : first + filled * size]
+                signals[name] = Signal(
+                    values if size == 1 else values.reshape(filled, size), port.unit, port.doc, port.measured, held
+                )
+            grids.append(Grid.trusted(self.times(j, filled), signals))
+        return Record(grids, self.provenance(), experiment.aliases)
+
+    def times(self, j: int, filled: int) -> np.ndarray:
+        """The instants of the first rows of a log grid."""
         import numpy as np
 
-        experiment, machine = self.experiment, self.machine
-        units = experiment.schedule.units
-        grids, row = [], 0
-        for j, (group, count) in enumerate(zip(experiment.logs, self.rows, strict=True)):
-            width = group.width
-            filled = (int(machine.logs[3 * j + 2]) - row) // width
-            block = machine.log[row : row + filled * width].reshape(filled, width)
-            first, every = experiment.clock.logs[j]
-            base = experiment.clock.base
-            t = (first + every * np.arange(filled)) * base.numerator / base.denominator
-            signals, column = {}, 0
-            for name, elements in group.signals:
-                values = block[:, column] if len(elements) == 1 else block[:, column : column + len(elements)]
-                unit = units[elements[0][0]]
-                port: Outport = unit.kind.of(Outport)[elements[0][1]]
-                signals[name] = Signal(np.ascontiguousarray(values), port.unit, port.doc, port.measured, unit.kind.sampled)
-                column += len(elements)
-            grids.append(Grid(t, signals))
-            row += count * width
-        return Record(grids, self.provenance(), experiment.aliases)
+        first, every = self.experiment.clock.logs[j]
+        base = self.experiment.clock.base
+        return (first + every * np.arange(filled)) * base.numerator / base.denominator
 
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
@@ -295,63 +251,6 @@ class Simulation:
                 "events": int(self.machine.f[kernel.EVENTS]),
             },
         }
-
-    def failure(self, status: int) -> SimulationError:
-        """Why the run ended, in words that name the block."""
-        import numpy as np
-
-        machine, slots, t = self.machine, self.experiment.slots, float(self.machine.f[kernel.NOW])
-        source = machine.program.source
-        if status == kernel.CHATTERING:
-            unit, name, _ = source.guards[int(machine.f[kernel.FIRED])]
-            return SimulationError(
-                f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again "
-                "and again without time passing. A hysteresis, a smooth law, or a sampled block ends it.",
-                time=t,
-                block=unit.path,
-                state=name,
-            )
-        if status == kernel.LOOP:
-            number = int(machine.m[-1]) - 1
-            names = " -> ".join(self.experiment.schedule.units[u].path for u, _ in source.loops[number])
-            return SimulationError(
-                f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
-                "lag or a UnitDelay.",
-                time=t,
-                block=self.experiment.schedule.units[source.loops[number][0][0]].path,
-            )
-        if status == kernel.TOLERANCE:
-            named = self.experiment.options.solver
-            errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]]) if named in ERROR_ROW else machine.x
-            scale = machine.f[kernel.ATOL] + machine.f[kernel.RTOL] * np.abs(machine.x)
-            ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
-            slot = slots.x[int(np.argmax(ratio))]
-            return SimulationError(
-                f"at t = {t:.9g} s the solver {named} cannot meet its tolerance: state '{slot.name}' of block "
-                f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
-                "stiff systems; rtol and atol loosen the tolerance.",
-                time=t,
-                block=slot.path,
-                state=slot.name,
-            )
-        values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)
-        index = int(np.argmax(~np.isfinite(values)))
-        slot = owners[index]
-        return SimulationError(
-            f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
-            "to then is kept.",
-            time=t,
-            block=slot.path,
-            state=slot.name,
-        )
-
-
-ERROR_ROW = {"dopri5": 8, "rodas4": 7}
-
-
-def watches_inputs(guards: list[tuple[Unit, str, int]]) -> bool:
-    """Whether a guard depends on a signal from outside its block."""
-    return any(a in unit.kind.of(Inport) for unit, name, _ in guards for a in arguments(unit.kind.functions[f"guard_{name}"]))
 
 
 def plain(value: Any) -> Any:

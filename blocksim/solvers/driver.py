@@ -250,8 +250,8 @@ def rows(
     """Log rows up to `then` and before the stop, from inside the step; a row at an event's very instant comes after it."""
     z = k[SPARE]
     for j in range(LOGS):
-        while logs[3 * j] < stop:
-            tick = logs[3 * j]
+        while logs[LOG * j] < stop:
+            tick = logs[LOG * j]
             at = seconds(tick, clock)
             if at > then or (event and at >= then):
                 break
@@ -259,5 +259,6 @@ def rows(
             hit(tick, at, hits, logs, record, g, armed, f, z, p, m, a, noise, o)
 
 
+LOG = 5  # numbers per log grid
 ORDER = 0.2  # 1 / (order of the error estimate + 1), folded per solver
 SPARE = 0  # a row of k that the solver's interpolation does not use

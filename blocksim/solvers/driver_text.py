@@ -54,9 +54,7 @@ def fold_text(text: str, numbers: dict[str, Any]) -> str:
 
 
 @functools.lru_cache(maxsize=200)
-def driver(
-    solver: str, states: int, memory: int, groups: int, guards: int, logs: int, loop_count: int, arrays: bool
-) -> tuple[str, ...]:
+def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs: int, loop_count: int) -> tuple[str, ...]:
     """Everything after the diagram's own functions; it depends on counts only."""
     adaptive = solver in ("dopri5", "rodas4")
     numbers: dict[str, Any] = {n: getattr(kernel, n) for n in NAMES}
@@ -69,6 +67,7 @@ def driver(
         "LOOPS": loop_count,
         "LOOP_FLAG": memory - 1,
         "ADAPTIVE": adaptive,
+        "LOG": shared.LOG,
         "FIXED": not adaptive,
     }
     if solver == "rodas4":
@@ -91,18 +90,19 @@ def driver(
         method += [folded(f, numbers) for f in (events.settle, events.fires, events.rearms, events.crossing)]
     base = [shared.seconds, shared.all_finite, *([shared.next_size] if adaptive else []), *([shared.rows] if logs else [])]
     end = [folded(f, numbers) for f in (*base, shared.integrate, shared.advance)]
-    return (*method, *end, entry_text(solver, arrays))
+    return (*method, *end, entry_text(solver))
 
 
-def entry_text(solver: str, arrays: bool) -> str:
-    """`enter` hands the arrays to `advance` as bare pointers; blocks that take slices get the array store as it is."""
-    names = ["clock", "hits", "logs", "record", "g", "armed", "f", "k", "y", "x", "p", "m", "a", "noise", "o"]
+def entry_text(solver: str) -> str:
+    """`enter` hands the arrays to `advance` as bare pointers."""
+    names = ("clock", "hits", "logs", "record", "g", "armed", "f", "k", "y", "x", "p", "m", "a", "noise", "o")
     rows = ", ".join(f"pointer(k[{i}])" for i in range(k_rows(solver)[0]))
-    passed = [f"({rows},)" if n == "k" else n if n == "a" and arrays else f"pointer({n})" for n in names]
+    passed = [f"({rows},)" if n == "k" else f"pointer({n})" for n in names]
     return f"def enter(end, {', '.join(names)}):\n    return advance(end, {', '.join(passed)})\n"
 
 
 def folded(function: Any, numbers: dict[str, Any]) -> str:
+    """A function of a solver module as text, with its numbers folded."""
     return specialise(function, function.__name__, {n: constant(v) for n, v in numbers.items()}, {}) + "\n"
 
 

@@ -9,16 +9,20 @@ FLAG = 0  # where in m a failure is noted, folded
 NUMBER = 0
 
 
+def view(a: Any, start: int, end: int) -> Any:
+    """A stretch of the array store (provided with the program)."""
+
+
 def residual(z: Any, r: Any, t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
     """r = what the loop makes of the guess z, minus z (generated)."""
 
 
 def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
     """Find the z that reproduces itself, starting from the last one; a failure is noted in m."""
-    z = a[o[Z] : o[Z + 1]]
-    r = a[o[R] : o[R + 1]]
-    q = a[o[Q] : o[Q + 1]]
-    jacobian = a[o[JACOBIAN] : o[JACOBIAN + 1]]
+    z = view(a, o[Z], o[Z + 1])
+    r = view(a, o[R], o[R + 1])
+    q = view(a, o[Q], o[Q + 1])
+    jacobian = view(a, o[JACOBIAN], o[JACOBIAN + 1])
     for _ in range(50):
         residual(z, r, t, x, p, m, a, noise, o)
         worst = 0.0

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import kernel
+from .driver import LOG
 
 if TYPE_CHECKING:
     from ..simulation import Progress, Simulation
@@ -97,10 +98,10 @@ class Bridge:
         return 0
 
     def log_rows(self, solution: Any, then: float, stop: int) -> None:
-        for j in range(len(self.logs) // 3):
-            while self.logs[3 * j] < stop and self.seconds(self.logs[3 * j]) <= then:
-                at = self.seconds(self.logs[3 * j])
-                self.hit(self.logs[3 * j], at, solution(at).tolist())
+        for j in range(0, len(self.logs), LOG):
+            while self.logs[j] < stop and self.seconds(self.logs[j]) <= then:
+                at = self.seconds(self.logs[j])
+                self.hit(self.logs[j], at, solution(at).tolist())
 
     def fire(self, i: int, t: float) -> int:
         """Apply the reset of a located event, then whatever follows from it."""

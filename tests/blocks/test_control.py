@@ -60,7 +60,7 @@ def test_the_ideal_form_is_the_parallel_one_with_other_numbers():
 
 def test_without_tf_a_continuous_derivative_is_filtered_with_a_tenth_of_the_derivative_time():
     given, own = (run(LAG % "pd" + f"  pd: {{type: PD, kp: 2.0, kd: 0.4, {Tf} in: error}}\n", 2.0) for Tf in ("Tf: 0.02,", ""))
-    assert np.array_equal(given["pd"], own["pd"])
+    assert own["pd"] == pytest.approx(given["pd"], rel=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["PD", "PID"])
@@ -83,7 +83,7 @@ def test_pd_is_pid_without_its_integral():
             run(LAG % "c" + f"  push: {{type: Ramp}}\n  c: {{type: {kind}, kp: 2.0, kd: 0.1, limit: 1.5, {form} in: {{e: error, ff: push}}}}\n", 1.0)
             for kind in ("PD", "PID")
         )  # fmt: skip
-        assert pd["c"] == pytest.approx(pid["c"], rel=1e-12) and pd["c"].max() == 1.5
+        assert pd["c"] == pytest.approx(pid["c"], rel=1e-7) and pd["c"].max() == 1.5
 
 
 @pytest.mark.parametrize("form", ["Ts: 1e-2,", ""])
