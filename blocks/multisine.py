@@ -12,14 +12,16 @@ from blocksim.vocabulary import cos, sin, tau
 
 __all__ = ["Multisine"]
 
-#: Samples for each period of the highest line when the peak is looked for.
-OVERSAMPLING = 32
+#: Samples for each period of the highest line when the peak is looked for, and at least in a whole period of the signal.
+OVERSAMPLING, FINEST = 32, 4096
 #: A signal that repeats only after more periods of its highest line than this counts as one that never does.
 LONGEST = 65536
 #: The norms of the descent and the samples for each period of the highest line: a large p sees peaks between the samples.
 DESCENT = ((4, 8), (8, 8), (16, 8), (32, 16), (64, 16), (128, 16), (256, 16), (512, 32))
 #: Up to so many lines the descent is started from this many random phases beside Schroeder's.
-FEW, FURTHER = 16, 8
+FEW, FURTHER = 16, 4
+#: Up to so many lines the descent keeps a matrix of second derivatives; beyond, it would cost more than it saves.
+SMALL = 64
 
 
 class Multisine(Block):
@@ -195,7 +197,7 @@ def harmonics(f: tuple[float, ...]) -> Any:
     return found if found.max() <= LONGEST and apart < 1e-9 else None
 
 
-def waveform(lines: Any, phi: Any, oversampling: int = OVERSAMPLING) -> Any:
+def waveform(lines: Any, phi: Any, oversampling: int) -> Any:
     """One period of sum cos(k x + phi_k)."""
     import numpy as np
 
@@ -211,7 +213,7 @@ def peak(lines: Any, phi: Any) -> float:
 
     if lines is None:
         return float(len(phi))
-    y = np.abs(waveform(lines, phi))
+    y = np.abs(waveform(lines, phi, max(OVERSAMPLING, FINEST // int(lines.max()))))
     before, after = np.roll(y, 1), np.roll(y, -1)
     top = np.flatnonzero((y >= before) & (y >= after))
     a, b, c = before[top], y[top], after[top]
@@ -241,9 +243,10 @@ def flattened(lines: Any, phi: Any) -> Any:
         overlap = np.fft.rfft(weights)[lines] * np.exp(-1j * phi)
         return np.log(top) + np.log(share.mean()) / p, overlap.imag / share.sum()
 
+    method = "BFGS" if len(lines) <= SMALL else "CG"
     best = phi
     for p, oversampling in DESCENT:
-        phi = minimize(norm, phi, args=(p, oversampling), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+        phi = minimize(norm, phi, args=(p, oversampling), jac=True, method=method, options={"maxiter": 200, "gtol": 1e-7}).x
         if peak(lines, phi) < peak(lines, best):
             best = phi
     return best

@@ -24,7 +24,7 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="BLOCK.PARAM=VAL
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
 
-DEMO, DEMO_FOLDER = "basics/servo", "blocksim-demo"
+DEMO, DEMO_FOLDER = "tout2022/joint_pid", "blocksim-demo"
 
 
 def main() -> None:
@@ -197,7 +197,7 @@ def schema(output: Output = None) -> None:
 @app.command()
 @reported
 def demo() -> None:
-    """Run a bundled closed loop, into ./blocksim-demo/."""
+    """Run a robot joint in closed loop, into ./blocksim-demo/."""
     from . import console, results
 
     folder = Path(DEMO_FOLDER)
@@ -211,9 +211,10 @@ def demo() -> None:
 Look at   {folder / 'diagram.svg'}, the loop, and {folder / 'plot.png'}, what it did.
 Change    {copy}, then run it again:
           blocksim run {copy} --plot
-Or try    blocksim run {DEMO} --set kp=8 --plot    another gain, no file changed
-          blocksim draw {DEMO} -o loop.png         the picture of any diagram
-          blocksim blocks                                what diagrams are made of""")
+Or try    blocksim run {DEMO} --set counts=20000 --plot   a finer encoder: the torque is far quieter
+          blocksim signal {DEMO} -o ref.png               crest factor and spectrum of its reference
+          blocksim draw {DEMO} -o loop.png                the picture of any diagram
+          blocksim blocks                                             what diagrams are made of""")
 
 
 @app.command()

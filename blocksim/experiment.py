@@ -6,8 +6,8 @@ Making one costs milliseconds and fixes the structure; parameters, initial value
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from .clock import Clock, exact_times, make_clock, place_of
 from .codegen import LogGroup, generate
@@ -22,6 +22,9 @@ from .schedule import Schedule
 from .slots import Numbers, fill
 from .solvers import DEFAULT, SCIPY, check_solver
 from .spec import SimulateSpec
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Refused above, unless `limit=` asks for more: steps (or log rows) of one run.
 MAX_STEPS = 10**9
@@ -39,6 +42,7 @@ class Experiment:
     clock: Clock
     logs: list[LogGroup]
     numbers: Numbers
+    grid_times: dict[int, np.ndarray] = field(default_factory=dict)
 
     @property
     def slots(self) -> Any:
@@ -72,6 +76,17 @@ class Experiment:
                 column += len(elements)
             grids.append(signals)
         return grids
+
+    def instants(self, j: int, rows: int) -> np.ndarray:
+        """The times of the first rows of a log grid; computed once, copied for each record."""
+        known = self.grid_times.get(j)
+        if known is None or len(known) < rows:
+            import numpy as np
+
+            first, every = self.clock.logs[j]
+            known = (first + every * np.arange(rows)) * self.clock.base.numerator / self.clock.base.denominator
+            self.grid_times[j] = known
+        return known[:rows].copy()
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:

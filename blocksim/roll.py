@@ -66,9 +66,15 @@ def loop(run: list[Piece], table: Callable[[list[int]], int]) -> str:
         for place, j in enumerate(loose):
             texts[j] = f"o[{start + place} + {len(loose)} * i]"
     values = iter(texts)
-    body = NUMBER.sub(lambda _: str(next(values)), run[0].text)
+    body = NUMBER.sub(lambda match: enclosed(str(next(values)), match), run[0].text)
     head = f"# {len(run)} times, from {run[0].title} to {run[-1].title}\n" if run[0].title else ""
     return head + f"for i in range({len(run)}):\n" + "\n".join("    " + line for line in body.splitlines())
+
+
+def enclosed(text: str, match: re.Match[str]) -> str:
+    """An address that is computed, in parentheses unless it is a whole index: it may stand in a product."""
+    whole = match.string[match.start() - 1 : match.start()] == "[" and match.string[match.end() : match.end() + 1] == "]"
+    return text if whole or " " not in text or text.startswith("o[") else f"({text})"
 
 
 def column_text(column: tuple[int, ...]) -> str | None:

@@ -213,16 +213,8 @@ class Simulation:
                 signals[name] = Signal(
                     values if size == 1 else values.reshape(filled, size), port.unit, port.doc, port.measured, held
                 )
-            grids.append(Grid.trusted(self.times(j, filled), signals))
+            grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)
-
-    def times(self, j: int, filled: int) -> np.ndarray:
-        """The instants of the first rows of a log grid."""
-        import numpy as np
-
-        first, every = self.experiment.clock.logs[j]
-        base = self.experiment.clock.base
-        return (first + every * np.arange(filled)) * base.numerator / base.denominator
 
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""

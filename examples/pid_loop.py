@@ -1,6 +1,6 @@
 """A PID on a quantised encoder: how well it follows, what the integral is for, what the derivative costs.
 
-    python examples/pid_loop.py
+python examples/pid_loop.py
 """
 
 from pathlib import Path
@@ -30,6 +30,7 @@ print("without the filter:  ", said(bs.simulate(file, params={"pid.Tf": 0.0})))
 # Ten times the counts: the noise is in counts, so it shrinks with them.
 print("a finer encoder:     ", said(bs.simulate(file, params={"encoder.counts_per_turn": 20000})))
 
-# The derivative can use a measured speed instead of the counts: qd_hat stands for -de/dt.
-text = file.read_text(encoding="utf-8").replace("limit: 0.6, in: error", "limit: 0.6, in: {e: error, qd_hat: joint.qd}")
+# The derivative can use a measured speed instead of the counts: qd_hat stands for -de/dt, here the speed less the wanted one.
+text = file.read_text(encoding="utf-8").replace("limit: 0.6, in: error", "limit: 0.6, in: {e: error, qd_hat: slip}")
+text = text.replace("blocks:\n", 'blocks:\n  slip: {type: Sum, signs: "+-", in: [joint.qd, ref.qd]}\n')
 print("with the true speed: ", said(bs.simulate(text)))

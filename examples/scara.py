@@ -1,6 +1,6 @@
 """A two-joint robot: computed torque, what a wrong model costs, and its parameters from its own motion.
 
-    python examples/scara.py
+python examples/scara.py
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ robot.add(
 robot.add("scara", "ScaraRobot", inputs="control")
 options = {"stop": 8, "solver": "rk4", "step": 1e-3}
 
-# The controller's parameters are its own: a wrong inertia costs accuracy, a wrong friction more.
+# The controller's parameters are its own: give it wrong ones to see what they cost.
 for name, value in (("as the robot's", None), ("ZZ2", 0.08), ("Fs1", 0.0)):
     record = bs.simulate(robot, params={} if value is None else {f"control.{name}": value}, **options)
     late = record.t > 4
@@ -28,8 +28,7 @@ for name, value in (("as the robot's", None), ("ZZ2", 0.08), ("Fs1", 0.0)):
 
 # Every plant gives the rows of its inverse dynamic model, linear in the parameters it names: least squares in two lines.
 record = bs.simulate(robot, **options)
-library = bs.library()
-kind = library["ScaraRobot"]
+kind = bs.library()["ScaraRobot"]
 rows = kind.regressor(record["scara.q"], record["scara.qd"], record["scara.qdd"], "tanh", 100.0)
 found = np.linalg.lstsq(rows.reshape(-1, 8), record["control"].ravel(), rcond=None)[0]
 for name, value in zip(kind.inverse_parameters, found, strict=True):

@@ -1,6 +1,6 @@
 """Stick-slip: a body on a moving belt, held by a spring, friction as a block among others.
 
-    python examples/stick_slip.py
+python examples/stick_slip.py
 """
 
 import math
@@ -41,8 +41,10 @@ found = (t[rises[-1]] - t[rises[1]]) / (len(rises) - 2)
 print(f"period: {found:.2f} s, closed form {period:.2f} s")
 
 # LuGre bends bristles instead of switching modes: smooth, but stiff, so it takes a solver for stiff systems.
-bent = BELT.replace("Stribeck, Fc: 1.0, Fs: 1.5, vs: 1e-6, law: sign, in: {w: slip, applied: spring}",
-                    "LuGre, sigma0: 1e4, sigma1: 50.0, Fc: 1.0, Fs: 1.5, vs: 1e-3, in: slip")
+bent = BELT.replace(
+    "Stribeck, Fc: 1.0, Fs: 1.5, vs: 1e-6, law: sign, in: {w: slip, applied: spring}",
+    "LuGre, sigma0: 1e4, sigma1: 50.0, Fc: 1.0, Fs: 1.5, vs: 1e-3, in: slip",
+)
 bent = bent.replace("in: [spring, friction]", "in: [spring, friction.F]").replace("dopri5", "rodas4")
 place = bs.simulate(bent)["place"]
 rises = np.nonzero((place[:-1] < Fc / k) & (place[1:] >= Fc / k))[0]

@@ -1,6 +1,6 @@
 """A flexible robot axis: two masses, a nonlinear spring, friction that sticks, hysteresis and backlash, each on its own.
 
-    python examples/two_mass.py
+python examples/two_mass.py
 """
 
 import inspect

@@ -19,7 +19,10 @@ SERVO = """  ref: {type: FourierTrajectory, base_frequency: 0.2, a: [1.0, 0.4, 0
   joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.0306, beta: 100.0, in: pid}
   encoder: {type: Encoder, Ts: 1e-3, resolution: 3.1416e-3, in: joint.q}
 """
-LAG = "  ref: {type: Step}\n  error: {type: Sum, signs: '+-', in: [ref, plant]}\n  plant: {type: FirstOrderLag, k: 2.0, T: 0.5, in: %s}\n"
+LAG = """  ref: {type: Step}
+  error: {type: Sum, signs: "+-", in: [ref, plant]}
+  plant: {type: FirstOrderLag, k: 2.0, T: 0.5, in: %s}
+"""
 
 
 def run(text, stop, **options):
@@ -80,7 +83,8 @@ def test_a_measured_speed_replaces_the_derivative(kind):
 def test_pd_is_pid_without_its_integral():
     for form in ("Ts: 1e-2,", "Tf: 0.05,"):
         pd, pid = (
-            run(LAG % "c" + f"  push: {{type: Ramp}}\n  c: {{type: {kind}, kp: 2.0, kd: 0.1, limit: 1.5, {form} in: {{e: error, ff: push}}}}\n", 1.0)
+            run(LAG % "c" + "  push: {type: Ramp}\n"
+                f"  c: {{type: {kind}, kp: 2.0, kd: 0.1, limit: 1.5, {form} in: {{e: error, ff: push}}}}\n", 1.0)
             for kind in ("PD", "PID")
         )  # fmt: skip
         assert pd["c"] == pytest.approx(pid["c"], rel=1e-7) and pd["c"].max() == 1.5
@@ -105,9 +109,9 @@ def test_tracking_an_actuator_behind_equals_the_limit_inside(form):
     assert behind["plant"] == pytest.approx(inside["plant"], abs=1e-8)
 
 
-@pytest.mark.parametrize(("track", "bump"), [(", track: applied", 1e-6), ("", 1.0)])
-def test_taking_over_from_a_manual_mode_makes_no_bump(track, bump):
-    """Manual until t = 2 at u = 0.3, then automatic: with `track` the integral has followed, without it has wound up."""
+@pytest.mark.parametrize("track", [", track: applied", ""], ids=["tracking", "winding up"])
+def test_taking_over_from_a_manual_mode_makes_no_bump(track):
+    """Manual until t = 4 at u = 0.3, then automatic: with `track` the integral has followed, without it has wound up."""
     text = (
         "  ref: {type: Constant, value: 1.0}\n  error: {type: Sum, signs: '+-', in: [ref, plant]}\n"
         f"  pid: {{type: PID, Ts: 1e-2, kp: 1.0, ki: 2.0, Tt: 1e-2, in: {{e: error{track}}}}}\n"
@@ -117,8 +121,10 @@ def test_taking_over_from_a_manual_mode_makes_no_bump(track, bump):
     )
     u = run(text, 6.0)["applied"]
     jump = abs(u[400] - u[399])
-    expected = 2.0 * 1e-2 * 0.4  # one step of the integral, ki Ts e, at the steady error of 0.4
-    assert jump == pytest.approx(expected, rel=2e-3) if track else jump > bump
+    if track:
+        assert jump == pytest.approx(2.0 * 1e-2 * 0.4, rel=2e-3)  # one step of the integral, ki Ts e, at the steady error of 0.4
+    else:
+        assert jump > 1.0
 
 
 def test_the_integral_starts_where_it_is_told():
@@ -133,7 +139,8 @@ def test_the_derivative_starts_from_before():
 
 def test_one_controller_serves_two_joints():
     wide = run("  e: {type: Sine, amplitude: [1.0, 0.5], frequency: 1.0}\n"
-               "  pid: {type: PID, Ts: 1e-2, kp: [2.0, 3.0], ki: 1.0, kd: [0.1, 0.0], limit: [1.2, 9.0], in: e}\n", 1.0)  # fmt: skip
+               "  pid: {type: PID, Ts: 1e-2, kp: [2.0, 3.0], ki: 1.0, kd: [0.1, 0.0], limit: [1.2, 9.0], in: e}\n",
+               1.0)  # fmt: skip
     for k, (size, kp, kd, limit) in enumerate([(1.0, 2.0, 0.1, 1.2), (0.5, 3.0, 0.0, 9.0)]):
         alone = run(f"  e: {{type: Sine, amplitude: {size}, frequency: 1.0}}\n"
                     f"  pid: {{type: PID, Ts: 1e-2, kp: {kp}, ki: 1.0, kd: {kd}, limit: {limit}, in: e}}\n", 1.0)  # fmt: skip

@@ -25,7 +25,9 @@ def settings(values):
 
 
 def test_the_handle_hangs_where_its_moment_balances_the_torque():
-    record = run("  tau: {type: Constant, value: 0.06}\n  joint: {type: GravityJoint, Fc: 0.0, Fv: 3e-3, q: -20.0, in: tau}\n", 8.0)
+    record = run(
+        "  tau: {type: Constant, value: 0.06}\n  joint: {type: GravityJoint, Fc: 0.0, Fv: 3e-3, q: -20.0, in: tau}\n", 8.0
+    )
     assert record["joint.q"][-1] == pytest.approx(-15 * math.acos(0.06 / (0.0133 * 9.81)), rel=1e-7)
     assert abs(record["joint.qdd"][-1]) < 1e-6
 
@@ -33,7 +35,9 @@ def test_the_handle_hangs_where_its_moment_balances_the_torque():
 def test_small_swings_have_the_period_of_the_linear_joint():
     """About the hanging handle, q = -N pi/2, the stiffness is Ms g / N."""
     start = -15 * math.pi / 2 + 1e-3
-    record = run(f"  tau: {{type: Constant, value: 0.0}}\n  joint: {{type: GravityJoint, Fc: 0.0, Fv: 0.0, q: {start}, in: tau}}\n", 3.0)
+    record = run(
+        f"  tau: {{type: Constant, value: 0.0}}\n  joint: {{type: GravityJoint, Fc: 0.0, Fv: 0.0, q: {start}, in: tau}}\n", 3.0
+    )
     swing = (record["joint.q"] + 15 * math.pi / 2) / 1e-3
     assert swing == pytest.approx(np.cos(math.sqrt(0.0133 * 9.81 / 15 / 1.9e-4) * record.t), abs=1e-5)
 
@@ -45,7 +49,8 @@ def test_energy_of_the_joint_is_work_less_losses(friction):
         "  tau: {type: Sine, amplitude: 0.05, frequency: 1.5, bias: 0.12}\n"
         f"  joint: {{type: GravityJoint, friction: {friction}, qd: 4.0, {settings(JOINT)}, in: tau}}\n"
         "  power: {type: Product, in: [tau, joint.qd]}\n  work: {type: Integrator, in: power}\n"
-        f"  loss: {{type: Function, expression: '3e-4 * u1**2 + 0.02 * {dry}', in: joint.qd}}\n  lost: {{type: Integrator, in: loss}}\n",
+        f"  loss: {{type: Function, expression: '3e-4 * u1**2 + 0.02 * {dry}', in: joint.qd}}\n"
+        "  lost: {type: Integrator, in: loss}\n",
         3.0,
     )
     stored = 1e-4 * record["joint.qd"] ** 2 + 15 * 0.0133 * 9.81 * np.sin(record["joint.q"] / 15 + 0.3)
@@ -60,7 +65,8 @@ def test_energy_of_the_carriage_is_work_less_losses(friction):
         "  v: {type: Sine, amplitude: 2.0, frequency: 1.0}\n"
         f"  emps: {{type: ElectroMechanicalPositioner, friction: {friction}, {settings(CARRIAGE)}, in: v}}\n"
         "  power: {type: Function, expression: '(35 * u1 + 3) * u2', in: [v, emps.qd]}\n  work: {type: Integrator, in: power}\n"
-        f"  loss: {{type: Function, expression: '203 * u1**2 + 20 * {dry}', in: emps.qd}}\n  lost: {{type: Integrator, in: loss}}\n",
+        f"  loss: {{type: Function, expression: '203 * u1**2 + 20 * {dry}', in: emps.qd}}\n"
+        "  lost: {type: Integrator, in: loss}\n",
         3.0,
     )
     assert 47.5 * record["emps.qd"] ** 2 == pytest.approx(record["work"] - record["lost"], abs=1e-8)
@@ -92,7 +98,8 @@ def test_friction_holds_the_joint_against_gravity(solver):
 def test_the_joint_breaks_away_at_the_instant_the_load_exceeds_friction():
     """tau = 0.1 t against Fc and gravity, constant for this N: from the break on J q'' = 0.1 (t - break)."""
     record = run("  tau: {type: Ramp, slope: 0.1}\n"
-                 "  joint: {type: GravityJoint, friction: sign, Fv: 0.0, Fc: 0.15, N: 1e13, theta0: 0.5, in: tau}\n", 4.0)  # fmt: skip
+                 "  joint: {type: GravityJoint, friction: sign, Fv: 0.0, Fc: 0.15, N: 1e13, theta0: 0.5, in: tau}\n",
+                 4.0)  # fmt: skip
     breaks = (0.15 + 0.0133 * 9.81 * math.cos(0.5)) / 0.1
     after = np.maximum(record.t - breaks, 0.0)
     assert record["joint.q"] == pytest.approx(0.1 * after**3 / (6 * 1.9e-4), rel=1e-9, abs=1e-12)

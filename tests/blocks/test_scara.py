@@ -18,6 +18,9 @@ INERTIA = {name: VALUES[name] for name in ("ZZR1", "ZZ2", "LMX2", "LMY2")}
 EXACT = {"solver": "dopri5", "rtol": 1e-11, "atol": 1e-13, "every": "1/100", "engine": "python"}
 
 
+WIRES = "in: {q_ref: ref.q, qd_ref: ref.qd, qdd_ref: ref.qdd, q: robot.q, qd: robot.qd}"
+
+
 def run(text, stop, **options):
     return bs.simulate(f"format: 1\nsimulate: {{stop: {stop}}}\nblocks:\n" + text, **{**EXACT, **options})
 
@@ -59,7 +62,8 @@ def test_the_regressor_gives_the_torque_and_reads_as_printed():
     assert rows @ [VALUES[p] for p in SCARA.inverse_parameters] == pytest.approx(tau, abs=1e-11)
     (a1, a2), (v1, v2), (C2, S2) = qdd[7], qd[7], (math.cos(q[7, 1]), math.sin(q[7, 1]))
     printed = [
-        [a1, v1, np.sign(v1), a1 + a2, (2 * a1 + a2) * C2 - v2 * (2 * v1 + v2) * S2, -(2 * a1 + a2) * S2 - v2 * (2 * v1 + v2) * C2, 0, 0],
+        [a1, v1, np.sign(v1), a1 + a2,
+         (2 * a1 + a2) * C2 - v2 * (2 * v1 + v2) * S2, -(2 * a1 + a2) * S2 - v2 * (2 * v1 + v2) * C2, 0, 0],
         [0, 0, 0, a1 + a2, a1 * C2 + v1**2 * S2, v1**2 * C2 - a1 * S2, v2, np.sign(v2)],
     ]  # fmt: skip
     assert SCARA.regressor(q, qd, qdd, "sign", 50.0)[7] == pytest.approx(np.array(printed))
@@ -75,7 +79,8 @@ def test_energy_is_work_less_losses(friction):
         f"  robot: {{type: ScaraRobot, friction: {friction}, beta: 50.0, {given}, q: [0.2, 1.0], qd: [0.3, -2.0], in: tau}}\n"
         "  power: {type: Function, expression: 'u1 * u2 + u3 * u4', in: ['tau[0]', 'robot.qd[0]', 'tau[1]', 'robot.qd[1]']}\n"
         "  work: {type: Integrator, in: power}\n"
-        f"  loss: {{type: Function, expression: '{losses}', in: ['robot.qd[0]', 'robot.qd[1]']}}\n  lost: {{type: Integrator, in: loss}}\n",
+        f"  loss: {{type: Function, expression: '{losses}', in: ['robot.qd[0]', 'robot.qd[1]']}}\n"
+        "  lost: {type: Integrator, in: loss}\n",
         3.0,
     )
     (v1, v2), q2 = record["robot.qd"].T, record["robot.q"][:, 1]
@@ -95,9 +100,12 @@ def test_joints_at_rest_slip_as_the_convex_problem_says():
         M = np.array([[3.42 + 0.064 + 2 * h, 0.064 + h], [0.064 + h, 0.064]])
         found = scara_modes(b[0], b[1], 0.0, 0.0, q2, Fs1=0.58, Fs2=0.156, **INERTIA)
         a = np.array(scara_accelerate(b[0], b[1], *found, q2, Fs1=0.58, Fs2=0.156, **INERTIA))
-        # a = up - down with both at least 0 makes |a| smooth
-        best = minimize(lambda z, M=M, b=b: 0.5 * (z[:2] - z[2:]) @ M @ (z[:2] - z[2:]) - b @ (z[:2] - z[2:]) + [0.58, 0.156] @ (z[:2] + z[2:]),
-                        np.full(4, 0.1), bounds=[(0, None)] * 4, tol=1e-14)  # fmt: skip
+
+        def cost(z, M=M, b=b):  # a = up - down, both at least 0, makes |a| smooth
+            a = z[:2] - z[2:]
+            return 0.5 * a @ M @ a - b @ a + [0.58, 0.156] @ (z[:2] + z[2:])
+
+        best = minimize(cost, np.full(4, 0.1), bounds=[(0, None)] * 4, tol=1e-14)
         assert a == pytest.approx(best.x[:2] - best.x[2:], abs=2e-4)
         assert np.all((np.sign(a) == found) | (a == 0.0))
         seen.add(found)
@@ -106,9 +114,13 @@ def test_joints_at_rest_slip_as_the_convex_problem_says():
 
 def test_each_joint_sticks_on_its_own():
     """Joint 1 is pushed across its friction, joint 2 only dragged: it stays exactly where it is while M12 qdd1 is below Fs2."""
-    record = run("  tau: {type: Sine, amplitude: [2.0, 0.0], frequency: 0.5}\n  robot: {type: ScaraRobot, friction: sign, in: tau}\n", 2.0)
+    record = run(
+        "  tau: {type: Sine, amplitude: [2.0, 0.0], frequency: 0.5}\n  robot: {type: ScaraRobot, friction: sign, in: tau}\n", 2.0
+    )
     assert np.all(record["robot.qd"][:, 1] == 0.0) and np.ptp(record["robot.q"][:, 0]) > 0.1
-    hard = run("  tau: {type: Sine, amplitude: [20.0, 0.0], frequency: 0.5}\n  robot: {type: ScaraRobot, friction: sign, in: tau}\n", 2.0)
+    hard = run(
+        "  tau: {type: Sine, amplitude: [20.0, 0.0], frequency: 0.5}\n  robot: {type: ScaraRobot, friction: sign, in: tau}\n", 2.0
+    )
     assert np.ptp(hard["robot.q"][:, 1]) > 0.5
 
 
@@ -132,12 +144,14 @@ def test_computed_torque_makes_the_error_linear():
     assert record["robot.q"] == pytest.approx(np.outer((1 + 20 * t) * np.exp(-20 * t), [0.3, -0.5]), abs=1e-8)
 
 
-@pytest.mark.parametrize(("form", "gains", "worst"), [("computed", "", 1e-6), ("feedforward", "kp: [900.0, 90.0], kd: [90.0, 9.0],", 1e-3)])
+@pytest.mark.parametrize(
+    ("form", "gains", "worst"), [("computed", "", 1e-6), ("feedforward", "kp: [900.0, 90.0], kd: [90.0, 9.0],", 1e-3)]
+)
 def test_computed_torque_follows_a_trajectory(form, gains, worst):
     record = run(
         "  ref: {type: FourierTrajectory, base_frequency: 0.25, a: [[0.5, 0.2], [0.8, -0.3]]}\n"
-        f"  torque: {{type: ComputedTorque, form: {form}, {gains} in: {{q_ref: ref.q, qd_ref: ref.qd, qdd_ref: ref.qdd, q: robot.q, "
-        "qd: robot.qd}}\n  robot: {type: ScaraRobot, in: torque}\n",
+        f"  torque: {{type: ComputedTorque, form: {form}, {gains} {WIRES}}}\n"
+        "  robot: {type: ScaraRobot, in: torque}\n",
         4.0,
     )
     assert np.abs(record["robot.q"] - record["ref.q"])[record.t > 2].max() < worst
@@ -146,7 +160,7 @@ def test_computed_torque_follows_a_trajectory(form, gains, worst):
 def test_a_sampled_computed_torque_holds_between_hits():
     record = run(
         "  ref: {type: FourierTrajectory, base_frequency: 0.25, a: [[0.5, 0.2], [0.8, -0.3]]}\n"
-        "  torque: {type: ComputedTorque, Ts: 5e-3, in: {q_ref: ref.q, qd_ref: ref.qd, qdd_ref: ref.qdd, q: robot.q, qd: robot.qd}}\n"
+        f"  torque: {{type: ComputedTorque, Ts: 5e-3, {WIRES}}}\n"
         "  robot: {type: ScaraRobot, in: torque}\n",
         2.0, solver="rk4", step=1e-3, every="1/1000",
     )  # fmt: skip
@@ -157,7 +171,7 @@ def test_a_sampled_computed_torque_holds_between_hits():
 def test_compiled_and_interpreted_runs_are_equal_bit_for_bit():
     text = (
         "  ref: {type: FourierTrajectory, base_frequency: 0.5, a: [[0.3, 0.1], [0.4, -0.2]]}\n"
-        "  torque: {type: ComputedTorque, Ts: 2e-3, in: {q_ref: ref.q, qd_ref: ref.qd, qdd_ref: ref.qdd, q: robot.q, qd: robot.qd}}\n"
+        f"  torque: {{type: ComputedTorque, Ts: 2e-3, {WIRES}}}\n"
         "  robot: {type: ScaraRobot, friction: sign, in: torque}\n"
     )
     slow, fast = (run(text, 2.0, solver="rk4", step=1e-3, engine=engine) for engine in ("python", "compiled"))

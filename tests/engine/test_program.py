@@ -186,6 +186,16 @@ def test_solvers_agree_on_the_rich_diagram(solver):
         assert np.max(np.abs(record[name] - truth[name])) < close, name
 
 
+@pytest.mark.parametrize("solver", ["dopri5", "rodas4", "heun"])
+def test_shared_loops_give_the_bits_of_code_written_out(solver, monkeypatch):
+    # Large diagrams are written with loops over equal blocks; forced here on a small one.
+    records = []
+    for large in (1, 10**9):
+        monkeypatch.setattr("blocksim.emitter.LARGE", large)
+        records.append(bs.simulate(rich(), engine="python", stop=0.5, **options_of(solver)))
+    assert same(*records)
+
+
 # parameters, seeds, initial values, stop
 
 

@@ -1,7 +1,8 @@
 """The EMPS in closed loop at its published values against the real record (Janot, Gautier, Brunot 2019).
 
-The record says how its controller got the speed: v = kv (kp (qg - q) - qd) holds within 0.3 % for qd[k] = (q[k] - q[k-2]) / (2 Ts)
-and misses by 3 % with the backward difference and by 6 % with the true speed. So the loop is sampled, and `span` is 2.
+The record says how its controller got the speed: v = kv (kp (qg - q) - qd) holds within 0.3 % for
+qd[k] = (q[k] - q[k-2]) / (2 Ts) and misses by 3 % with the backward difference and by 6 % with the true speed. So the loop is
+sampled, and `span` is 2.
 """
 
 from __future__ import annotations
@@ -53,5 +54,7 @@ def test_the_simulated_loop_follows_the_record(measured):
     start = {"q": measured["qm"][0], "qd": measured["qd"][0]}
     diagram.add("emps", "ElectroMechanicalPositioner", friction="sign", **start, inputs="loop")
     record = bs.simulate(diagram, stop="24.84", solver="rk4", step=TS, every=TS)
-    errors = [relative(record[name].ravel(), measured[real]) for name, real in (("emps.q", "qm"), ("emps.qd", "qd"), ("loop", "vir"))]
+    errors = [
+        relative(record[name].ravel(), measured[real]) for name, real in (("emps.q", "qm"), ("emps.qd", "qd"), ("loop", "vir"))
+    ]
     assert errors == pytest.approx([0.0011, 0.126, 4.6], rel=0.1)
