@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .clock import Clock, exact_times, make_clock, place_of
 from .codegen import LogGroup, generate
-from .declarations import Outport, State
+from .declarations import Memory, Outport, State
 from .diagram import Diagram
 from .errors import DiagramError, Problem, did_you_mean, listing
 from .flatten import flatten
@@ -100,7 +100,7 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     settings = merge(diagram, options)
     schedule = flatten(replace_simulate(diagram, settings))
     solver = check_solver_at(diagram, settings.solver or DEFAULT)
-    moving = any(n for u in schedule.units for n, d in u.kind.of(State).items() if type(d) is State)
+    moving = any(not isinstance(d, Memory) for u in schedule.units for d in u.kind.of(State).values())
     times = exact_times(diagram, settings, schedule, solver, moving)
     logs = log_groups(diagram, schedule, times["every"])
     clock = make_clock(schedule, times, logs)

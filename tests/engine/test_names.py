@@ -185,3 +185,43 @@ def test_a_continuous_output_cannot_draw():
             @staticmethod
             def output(w):
                 return w
+
+
+def law(e, tau, pi):
+    """A helper whose arguments are named like constants."""
+    return e + 10.0 * tau + 100.0 * pi
+
+
+class Constants(Block):
+    """y = law(1, u, 3)."""
+
+    u = inport("input")
+    y = outport("output")
+
+    @staticmethod
+    def output(u):
+        return law(1.0, u, 3.0)
+
+
+def test_arguments_of_helpers_may_be_named_like_constants():
+    d = bs.Diagram("constants")
+    d.add("two", "Constant", value=2.0)
+    d.add("law", Constants(), inputs="two")
+    assert bs.simulate(d, stop=1, engine="python")["law"][-1] == 321.0
+
+
+class Decay(Block):
+    """x' = -x, x an output too."""
+
+    x: float = state(1.0, "value", port=True)
+
+    @staticmethod
+    def derivative(x):
+        return -x
+
+
+def test_a_state_that_is_a_port_needs_a_step_too():
+    d = bs.Diagram("decay")
+    d.add("decay", Decay())
+    with pytest.raises(bs.DiagramError, match="needs a 'step'"):
+        bs.simulate(d, stop=1, solver="rk4")
