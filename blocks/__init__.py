@@ -8,8 +8,22 @@ from blocksim.block import Block
 
 #: In the order of the catalogue; each module lists its public blocks in `__all__`.
 MODULES = (
-    "sources", "noise", "multisine", "trajectories", "arithmetic", "routing", "continuous", "discrete", "nonlinear",
-    "friction", "two_mass", "three_mass", "joints", "scara", "sensors", "control",
+    "sources",
+    "noise",
+    "multisine",
+    "trajectories",
+    "arithmetic",
+    "routing",
+    "continuous",
+    "discrete",
+    "nonlinear",
+    "friction",
+    "two_mass",
+    "three_mass",
+    "joints",
+    "scara",
+    "sensors",
+    "control",
 )
 
 

@@ -19,6 +19,8 @@ BINS = 40
 FLOOR = 1e-6
 #: What is above this share of the largest and has nothing around it is a line by itself.
 DISTINCT = 1e-2
+#: A signal that turns more often than this would be a filled area: only its first turns are shown.
+MANY, FIRST = 500, 120
 
 
 def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Any:
@@ -38,7 +40,10 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
         draw_row(time, values, lines, name, group)
     for axis, text in zip(axes[-1], ("time [s]", "share [%]", "frequency [Hz]"), strict=True):
         axis.set_xlabel(text, fontsize=9)
-    for axis, text in zip(axes[0], ("signal", "distribution", "amplitude spectrum"), strict=True):
+    start, end = float(found[0].t[0]), max(map(shown_until, found))
+    axes[0][0].set_xlim(start, end)
+    heading = "signal" if end >= found[0].t[-1] else f"signal, its first {end - start:.2g} s"
+    for axis, text in zip(axes[0], (heading, "distribution", "amplitude spectrum"), strict=True):
         axis.set_title(text, fontsize=9)
     if path is not None:
         save(figure, str(path), kind)
@@ -66,7 +71,8 @@ def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis
     """The signal, its distribution with the same vertical axis, and its spectrum."""
     unit = f" [{group[0].unit}]" if group[0].unit else ""
     for one, colour in zip(group, COLOURS * len(group), strict=False):
-        t, y = thinned(one.t, one.values)
+        until = one.t <= shown_until(one)
+        t, y = thinned(one.t[until], one.values[until])
         label = f"{one.name.removeprefix(name)} {one.crest_factor:.2f}"
         time.plot(t, y, color=colour, linewidth=0.9, drawstyle="steps-post" if one.hold else "default", label=label)
         share, edges = np.histogram(one.values[:-1], bins=BINS)
@@ -82,9 +88,16 @@ def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis
         axis.tick_params(labelsize=8)
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
-    time.margins(x=0.01)
     if len(group) > 1:
         time.legend(fontsize=8, frameon=False, title="crest factor", title_fontsize=8, loc="upper right")
+
+
+def shown_until(one: Analysis) -> float:
+    """The end of the signal, or of its first turns where it has too many to be seen."""
+    rise = np.sign(np.diff(one.values))
+    moving = np.flatnonzero(rise)
+    turns = moving[1:][np.diff(rise[moving]) != 0]
+    return float(one.t[-1] if len(turns) <= MANY else one.t[turns[FIRST]])
 
 
 def draw_spectrum(axis: Any, one: Analysis, colour: str) -> None:

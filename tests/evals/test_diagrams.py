@@ -112,7 +112,7 @@ def energy(record, p, phi, w):
     return 0.5 * p["Jm"] * record["robot.w_m"] ** 2 + 0.5 * p["Ja"] * record["robot.w_a"] ** 2 + spring
 
 
-@pytest.mark.parametrize("name", ["thesis/u_sin", "thesis/multisine_low", "thesis/multisine_high", "thesis/closed_loop"])
+@pytest.mark.parametrize("name", ["thesis/u_sin", "thesis/multisine_low", "thesis/multisine_high"])
 def test_two_masses_keep_or_lose_the_work_of_the_motor(name):
     record, p = ran(name, stop=4), settings(name, "robot")
     phi = p["r"] * record["robot.phi_m"] - record["robot.phi_a"]
