@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
-from models import PID, Encoder, Joint, TwoMass
+from models import PID, Encoder, Joint
 
 import blocksim as bs
+from blocks.two_mass import TwoMassRobot
 from blocksim.experiment import Experiment, make_experiment
 from blocksim.spec import LogSpec
 
@@ -25,6 +26,8 @@ ROBOT = {
     "d": 2.63e3,
     "r": 4.46e-3,
 }
+#: Hysteresis and backlash, off where they are 0: the gap of (a) is open a third of the time.
+EFFECTS = {"alpha": 2e3, "A": 1e6, "q": 5e-4}
 #: Time constant [s] and initial value of every lag of (c); from 0 the far end of the chain would be all denormal numbers.
 LAG, START = 0.1, 0.5
 KINDS = {"FirstOrderLag": {"T": LAG, "x": START}, "Gain": {"k": 0.99}, "Saturation": {"lower": -2.0, "upper": 2.0}, "Abs": {}}
@@ -37,12 +40,12 @@ def sines(diagram: bs.Diagram, total: str, parts: tuple[tuple[float, float], ...
     diagram.add(total, "Sum", inputs=[f"{total}{i}" for i in range(len(parts))])
 
 
-def two_mass(solver: str, stop: float = 20.0) -> Experiment:
-    """(a) The two-mass robot, open loop."""
+def two_mass(solver: str, stop: float = 20.0, **effects: float | str) -> Experiment:
+    """(a) The two-mass robot, open loop; `effects` are more of its parameters."""
     diagram = bs.Diagram("two-mass robot, open loop")
     sines(diagram, "u", TORQUE)
-    diagram.add("robot", TwoMass(**ROBOT), inputs="u")
-    diagram.log = [LogSpec("robot"), LogSpec("u")]
+    diagram.add("robot", TwoMassRobot(**ROBOT, **effects), inputs="u")
+    diagram.log = [LogSpec(name) for name in ("robot.phi_m", "robot.w_m", "robot.phi_a", "robot.w_a", "u")]
     options = {"step": "1e-3"} if solver == "rk4" else {"rtol": 1e-6, "atol": 1e-8}
     return make_experiment(diagram, stop=stop, solver=solver, every="2e-3", **options)
 

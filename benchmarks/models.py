@@ -1,4 +1,4 @@
-"""The blocks of the benchmark's diagrams, written for it: the same equations as in c/, one line each."""
+"""The blocks of (b), written for it: the same equations as in c/servo.c, without the options that the library's have."""
 
 from __future__ import annotations
 
@@ -59,34 +59,3 @@ class PID(SampledBlock):
     def step(e, integral, last, kp, ki, kd, Ts):
         now = integral + ki * Ts * e
         return kp * e + now + kd * (e - last) / Ts, now, e
-
-
-class TwoMass(Block):
-    """Motor and arm over a damper and a spring k1 w + k3 w^3, seen through the gear ratio r, dry friction smoothed by tanh."""
-
-    Jm: float = param(1.21e-2, "motor inertia", "kg m^2", above=0)
-    Ja: float = param(1.13e3, "arm inertia", "kg m^2", above=0)
-    Fv: float = param(1.30e-2, "viscous friction", "N m s/rad")
-    Fc: float = param(6.44e-1, "dry friction", "N m")
-    beta: float = param(1.0, "steepness of the dry friction", "s/rad")
-    k1: float = param(1.46e6, "spring, linear part", "N m/rad")
-    k3: float = param(3.72e10, "spring, cubic part", "N m/rad^3")
-    d: float = param(2.63e3, "damping", "N m s/rad")
-    r: float = param(4.46e-3, "gear ratio")
-    u = inport("motor torque", "N m")
-    x = outport("motor position and speed, arm position and speed", size=4)
-    qm: float = state(0.0, "motor position", "rad")
-    wm: float = state(0.0, "motor speed", "rad/s")
-    qa: float = state(0.0, "arm position", "rad")
-    wa: float = state(0.0, "arm speed", "rad/s")
-
-    @staticmethod
-    def output(qm, wm, qa, wa):
-        return qm, wm, qa, wa
-
-    @staticmethod
-    def derivative(qm, wm, qa, wa, u, Jm, Ja, Fv, Fc, beta, k1, k3, d, r):
-        twist = r * qm - qa
-        rate = r * wm - wa
-        arm = d * rate + k1 * twist + k3 * twist * twist * twist
-        return wm, (u - Fv * wm - Fc * tanh(beta * wm) - r * arm) / Jm, wa, arm / Ja

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from cases import LAG, ROBOT, SERVO, START
+from cases import EFFECTS, LAG, ROBOT, SERVO, START
 
 FOLDER = Path(__file__).parent / "c"
 COMMAND = ("-O2", "-shared", "-fPIC", "-pthread")
@@ -69,9 +69,10 @@ def call(function: Callable[..., object], *arguments: object) -> None:
     LAST[0] = time.perf_counter() - begun
 
 
-def two_mass(solver: str, stop: float = 20.0) -> np.ndarray:
+def two_mass(solver: str, stop: float = 20.0, **effects: float) -> np.ndarray:
     """Rows of motor position and speed, arm position and speed, torque, every 2 ms."""
-    numbers, log = np.array(list(ROBOT.values())), np.zeros((round(500 * stop) + 1, 5))
+    numbers = np.array([*ROBOT.values(), *(effects.get(name, 0.0) for name in EFFECTS)])
+    log = np.zeros((round(500 * stop) + 1, 5))
     if solver == "rk4":
         call(library().two_mass_rk4, address(numbers), whole(round(1000 * stop)), address(log))
     else:

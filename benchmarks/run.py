@@ -32,22 +32,29 @@ WHY = {
 
 
 def case_a(quick: bool) -> list[Row]:
-    """The two-mass robot, open loop."""
-    stop, rows = 2.0 if quick else 20.0, []
-    for solver in ("rk4", "dopri5"):
-        ready = cases.two_mass(solver, stop)
+    """The two-mass robot, open loop: as published, with every effect it has, with effects that make events."""
+    stop, repeats, rows = (2.0, 3, []) if quick else (20.0, 150, [])
+    for text, solver, effects in (
+        ("two-mass robot, rk4 1 ms", "rk4", {}),
+        ("two-mass robot, dopri5 1e-6", "dopri5", {}),
+        ("two-mass robot, every nonlinearity on, rk4 1 ms", "rk4", cases.EFFECTS),
+    ):
+        ready = cases.two_mass(solver, stop, **effects, backlash="elasto")
         spent = compiled(ready)
         timers = [
-            native.seconds(lambda s=solver: native.two_mass(s, stop)),
+            native.seconds(lambda s=solver, e=effects: native.two_mass(s, stop, **e)),
             program_alone(ready),
             timed(lambda r=ready: bs.simulate(r)),
         ]
-        c, alone, whole = interleaved(timers, 3 if quick else 15)
-        text = "two-mass robot, rk4 1 ms" if solver == "rk4" else "two-mass robot, dopri5 1e-6"
+        c, alone, whole = interleaved(timers, repeats)
         rows += [Row("a", text, c, alone, f"compiled in {spent:.1f} s", 1.5), Row("a", "  the whole simulate()", c, whole)]
-        if solver == "rk4":
+        if solver == "rk4" and not effects:
             rows += peer_rows("a", c, stop, quick)
-    return rows
+    dry = cases.two_mass("rk4", stop, **cases.EFFECTS, friction="sign")
+    compiled(dry)
+    smooth, located = interleaved([program_alone(ready), program_alone(dry)], repeats)
+    note = f"{bs.simulate(dry).provenance['work']['events']} events located; no C"
+    return [*rows, Row("a", "  dry friction and backlash that jump, to the smooth", smooth, located, note)]
 
 
 def case_b(quick: bool) -> list[Row]:

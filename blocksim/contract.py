@@ -79,7 +79,7 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
     if kind in ("output", "derivative", "update", "step"):
         allowed.append("out")
     for asked in arguments(function):
-        if kind == "output" and asked in cls.of(Noise) and not cls.sampled:
+        if kind == "output" and asked in cls.of(Noise) and cls.of(Period) and not cls.sampled:
             refuse(
                 f"{name} asks for the draw '{asked}', which is made at sample hits, but the outputs of a block that is not "
                 "sampled are wanted between them too. Derive from SampledBlock, or keep the draw in a memory by 'update'."

@@ -1,28 +1,45 @@
-/* Two-mass robot, motor and arm over a cubic spring and a damper, driven open loop by three sines; RK4 and Dormand-Prince. */
+/* Two-mass robot, motor and arm over a gear with a cubic spring, a damper, hysteresis and backlash, driven open loop by three sines;
+   RK4 and Dormand-Prince. */
 #include <math.h>
 
-enum { JM, JA, FV, FC, BETA, K1, K3, D, R };
-enum { N = 4, SIGNALS = 5 };
+enum { JM, JA, FV, FC, BETA, K1, K3, D, R, ALPHA, A, Q };
+enum { N = 5, LOGGED = 4, SIGNALS = 5 };
 
 static inline double torque(double t)
 {
     return 2.0 * sin(2 * M_PI * 0.5 * t) + 1.5 * sin(2 * M_PI * 2.3 * t) + 1.0 * sin(2 * M_PI * 9.1 * t);
 }
 
+/* Spring and damper behind a gap of width q: never pulls, and the damper adds at most what the spring gives. */
+static inline double gear(double phi, double w, const double *p)
+{
+    double side = 0.0, x = phi;
+
+    if (p[Q] > 1e-10) {
+        side = phi >= 0.5 * p[Q] ? 1.0 : phi <= -0.5 * p[Q] ? -1.0 : 0.0;
+        if (side == 0.0) return 0.0;
+        x = phi - 0.5 * p[Q] * side;
+    }
+    double spring = p[K1] * x + p[K3] * (x * x * x), damper = p[D] * w;
+    if (side == 0.0) return spring + damper;
+    if (side * (spring + damper) <= 0.0) return 0.0;
+    return spring + (side * damper < side * spring ? damper : spring);
+}
+
 static inline void derivative(double t, const double *x, const double *p, double *dx)
 {
-    double twist = p[R] * x[0] - x[2], rate = p[R] * x[1] - x[3];
-    double arm = p[D] * rate + p[K1] * twist + p[K3] * twist * twist * twist;
+    double w = p[R] * x[1] - x[3], arm = gear(p[R] * x[0] - x[2], w, p) + x[4];
     dx[0] = x[1];
-    dx[1] = (torque(t) - p[FV] * x[1] - p[FC] * tanh(p[BETA] * x[1]) - p[R] * arm) / p[JM];
+    dx[1] = (torque(t) - p[R] * arm - p[FC] * tanh(p[BETA] * x[1]) - p[FV] * x[1]) / p[JM];
     dx[2] = x[3];
     dx[3] = arm / p[JA];
+    dx[4] = p[A] * w - p[ALPHA] * fabs(w) * x[4];
 }
 
 static inline double *row(double t, const double *x, double *log)
 {
-    for (int i = 0; i < N; i++) log[i] = x[i];
-    log[N] = torque(t);
+    for (int i = 0; i < LOGGED; i++) log[i] = x[i];
+    log[LOGGED] = torque(t);
     return log + SIGNALS;
 }
 

@@ -10,7 +10,8 @@ from blocksim.simulate import experiment
 @pytest.fixture
 def nested(tmp_path):
     (tmp_path / "lag.yaml").write_text(
-        'format: 1\nparameters: {T: 0.5}\nports: {in: [u], out: {y: lag}}\nblocks:\n  lag: {type: FirstOrderLag, T: "${T}", in: u}\n'
+        "format: 1\nparameters: {T: 0.5}\nports: {in: [u], out: {y: lag}}\n"
+        'blocks:\n  lag: {type: FirstOrderLag, T: "${T}", in: u}\n'
     )
     (tmp_path / "pair.yaml").write_text(
         "format: 1\nparameters: {k: 1}\nports: {in: [u], out: {y: second.y}}\nblocks:\n"
@@ -41,7 +42,8 @@ def test_a_sweep_over_a_subsystem(nested):
 
 
 def test_limits_may_move_in_pairs():
-    text = "format: 1\nsimulate: {stop: 1}\nblocks:\n  r: {type: Ramp, slope: 10}\n  c: {type: Saturation, lower: -3, upper: 3, in: r}\n"
+    text = "format: 1\nsimulate: {stop: 1}\nblocks:\n  r: {type: Ramp, slope: 10}\n"
+    text += "  c: {type: Saturation, lower: -3, upper: 3, in: r}\n"
     record = bs.simulate(text, params={"c.lower": 4, "c.upper": 5}, engine="python")
     assert record["c"][0] == 4 and record["c"][-1] == 5
     with pytest.raises(bs.DiagramError, match=r"block .c.: lower must be below upper, found lower = 4 and upper = 3"):

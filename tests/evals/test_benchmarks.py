@@ -1,6 +1,7 @@
 """The benchmark compares like with like: its diagrams and its C programs give the same trajectories. Nothing is timed here."""
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,20 @@ def test_two_mass_robot_moves_as_in_c(solver, tolerance):
     wanted = native.two_mass(solver, stop=4.0)
     assert np.abs(wanted[:, 2]).max() > 1e-3, "the arm should move"
     assert worst(columns(ready, bs.simulate(ready)), wanted) < tolerance
+
+
+def test_two_mass_robot_with_every_nonlinearity_moves_as_in_c():
+    ready = cases.two_mass("rk4", **cases.EFFECTS, backlash="elasto")
+    wanted = native.two_mass("rk4", **cases.EFFECTS)
+    phi = cases.ROBOT["r"] * wanted[:, 0] - wanted[:, 2]
+    for phase in (phi > 0.5 * cases.EFFECTS["q"], np.abs(phi) < 0.5 * cases.EFFECTS["q"], phi < -0.5 * cases.EFFECTS["q"]):
+        assert phase.mean() > 0.2, "the gap should be closed on either side and open"
+    for name in cases.EFFECTS:
+        assert worst(native.two_mass("rk4", **{**cases.EFFECTS, name: 0.0}), wanted) > 1e-3, f"{name} should count"
+    found = columns(ready, bs.simulate(ready, engine="compiled"))
+    if platform.machine() == "x86_64":
+        assert np.array_equal(found, wanted)
+    assert worst(found, wanted) < 1e-9
 
 
 def test_servo_moves_as_in_c_to_the_last_count_of_the_encoder():

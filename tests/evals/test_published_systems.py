@@ -46,40 +46,6 @@ class Robertson(Block):
         return back - forth, forth - back - third, third
 
 
-class TwoMassRobot(Block):
-    """Motor and arm joined by a cubic spring and a damper, viscous and Coulomb friction at the motor: (4.6) of the thesis.
-
-    sign(w) is made smooth, tanh(beta w).
-    """
-
-    Jm: float = param(1.21e-2, "inertia of the motor", "kg m^2", above=0)
-    Ja: float = param(1.13e3, "inertia of the arm", "kg m^2", above=0)
-    Fv: float = param(1.30e-2, "viscous friction", "N m s/rad")
-    Fc: float = param(6.44e-1, "Coulomb friction", "N m")
-    k1: float = param(1.46e6, "stiffness", "N m/rad")
-    k3: float = param(3.72e10, "cubic stiffness", "N m/rad^3")
-    d: float = param(2.63e3, "damping of the arm", "N m s/rad")
-    r: float = param(4.46e-3, "gear ratio")
-    beta: float = param(1.0, "steepness of the smoothed sign", "s/rad")
-    u = inport("motor torque", "N m")
-    w_m = outport("motor speed", "rad/s")
-    q_a = outport("arm angle", "rad")
-    x1: float = state(0.0, "motor angle", "rad")
-    x2: float = state(0.0, "motor speed", "rad/s")
-    x3: float = state(0.0, "arm angle", "rad")
-    x4: float = state(0.0, "arm speed", "rad/s")
-
-    @staticmethod
-    def output(x2, x3):
-        return x2, x3
-
-    @staticmethod
-    def derivative(x1, x2, x3, x4, u, Jm, Ja, Fv, Fc, k1, k3, d, r, beta):
-        twist = r * x1 - x3
-        torque = d * (r * x2 - x4) + k1 * twist + k3 * twist**3
-        return x2, (u - Fv * x2 - Fc * tanh(beta * x2) - r * torque) / Jm, x4, torque / Ja
-
-
 class Pendulum(Block):
     """J q'' = tau - g sin q - Fv q' - Fc tanh(q' / v0): a pendulum with Coulomb friction, smoothed below v0."""
 
@@ -113,7 +79,7 @@ def driven_robot():
     made.add("slow", "Sine", amplitude=3.0, frequency=0.8)
     made.add("fast", "Sine", amplitude=2.0, frequency=6.3, phase=0.4)
     made.add("torque", "Sum", inputs=["slow", "fast"])
-    made.add("plant", TwoMassRobot(), inputs="torque")
+    made.add("plant", "TwoMassRobot", inputs="torque")
     return made
 
 
