@@ -111,7 +111,7 @@ def test_schema():
 
 def test_demo_runs_and_its_copy_runs_again():
     text = blocksim("demo").stdout
-    assert "4 s simulated" in text and "blocksim run blocksim-demo/diagram.yaml --plot" in text
+    assert "10 s simulated" in text and "blocksim run blocksim-demo/diagram.yaml --plot" in text
     made = {p.name for p in Path("blocksim-demo").iterdir()}
     assert {"diagram.yaml", "diagram.svg", "plot.png", "record.npz"} <= made
     blocksim("run", "blocksim-demo/diagram.yaml", "--quiet")
