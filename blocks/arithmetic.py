@@ -48,6 +48,7 @@ class Sum(Block):
     """
 
     family = "arithmetic"
+    same_unit = True
     shape = "circle"
     example = """
 format: 1
@@ -122,6 +123,7 @@ class Abs(Block):
     """y = |u|."""
 
     family = "arithmetic"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}

@@ -333,6 +333,7 @@ class TransportDelay(Block):
     """
 
     family = "continuous"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-2}

@@ -37,6 +37,7 @@ class UnitDelay(SampledBlock):
     """y[k] = u[k-1]: the input one sample ago; it breaks an algebraic loop the way a real controller does."""
 
     family = "discrete"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -66,6 +67,7 @@ class ZeroOrderHold(SampledBlock):
     """y[k] = u(k Ts): samples the input and holds it."""
 
     family = "discrete"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -313,6 +315,7 @@ class MovingAverage(SampledBlock):
     """
 
     family = "discrete"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}

@@ -19,6 +19,7 @@ class Saturation(Block):
     """y = min(max(u, lower), upper): limits a signal, e.g. the torque a motor can give."""
 
     family = "nonlinear"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -45,6 +46,7 @@ class DeadZone(Block):
     """y = u - upper above `upper`, u - lower below `lower`, 0 between: small inputs have no effect."""
 
     family = "nonlinear"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -155,6 +157,7 @@ class Quantizer(Block):
     """
 
     family = "nonlinear"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: dopri5, rtol: 1e-8}
@@ -189,6 +192,7 @@ class RateLimiter(SampledBlock):
     """
 
     family = "nonlinear"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-2}
@@ -218,6 +222,7 @@ class Backlash(Block):
     """
 
     family = "nonlinear"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}

@@ -16,6 +16,7 @@ class Mux(Block):
     """y = [u1, u2, ...]: joins signals into one vector, in order."""
 
     family = "routing"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -41,6 +42,7 @@ class Demux(Block):
     """y1, y2, ... = parts of u: takes a vector apart into parts of the given sizes."""
 
     family = "routing"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -75,6 +77,7 @@ class Select(Block):
     """y = u[index]: one element of a vector, or several in any order, counted from 0."""
 
     family = "routing"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -112,6 +115,7 @@ class Switch(Block):
     """y = above while control > threshold, else below: passes one of two signals; the instant of the change is located."""
 
     family = "routing"
+    same_unit = True
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}

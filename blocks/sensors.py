@@ -19,6 +19,7 @@ class Encoder(Block):
     """
 
     family = "sensors"
+    same_unit = True
     sampled = True
     example = """
 format: 1
@@ -61,6 +62,7 @@ class TorqueSensor(Block):
     """
 
     family = "sensors"
+    same_unit = True
     sampled = True
     example = """
 format: 1

@@ -93,6 +93,8 @@ class Block:
     #: How `draw` shows it: 'box', 'circle' (Sum) or 'triangle' (Gain); 'source', 'plant', 'plain', 'sink' or 'record'.
     shape: ClassVar[str] = "box"
     colour: ClassVar[str] = "plain"
+    #: Its outputs have the unit of its inputs: a sum, a sensor, a hold.
+    same_unit: ClassVar[bool] = False
     #: Outputs are computed at the block's sample hits only, and hold between them.
     sampled: ClassVar[bool] = False
     #: Works on whole records after the run instead of during it.

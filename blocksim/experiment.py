@@ -22,6 +22,7 @@ from .schedule import Schedule
 from .slots import Numbers, fill
 from .solvers import DEFAULT, SCIPY, check_solver
 from .spec import SimulateSpec
+from .units import infer_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,14 +66,18 @@ class Experiment:
         return blank_machine(self, self.clock.end, [span // period + 1 for _, period in self.clock.logs])
 
     @functools.cached_property
-    def columns(self) -> list[list[tuple[str, int, int, Outport, bool]]]:
-        """For each log grid, its signals: name, first column, size, port, whether it holds between samples."""
+    def columns(self) -> list[list[tuple[str, int, int, str, Outport, bool]]]:
+        """For each log grid, its signals: name, first column, size, unit, port, whether it holds between samples."""
         units, grids = self.schedule.units, []
+        named = infer_units(self.schedule)
         for group in self.logs:
             column, signals = 0, []
             for name, elements in group.signals:
                 unit = units[elements[0][0]]
-                signals.append((name, column, len(elements), unit.kind.of(Outport)[elements[0][1]], unit.kind.sampled))
+                port = elements[0][1]
+                signals.append(
+                    (name, column, len(elements), named[(unit.index, port)], unit.kind.of(Outport)[port], unit.kind.sampled)
+                )
                 column += len(elements)
             grids.append(signals)
         return grids

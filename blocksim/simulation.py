@@ -207,11 +207,11 @@ class Simulation:
         for j, columns in enumerate(experiment.columns):
             _, _, filled, rows, start = machine.logs[LOG * j : LOG * (j + 1)].tolist()
             signals = {}
-            for name, column, size, port, held in columns:
+            for name, column, size, unit, port, held in columns:
                 first = start + column * rows
                 values = machine.log[first : first + filled * size]
                 signals[name] = Signal(
-                    values if size == 1 else values.reshape(filled, size), port.unit, port.doc, port.measured, held
+                    values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held
                 )
             grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)
