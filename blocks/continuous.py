@@ -9,18 +9,19 @@ from math import ceil as ceiling
 from math import isinf
 from typing import Any
 
-from blocksim.block import Block, inport, memory, outport, param, period, required, state, static, table
+from blocksim.block import Block, inport, memory, outport, param, period, required, state, static
 from blocksim.ticks import exact
 from blocksim.vocabulary import floor, inf, maximum
 
 from .linear import (
+    Fraction,
+    Matrices,
+    PassingFraction,
+    PassingMatrices,
     elements,
-    feedthrough,
     fraction,
     fraction_problem,
-    matrices_problem,
     order_problem,
-    realisation,
     strictly_causal,
     strictly_proper,
 )
@@ -166,7 +167,7 @@ blocks:
         return fraction([1.0, 0.0], [self.settings["T"], 1.0], "s")
 
 
-class TransferFunction(Block):
+class TransferFunction(Fraction, Block):
     """Y(s) = num(s) / den(s) U(s): a rational transfer function, coefficients from the highest power of s down.
 
     One state-space realisation in controllable canonical form, x[0] the highest derivative. num may not have a higher degree
@@ -182,37 +183,7 @@ blocks:
   plant: {type: TransferFunction, num: [2.0], den: [1.0, 0.4, 2.0], in: push}
 """
 
-    num: Any = required("numerator coefficients, highest power first", shape=(None,))
-    den: Any = required("denominator coefficients, highest power first", shape=(None,))
-    u = inport("input")
-    y = outport("filtered input")
     x: Any = state(0.0, "controllable canonical state, highest derivative first", size="n")
-    a = table("denominator over its first coefficient, without it")
-    c = table("output row of the realisation")
-    d = table("direct feedthrough, one number")
-
-    @staticmethod
-    def size_n(den):
-        return len(den) - 1
-
-    @staticmethod
-    def table_a(num, den):
-        return realisation(num, den)[0]
-
-    @staticmethod
-    def table_c(num, den):
-        return realisation(num, den)[1]
-
-    @staticmethod
-    def table_d(num, den):
-        return realisation(num, den)[2]
-
-    @staticmethod
-    def output(x, c, n):
-        y = c[0] * x[0]
-        for i in range(1, n):
-            y = y + c[i] * x[i]
-        return y
 
     @staticmethod
     def derivative(x, u, a, n, out):
@@ -234,18 +205,11 @@ blocks:
         return fraction(self.settings["num"], self.settings["den"], "s")
 
 
-class ProperTransferFunction(TransferFunction):
+class ProperTransferFunction(PassingFraction, TransferFunction):
     """Y(s) = num(s) / den(s) U(s) with num and den of one degree: part of the input passes directly."""
 
-    @staticmethod
-    def output(x, u, c, d, n):
-        y = d[0] * u
-        for i in range(n):
-            y = y + c[i] * x[i]
-        return y
 
-
-class StateSpace(Block):
+class StateSpace(Matrices, Block):
     """x' = A x + B u, y = C x + D u: a linear system of any size; without D (or with zeros) there is no direct feedthrough."""
 
     family = "continuous"
@@ -257,38 +221,7 @@ blocks:
   plant: {type: StateSpace, A: [[0, 1], [-2, -0.4]], B: [[0], [1]], C: [[1, 0], [0, 1]], in: push}
 """
 
-    A: Any = required("system matrix, n rows of n", shape=(None, None))
-    B: Any = required("input matrix, n rows", shape=(None, None))
-    C: Any = required("output matrix, rows of n", shape=(None, None))
-    D: Any = param(None, "feedthrough matrix; zero when left out", shape=(None, None))
-    u = inport("input", size="inputs")
-    y = outport("output", size="outputs")
     x: Any = state(0.0, "state", size="n")
-    feed = table("D, or zeros", shape=(None, None))
-
-    @staticmethod
-    def size_n(A):
-        return len(A)
-
-    @staticmethod
-    def size_inputs(B):
-        return len(B[0])
-
-    @staticmethod
-    def size_outputs(C):
-        return len(C)
-
-    @staticmethod
-    def table_feed(B, C, D):
-        return feedthrough(B, C, D)
-
-    @staticmethod
-    def output(x, C, n, outputs, out):
-        for i in range(outputs):
-            total = 0.0
-            for j in range(n):
-                total = total + C[i, j] * x[j]
-            out[i] = total
 
     @staticmethod
     def derivative(x, u, A, B, n, inputs, out):
@@ -300,10 +233,6 @@ blocks:
                 total = total + B[i, j] * u[j]
             out[i] = total
 
-    @staticmethod
-    def check(A, B, C, D):
-        return matrices_problem(A, B, C, D)
-
     def variant(self, inputs: int = 1) -> type[Block]:
         return StateSpace if strictly_causal(self.settings) else FeedthroughStateSpace
 
@@ -311,18 +240,8 @@ blocks:
         return ["StateSpace", f"{len(self.settings['A'])} states"]
 
 
-class FeedthroughStateSpace(StateSpace):
+class FeedthroughStateSpace(PassingMatrices, StateSpace):
     """x' = A x + B u, y = C x + D u with D not zero."""
-
-    @staticmethod
-    def output(x, u, C, feed, n, inputs, outputs, out):
-        for i in range(outputs):
-            total = 0.0
-            for j in range(n):
-                total = total + C[i, j] * x[j]
-            for j in range(inputs):
-                total = total + feed[i, j] * u[j]
-            out[i] = total
 
 
 class TransportDelay(Block):

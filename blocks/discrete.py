@@ -7,22 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocksim.block import Block, SampledBlock, inport, memory, outport, param, required, static, table
+from blocksim.block import Block, SampledBlock, inport, memory, outport, param, static
 from blocksim.vocabulary import inf, maximum, minimum
 
 from .linear import (
-    feedthrough,
+    Fraction,
+    Matrices,
+    PassingFraction,
+    PassingMatrices,
     fraction,
     fraction_problem,
-    matrices_problem,
     order_problem,
-    realisation,
     strictly_causal,
     strictly_proper,
 )
 
 __all__ = [
-    "DiscreteIntegrator", "DiscreteStateSpace", "DiscreteTransferFunction", "MovingAverage", "UnitDelay", "ZeroOrderHold",
+    "DiscreteIntegrator",
+    "DiscreteStateSpace",
+    "DiscreteTransferFunction",
+    "MovingAverage",
+    "UnitDelay",
+    "ZeroOrderHold",
 ]
 
 
@@ -150,7 +156,7 @@ class TrapezoidIntegrator(DiscreteIntegrator):
         return minimum(maximum(x + 0.5 * k * Ts * u, lower), upper) + 0.5 * k * Ts * u
 
 
-class DiscreteTransferFunction(SampledBlock):
+class DiscreteTransferFunction(Fraction, SampledBlock):
     """Y(z) = num(z) / den(z) U(z): a difference equation, coefficients from the highest power of z down.
 
     With num and den of one length this is scipy.signal.lfilter(num, den, u). A shorter num delays by the difference.
@@ -165,37 +171,7 @@ blocks:
   lag:  {type: DiscreteTransferFunction, num: [0.1], den: [1.0, -0.9], Ts: 0.01, in: step}
 """
 
-    num: Any = required("numerator coefficients, highest power first", shape=(None,))
-    den: Any = required("denominator coefficients, highest power first", shape=(None,))
-    u = inport("input")
-    y = outport("filtered input")
     x: Any = memory(0.0, "delay line, newest first", size="n", array=True)
-    a = table("denominator over its first coefficient, without it")
-    c = table("output row of the realisation")
-    d = table("direct feedthrough, one number")
-
-    @staticmethod
-    def size_n(den):
-        return len(den) - 1
-
-    @staticmethod
-    def table_a(num, den):
-        return realisation(num, den)[0]
-
-    @staticmethod
-    def table_c(num, den):
-        return realisation(num, den)[1]
-
-    @staticmethod
-    def table_d(num, den):
-        return realisation(num, den)[2]
-
-    @staticmethod
-    def output(x, c, n):
-        y = c[0] * x[0]
-        for i in range(1, n):
-            y = y + c[i] * x[i]
-        return y
 
     @staticmethod
     def update(x, u, a, n):
@@ -217,18 +193,11 @@ blocks:
         return fraction(self.settings["num"], self.settings["den"], "z")
 
 
-class ProperDiscreteTransferFunction(DiscreteTransferFunction):
+class ProperDiscreteTransferFunction(PassingFraction, DiscreteTransferFunction):
     """Y(z) = num(z) / den(z) U(z) with num and den of one degree: part of the input passes at once."""
 
-    @staticmethod
-    def output(x, u, c, d, n):
-        y = d[0] * u
-        for i in range(n):
-            y = y + c[i] * x[i]
-        return y
 
-
-class DiscreteStateSpace(SampledBlock):
+class DiscreteStateSpace(Matrices, SampledBlock):
     """x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k]: a sampled linear system of any size."""
 
     family = "discrete"
@@ -240,38 +209,7 @@ blocks:
   plant: {type: DiscreteStateSpace, A: [[1, 0.1], [0, 0.9]], B: [[0], [0.1]], C: [[1, 0]], Ts: 0.1, in: push}
 """
 
-    A: Any = required("system matrix, n rows of n", shape=(None, None))
-    B: Any = required("input matrix, n rows", shape=(None, None))
-    C: Any = required("output matrix, rows of n", shape=(None, None))
-    D: Any = param(None, "feedthrough matrix; zero when left out", shape=(None, None))
-    u = inport("input", size="inputs")
-    y = outport("output", size="outputs")
     x: Any = memory(0.0, "state", size="n")
-    feed = table("D, or zeros", shape=(None, None))
-
-    @staticmethod
-    def size_n(A):
-        return len(A)
-
-    @staticmethod
-    def size_inputs(B):
-        return len(B[0])
-
-    @staticmethod
-    def size_outputs(C):
-        return len(C)
-
-    @staticmethod
-    def table_feed(B, C, D):
-        return feedthrough(B, C, D)
-
-    @staticmethod
-    def output(x, C, n, outputs, out):
-        for i in range(outputs):
-            total = 0.0
-            for j in range(n):
-                total = total + C[i, j] * x[j]
-            out[i] = total
 
     @staticmethod
     def update(x, u, A, B, n, inputs, out):
@@ -283,10 +221,6 @@ blocks:
                 total = total + B[i, j] * u[j]
             out[i] = total
 
-    @staticmethod
-    def check(A, B, C, D):
-        return matrices_problem(A, B, C, D)
-
     def variant(self, inputs: int = 1) -> type[Block]:
         return DiscreteStateSpace if strictly_causal(self.settings) else FeedthroughDiscreteStateSpace
 
@@ -294,18 +228,8 @@ blocks:
         return ["StateSpace (z)", f"{len(self.settings['A'])} states"]
 
 
-class FeedthroughDiscreteStateSpace(DiscreteStateSpace):
+class FeedthroughDiscreteStateSpace(PassingMatrices, DiscreteStateSpace):
     """x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k] with D not zero."""
-
-    @staticmethod
-    def output(x, u, C, feed, n, inputs, outputs, out):
-        for i in range(outputs):
-            total = 0.0
-            for j in range(n):
-                total = total + C[i, j] * x[j]
-            for j in range(inputs):
-                total = total + feed[i, j] * u[j]
-            out[i] = total
 
 
 class MovingAverage(SampledBlock):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from blocksim.declarations import inport, outport, param, required, table
+
 
 def elements(value: Any) -> list[float]:
     """A number or a list of them, as a list."""
@@ -46,8 +48,10 @@ def fraction_problem(num: Any, den: Any, variable: str) -> str | None:
     if den[0] == 0:
         return f"den: its first coefficient, of {variable}^{len(den) - 1}, cannot be 0, found {list(den)}."
     if len(stripped(num)) > len(den):
-        return (f"num has degree {len(stripped(num)) - 1}, den {len(den) - 1}: more zeros than poles cannot be computed. "
-                "Add a pole to den, e.g. a fast lag.")
+        return (
+            f"num has degree {len(stripped(num)) - 1}, den {len(den) - 1}: more zeros than poles cannot be computed. "
+            "Add a pole to den, e.g. a fast lag."
+        )
     return None
 
 
@@ -76,6 +80,7 @@ def feedthrough(B: Any, C: Any, D: Any) -> Any:
 
 def matrices_problem(A: Any, B: Any, C: Any, D: Any) -> str | None:
     """What is wrong with the sizes of a state space."""
+
     def size(matrix: Any) -> str:
         return f"{len(matrix)} x {len(matrix[0])}"
 
@@ -112,3 +117,103 @@ def polynomial(coefficients: Any, variable: str) -> str:
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
         text += sign + size + raised
     return text or "0"
+
+
+class Fraction:
+    """What a transfer function declares, in s or in z: its polynomials and their controllable canonical realisation."""
+
+    num: Any = required("numerator coefficients, highest power first", shape=(None,))
+    den: Any = required("denominator coefficients, highest power first", shape=(None,))
+    u = inport("input")
+    y = outport("filtered input")
+    a = table("denominator over its first coefficient, without it")
+    c = table("output row of the realisation")
+    d = table("direct feedthrough, one number")
+
+    @staticmethod
+    def size_n(den):
+        return len(den) - 1
+
+    @staticmethod
+    def table_a(num, den):
+        return realisation(num, den)[0]
+
+    @staticmethod
+    def table_c(num, den):
+        return realisation(num, den)[1]
+
+    @staticmethod
+    def table_d(num, den):
+        return realisation(num, den)[2]
+
+    @staticmethod
+    def output(x, c, n):
+        y = c[0] * x[0]
+        for i in range(1, n):
+            y = y + c[i] * x[i]
+        return y
+
+
+class PassingFraction(Fraction):
+    """The output of a transfer function whose num and den have one degree: part of the input passes directly."""
+
+    @staticmethod
+    def output(x, u, c, d, n):
+        y = d[0] * u
+        for i in range(n):
+            y = y + c[i] * x[i]
+        return y
+
+
+class Matrices:
+    """What a linear system declares, in continuous or in discrete time: its matrices, and the output without feedthrough."""
+
+    A: Any = required("system matrix, n rows of n", shape=(None, None))
+    B: Any = required("input matrix, n rows", shape=(None, None))
+    C: Any = required("output matrix, rows of n", shape=(None, None))
+    D: Any = param(None, "feedthrough matrix; zero when left out", shape=(None, None))
+    u = inport("input", size="inputs")
+    y = outport("output", size="outputs")
+    feed = table("D, or zeros", shape=(None, None))
+
+    @staticmethod
+    def size_n(A):
+        return len(A)
+
+    @staticmethod
+    def size_inputs(B):
+        return len(B[0])
+
+    @staticmethod
+    def size_outputs(C):
+        return len(C)
+
+    @staticmethod
+    def table_feed(B, C, D):
+        return feedthrough(B, C, D)
+
+    @staticmethod
+    def output(x, C, n, outputs, out):
+        for i in range(outputs):
+            total = 0.0
+            for j in range(n):
+                total = total + C[i, j] * x[j]
+            out[i] = total
+
+    @staticmethod
+    def check(A, B, C, D):
+        return matrices_problem(A, B, C, D)
+
+
+class PassingMatrices(Matrices):
+    """The output of a linear system whose D is not zero."""
+
+    @staticmethod
+    def output(x, u, C, feed, n, inputs, outputs, out):
+        for i in range(outputs):
+            total = 0.0
+            for j in range(n):
+                total = total + C[i, j] * x[j]
+            for j in range(inputs):
+                total = total + feed[i, j] * u[j]
+            out[i] = total

@@ -7,7 +7,8 @@ from typing import Any
 
 from .block import Block
 from .declarations import Period
-from .diagram import Diagram, Ref, kind, reference, resolve
+from .diagram import Diagram, Links, Ref, reference, resolve
+from .diagram import kind as kind_name
 from .errors import DiagramError, Problem, listing
 from .ordering import feedthrough, record_order, sort
 from .schedule import Group, Schedule, Unit, naming
@@ -19,7 +20,7 @@ def flatten(diagram: Diagram) -> Schedule:
     """Expand, size, clock and order a diagram. All problems of one stage are reported together."""
     if diagram.ports and diagram.ports.inputs:
         raise DiagramError(
-            f"{kind(diagram)} has inputs that nothing drives: {listing(diagram.ports.inputs)}. Use it as a block of "
+            f"{kind_name(diagram)} has inputs that nothing drives: {listing(diagram.ports.inputs)}. Use it as a block of "
             "another diagram: {type: ./its_file.yaml, in: ...}."
         )
     units = expand(diagram)
@@ -31,74 +32,62 @@ def flatten(diagram: Diagram) -> Schedule:
     return Schedule(diagram.name, running, groups, order, needs, record_order(units), diagram)
 
 
+#: Of each subsystem, by the prefix of its blocks: its diagram and its links.
+Scopes = dict[str, tuple[Diagram, Links]]
+
+
 def expand(diagram: Diagram) -> list[Unit]:
     """Subsystems become dotted names; every input refers to a real block's output."""
-    units: list[Unit] = []
     problems: list[Problem] = []
-    scopes: dict[str, tuple[Diagram, dict[str, dict[str, list[Ref]]]]] = {}
-
-    def scan(part: Diagram, prefix: str) -> None:
-        try:
-            scopes[prefix] = (part, resolve(part))
-        except DiagramError as error:
-            problems.extend(error.problems)
-            return
-        for node in part.nodes.values():
-            if isinstance(node.block, Diagram):
-                scan(node.block, f"{prefix}{node.name}.")
-
-    scan(diagram, "")
+    scopes: Scopes = {}
+    scan(diagram, "", scopes, problems)
     if problems:
         raise DiagramError(problems)
-
-    def trace(prefix: str, ref: Ref) -> Ref | None:
-        """Follow a signal through subsystem borders to the block that makes it; None where an optional input is open."""
-        if not ref.block:  # an input of the subsystem itself: go out
-            outer, _, name = prefix.rstrip(".").rpartition(".")
-            outer = f"{outer}." if outer else ""
-            links = scopes[outer][1][name][ref.port]
-            if not links:
-                return None
-            source = trace(outer, links[0])
-            return pick(source, ref.element)
-        block = scopes[prefix][0].nodes[ref.block].block
-        if isinstance(block, Diagram):  # an output of a subsystem: go in
-            inner = f"{prefix}{ref.block}."
-            assert block.ports is not None
-            found: list[str] = []
-            inside = reference(block, block.ports.outputs[ref.port], found.append)
-            if inside is None:
-                raise DiagramError(
-                    [Problem(f"output '{ref.port}' of {prefix}{ref.block}: {found[0]}", block.ports.places.get(ref.port))]
-                )
-            return pick(trace(inner, inside), ref.element)
-        return Ref(prefix + ref.block, ref.port, ref.element)
-
+    units: list[Unit] = []
     for prefix, (part, links) in scopes.items():
         for node in part.nodes.values():
             if isinstance(node.block, Diagram):
                 continue
-            inputs = {
-                port: [r for r in (trace(prefix, ref) for ref in refs) if r is not None]
-                for port, refs in links[node.name].items()
-            }
+            traced = {port: [trace(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
+            inputs = {port: [r for r in refs if r is not None] for port, refs in traced.items()}
             with naming(prefix + node.name, node):
-                units.append(
-                    Unit(
-                        0,
-                        prefix + node.name,
-                        node,
-                        node.block,
-                        kind_for(node.block, inputs),
-                        inputs,
-                        settings=complete(node.block, kind_for(node.block, inputs)),
-                    )
-                )
-    for index, unit in enumerate(units):
-        unit.index = index
+                kind = kind_for(node.block, inputs)
+                settings = complete(node.block, kind)
+            units.append(Unit(len(units), prefix + node.name, node, node.block, kind, inputs, settings=settings))
     if not units:
         raise DiagramError([Problem("the diagram has no blocks.")])
     return units
+
+
+def scan(part: Diagram, prefix: str, scopes: Scopes, problems: list[Problem]) -> None:
+    """The links of a diagram and of every subsystem in it; what is wrong is gathered."""
+    try:
+        scopes[prefix] = (part, resolve(part))
+    except DiagramError as error:
+        problems.extend(error.problems)
+        return
+    for node in part.nodes.values():
+        if isinstance(node.block, Diagram):
+            scan(node.block, f"{prefix}{node.name}.", scopes, problems)
+
+
+def trace(scopes: Scopes, prefix: str, ref: Ref) -> Ref | None:
+    """Follow a signal through subsystem borders to the block that makes it; None where an optional input is open."""
+    if not ref.block:  # an input of the subsystem itself: go out
+        outer, _, name = prefix.rstrip(".").rpartition(".")
+        outer = f"{outer}." if outer else ""
+        links = scopes[outer][1][name][ref.port]
+        return pick(trace(scopes, outer, links[0]), ref.element) if links else None
+    block = scopes[prefix][0].nodes[ref.block].block
+    if not isinstance(block, Diagram):
+        return Ref(prefix + ref.block, ref.port, ref.element)
+    assert block.ports is not None  # an output of a subsystem: go in
+    found: list[str] = []
+    inside = reference(block, block.ports.outputs[ref.port], found.append)
+    if inside is None:
+        where = block.ports.places.get(ref.port)
+        raise DiagramError([Problem(f"output '{ref.port}' of {prefix}{ref.block}: {found[0]}", where)])
+    return pick(trace(scopes, f"{prefix}{ref.block}.", inside), ref.element)
 
 
 def kind_for(block: Block, inputs: dict[str, list[Ref]]) -> type[Block]:

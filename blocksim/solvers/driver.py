@@ -153,11 +153,7 @@ def integrate(
         if ADAPTIVE:
             if f[H] <= 0.0:
                 f[H] = first_step(now, f, k, y, x, p, m, a, noise, o)
-            size = minimum(f[H], f[H_MAX])
-            if size < 0.999 * rest:
-                h = size
-                if 2.0 * size > rest:
-                    h = 0.5 * rest
+            h = fitting(minimum(f[H], f[H_MAX]), rest)
         error = attempt(now, h, f, k, y, x, p, m, a, noise, o)
         f[STEPS] += 1.0
         if LOOPS:
@@ -166,11 +162,7 @@ def integrate(
                 return LOOP
         if ADAPTIVE:
             if not error <= 1.0:
-                f[REJECTED] += 1.0
-                f[H] = h * (maximum(0.2, 0.9 * power(error, -ORDER)) if error < 1e300 else 0.1)
-                f[ERROR] = 1.0
-                if f[H] <= 1e-15 * abs(now) or f[H] < 1e-300:
-                    f[NOW] = now
+                if not shrink(now, h, error, f):
                     return TOLERANCE
                 continue
         then = t1 if h == rest else now + h
@@ -202,17 +194,36 @@ def integrate(
             f[FRESH] = 1.0
         if GUARDS:
             if theta <= 1.0:
-                if settle(now, g, armed, f, x, p, m, a, noise, o) < 0:
-                    return CHATTERING
-                f[FRESH] = 0.0
-                f[COUNTED] = f[COUNTED] + 1.0 if now - f[EVENT] < 1e-9 * maximum(1.0, abs(now)) else 0.0
-                f[EVENT] = now
-                f[EVENTS] += 1.0
-                if f[COUNTED] >= 100.0:
+                if settle(now, g, armed, f, x, p, m, a, noise, o) < 0 or not count_event(now, f):
                     return CHATTERING
         if f[STEPS] >= f[BUDGET] and now < t1:
             return PAUSED
     return 0
+
+
+def fitting(size: float, rest: float) -> float:
+    """The next step: all that is left if it nearly reaches, half of it rather than a long and a tiny one."""
+    if size >= 0.999 * rest:
+        return rest
+    return 0.5 * rest if 2.0 * size > rest else size
+
+
+def shrink(now: float, h: float, error: float, f: Any) -> bool:
+    """A smaller step after one that missed the tolerance; false when none is left."""
+    f[REJECTED] += 1.0
+    f[H] = h * (maximum(0.2, 0.9 * power(error, -ORDER)) if error < 1e300 else 0.1)
+    f[ERROR] = 1.0
+    f[NOW] = now
+    return f[H] > 1e-15 * abs(now) and f[H] >= 1e-300
+
+
+def count_event(now: float, f: Any) -> bool:
+    """Note an event; false when a hundred came with next to no time between them."""
+    f[FRESH] = 0.0
+    f[COUNTED] = f[COUNTED] + 1.0 if now - f[EVENT] < 1e-9 * maximum(1.0, abs(now)) else 0.0
+    f[EVENT] = now
+    f[EVENTS] += 1.0
+    return f[COUNTED] < 100.0
 
 
 def next_size(h: float, error: float, rest: float, f: Any) -> float:

@@ -88,7 +88,13 @@ def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs
             method.append(fold_text(explicit.first_step_text(tableau.order), numbers))
     if guards:
         method += [folded(f, numbers) for f in (events.settle, events.fires, events.rearms, events.crossing)]
-    base = [shared.seconds, shared.all_finite, *([shared.next_size] if adaptive else []), *([shared.rows] if logs else [])]
+    base = [
+        shared.seconds,
+        shared.all_finite,
+        *([shared.next_size, shared.fitting, shared.shrink] if adaptive else []),
+        *([shared.count_event] if guards else []),
+        *([shared.rows] if logs else []),
+    ]
     end = [folded(f, numbers) for f in (*base, shared.integrate, shared.advance)]
     return (*method, *end, entry_text(solver))
 
