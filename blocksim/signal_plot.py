@@ -102,8 +102,13 @@ def shown_until(one: Analysis) -> float:
 
 def draw_spectrum(axis: Any, one: Analysis, colour: str) -> None:
     """Amplitudes over frequency, both logarithmic, a signal of few lines as lines; dotted, where 95 % of the power is reached."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     frequency, amplitude = one.frequency[1:], one.amplitude[1:]
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     top = amplitude.max(initial=0.0)
     if not top > 0:
         return
