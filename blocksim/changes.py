@@ -125,7 +125,7 @@ def used_in_tables(unit: Unit, key: str) -> bool:
 def changed_numbers(experiment: Experiment, changes: Changes) -> Numbers:
     """A copy of the experiment's numbers with the changes in place; structure must stay."""
     numbers = experiment.numbers.copy()
-    if not changes:
+    if not changes or all(put(experiment, numbers, name, value) for name, value in changes.items()):
         return numbers
     gathered = by_unit(experiment.schedule, changes)
     for unit, settings in gathered:
@@ -139,6 +139,24 @@ def changed_numbers(experiment: Experiment, changes: Changes) -> Numbers:
             elif isinstance(declaration, Param):
                 numbers.p[addresses] = value
     return numbers
+
+
+def put(experiment: Experiment, numbers: Numbers, name: str, value: Any) -> bool:
+    """Store a number whose place is known and which no other setting limits; whether that was possible."""
+    if name not in experiment.direct:
+        experiment.direct[name] = None
+        if only_a_number(experiment, name):
+            unit, key = find_setting(experiment.schedule, name)
+            declared = unit.kind.declared[key]
+            store = ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p"
+            places = experiment.slots.where.get((unit.index, key))
+            if places is not None and "check" not in unit.kind.functions:
+                experiment.direct[name] = (declared, store, places)
+    found = experiment.direct[name]
+    if found is None or not isinstance(value, (int, float)) or found[0].problems(value):
+        return False
+    getattr(numbers, found[1])[found[2]] = value
+    return True
 
 
 def refilled(experiment: Experiment, gathered: list[tuple[Unit, dict[str, Any]]]) -> Numbers:

@@ -9,6 +9,7 @@ import functools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from . import __version__
 from .clock import Clock, exact_times, make_clock, place_of
 from .codegen import LogGroup, generate
 from .declarations import Memory, Outport, State
@@ -44,6 +45,8 @@ class Experiment:
     logs: list[LogGroup]
     numbers: Numbers
     grid_times: dict[int, np.ndarray] = field(default_factory=dict)
+    checked: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # rows of lengths found to be possible
+    direct: dict[str, Any] = field(default_factory=dict)  # settings that are a plain number, with their places
 
     @property
     def slots(self) -> Any:
@@ -58,6 +61,16 @@ class Experiment:
             return dump(self.diagram)
         except DiagramError:
             return ""
+
+    @functools.cached_property
+    def origin(self) -> dict[str, Any]:
+        """What the provenance of every run says of the experiment."""
+        options, clock = self.options, self.clock
+        written = {n: None if (v := getattr(options, n)) is None else str(v) for n in ("step", "every")}
+        kept = {n: getattr(options, n) for n in ("solver", "rtol", "atol", "max_step", "algebraic_loops")}
+        times = {"start": str(clock.base * clock.start), "stop": str(clock.base * clock.end)}
+        named = {"name": self.diagram.name, "diagram": self.text, "path": self.diagram.path, "version": __version__}
+        return {**named, **kept, **written, **times}
 
     @functools.cached_property
     def blank(self) -> Machine:

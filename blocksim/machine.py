@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .contract import arguments
@@ -132,23 +132,23 @@ def fresh_machine(blank: Machine, numbers: Numbers, noise: np.ndarray) -> Machin
     """A copy of a blank machine for one run."""
     import numpy as np
 
-    return replace(
-        blank,
-        clock=blank.clock.copy(),
-        hits=blank.hits.copy(),
-        logs=blank.logs.copy(),
-        log=np.empty(len(blank.log)),
-        g=blank.g.copy(),
-        armed=blank.armed.copy(),
-        f=blank.f.copy(),
-        k=tuple(row.copy() for row in blank.k),
-        y=blank.y.copy(),
-        x=numbers.x,
-        p=numbers.p,
-        m=numbers.m,
-        a=numbers.a,
-        noise=noise,
-        o=numbers.o,
+    return Machine(
+        blank.program,
+        blank.clock.copy(),
+        blank.hits.copy(),
+        blank.logs.copy(),
+        np.empty(len(blank.log)),
+        blank.g.copy(),
+        blank.armed.copy(),
+        blank.f.copy(),
+        tuple([row.copy() for row in blank.k]),
+        blank.y.copy(),
+        numbers.x,
+        numbers.p,
+        numbers.m,
+        numbers.a,
+        noise,
+        numbers.o,
     )
 
 

@@ -7,7 +7,6 @@ import time as wall
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import __version__
 from .changes import changed_numbers, find_setting, shaping, used_in_tables
 from .declarations import State
 from .errors import DiagramError, RecordError
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
+#: What a run counts of its work.
+WORK = {"steps": kernel.STEPS, "rejected": kernel.REJECTED, "evaluations": kernel.EVALUATIONS, "events": kernel.EVENTS}
 Progress = Callable[[float], None]
 
 
@@ -55,6 +56,8 @@ class Simulation:
     def check_length(self, limit: int) -> list[int]:
         """Rows of every log grid; refuse what cannot end or fit."""
         clock = self.experiment.clock
+        if (self.end, limit) in self.experiment.checked:
+            return self.experiment.checked[(self.end, limit)]
         span = self.end - clock.start
         steps = max([span // p for _, p in clock.hits] + ([span // clock.step] if clock.step else []) + [0])
         if steps > limit:
@@ -68,6 +71,7 @@ class Simulation:
                 f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
                 "seldom (simulate: {every: ...})."
             )
+        self.experiment.checked[(self.end, limit)] = rows
         return rows
 
     def make_machine(self) -> Machine:
@@ -210,47 +214,24 @@ class Simulation:
             for name, column, size, unit, port, held in columns:
                 first = start + column * rows
                 values = machine.log[first : first + filled * size]
-                signals[name] = Signal(
-                    values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held
-                )
+                signals[name] = Signal(values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held)
             grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)
 
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
-        experiment = self.experiment
-        options = experiment.options
-        return {
-            "name": experiment.diagram.name,
-            "diagram": experiment.text,
-            "path": experiment.diagram.path,
-            "parameters": {n: plain(v) for n, v in self.params.items()},
-            "seed": self.seed,
-            "solver": options.solver,
-            "start": str(experiment.clock.base * experiment.clock.start),
-            "stop": str(experiment.clock.base * self.end),
-            "step": text(options.step),
-            "rtol": options.rtol,
-            "atol": options.atol,
-            "every": text(options.every),
-            "max_step": options.max_step,
-            "algebraic_loops": options.algebraic_loops,
-            "version": __version__,
-            "work": {
-                "steps": int(self.machine.f[kernel.STEPS]),
-                "rejected": int(self.machine.f[kernel.REJECTED]),
-                "evaluations": int(self.machine.f[kernel.EVALUATIONS]),
-                "events": int(self.machine.f[kernel.EVENTS]),
-            },
-        }
+        work = {name: int(self.machine.f[place]) for name, place in WORK.items()}
+        stop = (
+            str(self.experiment.clock.base * self.end)
+            if self.end != self.experiment.clock.end
+            else self.experiment.origin["stop"]
+        )
+        own = {"parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "stop": stop, "work": work}
+        return {**self.experiment.origin, **own}
 
 
 def plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
-
-
-def text(value: Any) -> Any:
-    return None if value is None else str(value)
 
 
 __all__ = ["Progress", "RecordError", "Simulation"]

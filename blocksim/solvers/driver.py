@@ -83,9 +83,11 @@ def advance(
     o: Any,
 ) -> int:
     """Run up to and including the tick `end`; 0, or why it ended early. A paused run carries on where it was, bit for bit."""
+    tick = clock[TICK]
+    t = seconds(tick, clock)
+    if clock[HANDLED] != 0 and f[NOW] > t:  # paused between steps
+        t = f[NOW]
     while True:
-        tick = clock[TICK]
-        t = seconds(tick, clock)
         if clock[HANDLED] == 0:
             f[NOW] = t
             if GUARDS:
@@ -102,8 +104,6 @@ def advance(
                     return DIVERGED
             clock[HANDLED] = 1
             f[FRESH] = 0.0
-        elif f[NOW] > t:  # paused between steps
-            t = f[NOW]
         if tick >= end:
             return 0
         stop = end
@@ -116,10 +116,13 @@ def advance(
                     clock[GRID] += clock[STEP]
                 if clock[GRID] < stop:
                     stop = clock[GRID]
-        status = integrate(t, seconds(stop, clock), stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o)
+        t1 = seconds(stop, clock)
+        status = integrate(t, t1, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, a, noise, o)
         if status != 0:
             return status
-        clock[TICK] = stop
+        tick = stop
+        t = t1
+        clock[TICK] = tick
         clock[HANDLED] = 0
         if f[STEPS] >= f[BUDGET]:
             return PAUSED
