@@ -24,6 +24,8 @@ MODULES = (
     "scara",
     "sensors",
     "control",
+    "filters",
+    "irw",
 )
 
 

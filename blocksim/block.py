@@ -187,12 +187,17 @@ class SampledBlock(Block):
 class RecordBlock(Block):
     """A block that works on whole recorded signals, after the run: filters, smoothers, identifiers.
 
-    Its one ordinary method `process(self, t, <inports>)` returns an array per outport (a tuple in port order).
+    Its one ordinary method `process(self, t, <inports>)` returns an array per outport (a tuple in port order). A block that
+    changes the grid (a decimation) says the times of its outputs with `times(self, t)`.
     """
 
     abstract = True
     after_run = True
     colour = "record"
+
+    def times(self, t: Any) -> Any:
+        """The times of its outputs, given those of its inputs: the same ones."""
+        return t
 
 
 def state_output(name: str) -> Callable:

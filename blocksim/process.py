@@ -55,11 +55,16 @@ def apply(unit: Unit, record: Record) -> Record:
         raise DiagramError(
             [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
         )
-    result = unit.block.process(**{n: values[n] for n in asked if n in values})  # type: ignore[attr-defined]
+    try:
+        result = unit.block.process(**{n: values[n] for n in asked if n in values})  # type: ignore[attr-defined]
+        t = unit.block.times(t)  # type: ignore[attr-defined]
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
     ports = list(unit.kind.of(Outport))
     if len(ports) == 1 and not isinstance(result, tuple):
         result = (result,)
-    return with_signals(record, t, unit, dict(zip(ports, result or (), strict=True)))
+    measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
+    return with_signals(record, t, unit, dict(zip(ports, result or (), strict=True)), measured)
 
 
 def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
@@ -70,10 +75,12 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     return values if ref.element is None else values[:, ref.element]
 
 
-def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray]) -> Record:
+def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray], measured: bool) -> Record:
     """A record that holds these outputs too, on the grid their times belong to."""
+    sources = [ref for refs in unit.inputs.values() for ref in refs] if unit.kind.same_unit else []
+    same = next((record.unit(f"{ref.block}.{ref.port}") for ref in sources), "")
     signals = {
-        f"{unit.path}.{port}": Signal(values, unit.kind.declared[port].unit, unit.kind.declared[port].doc, True)
+        f"{unit.path}.{port}": Signal(values, same or unit.kind.declared[port].unit, unit.kind.declared[port].doc, measured)
         for port, values in outputs.items()
     }
     grids = [Grid(g.t, dict(g.signals)) for g in record.grids]
