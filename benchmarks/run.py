@@ -25,8 +25,8 @@ import blocksim as bs
 WHY = {
     "a": "calls inside the compiled program, and what it counts and checks at every step",
     "b": "calls inside the compiled program, and what it counts and checks at every step",
-    "c": "the fixed work of a step, which 10 blocks share",
-    "d": "Python around every run: its numbers, its Record",
+    "c": "long chains are the cheaper ones: their loop is vectorised, 10 blocks are not",
+    "d": "Python around every run (its numbers, its Record) holds one thread at a time",
     "e": "what is imported, and the program compiled or loaded",
 }
 
