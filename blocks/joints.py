@@ -160,6 +160,9 @@ blocks:
     def derivative(qd, v, M, Fv, Fc, offset, gtau, beta):
         return qd, (gtau * v - offset - Fv * qd - Fc * tanh(beta * qd)) / M
 
+    def label(self) -> list[str]:
+        return ["EMPS", *super().label()[1:]]
+
     def variant(self, inputs: int = 1) -> type[Block]:
         return ElectroMechanicalPositioner if self.settings["friction"] == "tanh" else StickingPositioner
 
