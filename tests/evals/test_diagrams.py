@@ -27,7 +27,7 @@ def settings(name, block):
 
 def test_the_names_of_the_pages_are_there():
     assert {"one_dof/pid", "two_mass/open", "tout2022/joint_pid", "gautier2001/scara_pd", "emps/cascade"} <= set(NAMES)
-    signals = ("u_slump", "u_sin", "u_bin", "u_multisine", "multisine_low", "multisine_high")
+    signals = ("u_slump", "u_sin", "u_levels", "u_bin", "u_multisine", "multisine_low", "multisine_high")
     assert {f"thesis/{name}" for name in (*signals, "hysteresis", "backlash", "closed_loop")} <= set(NAMES)
 
 
@@ -63,6 +63,18 @@ def test_the_work_of_the_motor_is_kept_lost_or_lifted():
 def test_a_finer_encoder_makes_a_quieter_torque():
     coarse, fine = (bs.simulate("tout2022/joint_pid", stop=2, params={"counts": n})["pid"] for n in (2000, 20000))
     assert np.std(np.diff(coarse)) > 5 * np.std(np.diff(fine))
+
+
+def test_constant_levels_are_balanced_by_friction_alone():
+    """Once the speed stays, Fv w + Fc tanh(w) = tau: nothing else takes torque."""
+    from scipy.optimize import brentq
+
+    record = bs.simulate("thesis/u_levels", stop=5)
+    speed = record["robot.w_m"]
+    for end, tau in ((2.498, 0.2), (4.998, 0.4)):
+        steady = brentq(lambda w, tau=tau: 1.30e-2 * w + 6.44e-1 * np.tanh(w) - tau, 0, 100)
+        assert speed[np.searchsorted(record.t, end)] == pytest.approx(steady, rel=1e-6)
+        assert 1.30e-2 * steady < tau / 40  # as the page says
 
 
 def test_the_one_dof_loop_tracks():
