@@ -26,7 +26,7 @@ WHY = {
     "a": "calls inside the compiled program, and what it counts and checks at every step",
     "b": "calls inside the compiled program, and what it counts and checks at every step",
     "c": "long chains are the cheaper ones: their loop is vectorised, 10 blocks are not",
-    "d": "Python around every run (its numbers, its Record) holds one thread at a time",
+    "d": "in parts: the program itself, the first touch of its log's memory, Python around every run",
     "e": "what is imported, and the program compiled or loaded",
 }
 
