@@ -23,6 +23,7 @@ PUBLIC = {
     "param": "declarations",
     "required": "declarations",
     "static": "declarations",
+    "model": "declarations",
     "state": "declarations",
     "memory": "declarations",
     "inport": "declarations",

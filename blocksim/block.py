@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .contract import arguments, check_class
 from .declarations import (
@@ -33,6 +33,7 @@ from .declarations import (
     Static,
     inport,
     memory,
+    model,
     normal,
     outport,
     param,
@@ -45,6 +46,9 @@ from .declarations import (
 )
 from .errors import DiagramError, Problem, did_you_mean, listing
 
+if TYPE_CHECKING:
+    from .plant import Plant
+
 __all__ = [
     "Block",
     "RecordBlock",
@@ -53,6 +57,7 @@ __all__ = [
     "falling",
     "inport",
     "memory",
+    "model",
     "normal",
     "outport",
     "param",
@@ -103,6 +108,8 @@ class Block:
     example: ClassVar[str] = ""
 
     settings: dict[str, Any]
+    #: The class `modelled` gave once the plant was found that a setting names; its ports are the block's.
+    bound: type[Block] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -144,6 +151,10 @@ class Block:
 
     def variant(self, inputs: int = 1) -> type[Block]:
         """The class whose functions run for these settings and this many inputs: usually its own."""
+        return self.bound or type(self)
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        """The class for these plants, by the setting that names each: its ports may be theirs. Equal plants, the same class."""
         return type(self)
 
     @classmethod

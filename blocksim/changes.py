@@ -13,6 +13,7 @@ from .diagram import Diagram
 from .errors import DiagramError, Problem, did_you_mean, listing
 from .experiment import Experiment
 from .flatten import kind_for
+from .plant import bind
 from .schedule import Schedule, Unit
 from .slots import Numbers, array_value, fill
 
@@ -91,7 +92,10 @@ def reshapes(experiment: Experiment, unit: Unit, settings: dict[str, Any]) -> bo
             return True
         if shape_of(value) != shape_of(unit.settings.get(key)):
             return True
-    if kind_for(type(unit.block)(**{**own_settings(unit), **settings}), unit.inputs) is not unit.kind:
+    block = type(unit.block)(**{**own_settings(unit), **settings})
+    if unit.plants:
+        bind(block, unit.plants)
+    if kind_for(block, unit.inputs) is not unit.kind:
         return True
     if not any(used_in_tables(unit, key) for key in settings):
         return False
@@ -107,7 +111,7 @@ def only_a_number(experiment: Experiment, name: str) -> bool:
     unit, key = find_setting(experiment.schedule, name)
     declared = unit.kind.declared[key]
     fixed = isinstance(declared, (Static, Period)) or shape_of(unit.settings.get(key)) or used_in_tables(unit, key)
-    return not fixed and type(unit.block).variant is Block.variant
+    return not fixed and type(unit.block).variant is Block.variant and not observed(experiment.schedule, unit.path)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -128,6 +132,8 @@ def changed_numbers(experiment: Experiment, changes: Changes) -> Numbers:
     if not changes or all(put(experiment, numbers, name, value) for name, value in changes.items()):
         return numbers
     gathered = by_unit(experiment.schedule, changes)
+    if any(observed(experiment.schedule, unit.path) for unit, _ in gathered):
+        return refilled(experiment, gathered)
     for unit, settings in gathered:
         for key, value in settings.items():
             addresses = experiment.slots.where.get((unit.index, key))
@@ -159,11 +165,21 @@ def put(experiment: Experiment, numbers: Numbers, name: str, value: Any) -> bool
     return True
 
 
+def observed(schedule: Schedule, path: str) -> bool:
+    """Whether tables of another block are computed from this one's settings."""
+    return any(plant.path == path for unit in schedule.units for plant in unit.plants.values())
+
+
 def refilled(experiment: Experiment, gathered: list[tuple[Unit, dict[str, Any]]]) -> Numbers:
     """All numbers computed anew, for changes that reach tables or arrays."""
-    new = {unit.index: settings for unit, settings in gathered}
+    new = {unit.path: settings for unit, settings in gathered}
     units = [
-        replace(u, settings={**u.settings, **new.get(u.index, {})}, tables={} if u.index in new else u.tables)
+        replace(
+            u,
+            settings={**u.settings, **new.get(u.path, {})},
+            plants={n: plant.changed(new.get(plant.path, {})) for n, plant in u.plants.items()},
+            tables=u.tables if u.path not in new and not any(p.path in new for p in u.plants.values()) else {},
+        )
         for u in experiment.schedule.units
     ]
     return fill(replace(experiment.schedule, units=units), experiment.slots)

@@ -24,7 +24,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 ALWAYS = (Param, Static, Period, Table)
 #: Ordinary Python, called while the diagram is built; `size_` may also ask for a port's size by the port's name.
 BUILD_TIME = ("table_", "size_")
-OTHER = ("check", "regressor", "process")
+OTHER = ("check", "regressor", "effort", "process")
 
 
 def arguments(function: Callable) -> tuple[str, ...]:

@@ -133,6 +133,16 @@ class Static(Declared):
 
 
 @dataclass(kw_only=True, eq=False)
+class Model(Static):
+    """A setting that names a plant, whose equations the block uses: a block of the diagram, or a type of the library.
+
+    In functions called before or after the run (`table_<name>`, `process`) the name stands for a `Plant`.
+    """
+
+    kind: type | tuple[type, ...] = str
+
+
+@dataclass(kw_only=True, eq=False)
 class Period(Declared):
     """A time that sets sample hits, kept exact: a number of seconds or a fraction such as '1/3'."""
 
@@ -227,6 +237,11 @@ def required(doc: str, unit: str = "", **limits: Any) -> Any:
 def static(default: Any, doc: str, **more: Any) -> Any:
     """A setting that shapes the code; a change recompiles."""
     return Static(default=default, doc=doc, **more)
+
+
+def model(doc: str, required: bool = True) -> Any:
+    """The name of a plant: a block of the diagram whose equations and values are used, or a block type with its defaults."""
+    return Model(default=None, doc=doc, required=required)
 
 
 def period(default: Any = None, doc: str = "sample time", required: bool = False, optional: bool = False) -> Any:

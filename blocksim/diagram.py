@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .block import Block, RecordBlock
-from .declarations import Inport, Outport
+from .block import Block
+from .declarations import Inport, Model, Outport
 from .errors import DiagramError, Place, Problem, did_you_mean, listing
 from .spec import LogSpec, PortSpec, SimulateSpec
 
@@ -63,6 +63,7 @@ class Diagram:
     path: str = ""
     spec: Any = None  # the Spec it was built from, where there is one
     parameters: dict[str, Any] = field(default_factory=dict)  # the values it was built with
+    known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
     unmade: set[str] = field(default_factory=set)  # blocks whose own problem is reported already: links to them are passed over
 
     def add(self, name: str, block: str | Block | Diagram, inputs: Any = None, *, flip: bool | None = None,
@@ -118,7 +119,7 @@ def outports(block: Block | Diagram) -> dict[str, Any]:
     """Output ports by name."""
     if isinstance(block, Diagram):
         return dict(block.ports.outputs) if block.ports else {}
-    return block.of(Outport)
+    return (block.bound or type(block)).of(Outport)
 
 
 def inports(block: Block | Diagram) -> dict[str, Inport]:
@@ -126,7 +127,7 @@ def inports(block: Block | Diagram) -> dict[str, Inport]:
     if isinstance(block, Diagram):
         ports = block.ports.inputs if block.ports else {}
         return {n: Inport(doc="input of the subsystem", size=size) for n, size in ports.items()}
-    return block.of(Inport)
+    return (block.bound or type(block)).of(Inport)
 
 
 Links = dict[str, dict[str, list[Ref]]]
@@ -137,23 +138,38 @@ def resolve(diagram: Diagram) -> Links:
 
     Inside a subsystem an input of its own is the Ref ('', name).
     """
-    problems: list[Problem] = []
+    problems = bind_models(diagram)
+    if problems:
+        raise DiagramError(problems)
     links: Links = {}
     for node in diagram.nodes.values():
         links[node.name] = resolve_node(diagram, node, problems)
         if len(problems) > ENOUGH:
             raise DiagramError(problems)
-    for node in diagram.nodes.values():
-        for port, refs in links[node.name].items():
-            for ref in refs:
-                driver = diagram.nodes[ref.block].block if ref.block else None
-                if isinstance(driver, RecordBlock) and not isinstance(node.block, RecordBlock):
-                    problems.append(Problem(
-                        f"input '{port}' of block '{node.name}' comes from '{ref}', a record block that works after the run; "
-                        f"'{node.name}' ({kind(node.block)}) runs during it and cannot wait for it.", node.at("in")))
     if problems:
         raise DiagramError(problems)
     return links
+
+
+def bind_models(diagram: Diagram) -> list[Problem]:
+    """Give every block whose setting names a plant its class for that plant; what is wrong."""
+    from .plant import bind, plants_of
+
+    problems = []
+    asking = [n for n in diagram.nodes.values() if isinstance(n.block, Block) and n.block.of(Model)]
+    blocks = named_blocks(diagram) if asking else {}
+    for node in asking:
+        try:
+            others = {path: block for path, block in blocks.items() if path != node.name}
+            bind(node.block, plants_of(node.block, others))  # type: ignore[arg-type]
+        except DiagramError as error:
+            problems += [Problem(f"block '{node.name}': {p.what}", node.at("model")) for p in error.problems]
+    return problems
+
+
+def named_blocks(diagram: Diagram) -> dict[str, Block]:
+    """What a model may name: blocks by path."""
+    return {**diagram.known, **{path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}}
 
 
 def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[str, list[Ref]]:

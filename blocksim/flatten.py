@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 from .block import Block
-from .declarations import Period
-from .diagram import Diagram, Links, Ref, reference, resolve
+from .declarations import Memory, Period, State
+from .diagram import Diagram, Links, Ref, named_blocks, reference, resolve
 from .diagram import kind as kind_name
 from .errors import DiagramError, Problem, listing
 from .ordering import feedthrough, record_order, sort
+from .plant import plants_of
 from .schedule import Group, Schedule, Unit, naming
 from .sizes import settle_sizes
 from .ticks import exact
@@ -26,7 +27,8 @@ def flatten(diagram: Diagram) -> Schedule:
     units = expand(diagram)
     settle_sizes(units)
     groups = clock(units)
-    running = [u for u in units if not u.kind.after_run]
+    postpone(units)
+    running = [u for u in units if not u.after]
     needs = feedthrough(units, running)
     order = sort(needs, units, diagram.simulate.algebraic_loops == "solve")
     return Schedule(diagram.name, running, groups, order, needs, record_order(units), diagram)
@@ -45,6 +47,7 @@ def expand(diagram: Diagram) -> list[Unit]:
         raise DiagramError(problems)
     units: list[Unit] = []
     for prefix, (part, links) in scopes.items():
+        blocks = named_blocks(part)
         for node in part.nodes.values():
             if isinstance(node.block, Diagram):
                 continue
@@ -53,10 +56,36 @@ def expand(diagram: Diagram) -> list[Unit]:
             with naming(prefix + node.name, node):
                 kind = kind_for(node.block, inputs)
                 settings = complete(node.block, kind)
-            units.append(Unit(len(units), prefix + node.name, node, node.block, kind, inputs, settings=settings))
+                plants = plants_of(node.block, blocks, prefix)
+            units.append(Unit(len(units), prefix + node.name, node, node.block, kind, inputs, settings=settings, plants=plants))
+            units[-1].after = kind.after_run
     if not units:
         raise DiagramError([Problem("the diagram has no blocks.")])
     return units
+
+
+def postpone(units: list[Unit]) -> None:
+    """What reads a record block works after the run too, if it can: without continuous states, sample by sample."""
+    by_path = {u.path: u for u in units}
+    waiting = [u for u in units if not u.after]
+    problems: list[Problem] = []
+    while waiting:
+        found = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
+        if not found:
+            break
+        for unit, port, ref in found:
+            if any(not isinstance(d, Memory) for d in unit.kind.of(State).values()):
+                problems.append(
+                    Problem(
+                        f"input '{port}' of block '{unit.path}' comes from '{ref}', which works after the run; '{unit.path}' "
+                        f"({type(unit.block).__name__}) moves during it and cannot wait for it.",
+                        unit.node.at("in"),
+                    )
+                )
+            unit.after = True
+        waiting = [u for u in waiting if not u.after]
+    if problems:
+        raise DiagramError(problems)
 
 
 def scan(part: Diagram, prefix: str, scopes: Scopes, problems: list[Problem]) -> None:

@@ -36,7 +36,7 @@ def feedthrough(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list
 def renumber(units: list[Unit], running: list[Unit]) -> None:
     """Record blocks are not part of the program: number the running ones without gaps."""
     new = {u.index: i for i, u in enumerate(running)}
-    new.update({u.index: len(running) + i for i, u in enumerate(u for u in units if u.kind.after_run)})
+    new.update({u.index: len(running) + i for i, u in enumerate(u for u in units if u.after)})
     for unit in units:
         unit.elements = {p: [[(new[i], q, k) for i, q, k in es] for es in ess] for p, ess in unit.elements.items()}
     for unit in units:
@@ -94,8 +94,8 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
 
 
 def record_order(units: Iterable[Unit]) -> list[Unit]:
-    """Record blocks so that each comes after those it reads."""
-    waiting = [u for u in units if u.kind.after_run]
+    """The blocks that work after the run, each after those it reads."""
+    waiting = [u for u in units if u.after]
     done: list[Unit] = []
     names = {u.path for u in waiting}
     while waiting:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .declarations import Inport, Outport
+from .block import Block
+from .declarations import Inport, Model, Outport
 from .diagram import Diagram, Ref
 from .errors import DiagramError, Problem, RecordError
+from .estimates import Estimates
 from .flatten import flatten
+from .plant import Plant
 from .record import Grid, Record, Signal
 from .schedule import Schedule, Unit
 
@@ -16,16 +21,80 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def process(diagram: Diagram | Schedule, record: Record) -> Record:
-    """The record with the outputs of the diagram's record blocks added."""
+@dataclass(frozen=True)
+class Run:
+    """What a record block may know beyond its inputs: a method that asks for `run` gets this."""
+
+    diagram: Diagram  # as it stands in the file
+    changes: Mapping[str, Any]  # settings of this run beside the diagram, {"joint.J": 0.02}
+    record: Record  # everything so far
+    path: str  # of the block itself
+    simulated: bool = True  # the diagram made the record, so that its plants' values are the truth
+
+
+def process(
+    diagram: Diagram | Schedule, record: Record, changes: Mapping[str, Any] | None = None, simulated: bool = True
+) -> Record:
+    """The record with the outputs and estimates of the diagram's record blocks added.
+
+    `changes` are the settings the run had beside the diagram; a record that was not `simulated` by the diagram has no truth.
+    """
     schedule = flatten(diagram) if isinstance(diagram, Diagram) else diagram
     for unit in schedule.after_run:
-        record = apply(unit, record)
+        record = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
     return record
 
 
-def apply(unit: Unit, record: Record) -> Record:
-    """One record block: its inputs on one grid, its outputs as new signals on that grid."""
+def apply(unit: Unit, record: Record, run: Run) -> Record:
+    """One record block: its inputs on one grid, its outputs as new signals on that grid, its estimates by its name."""
+    if not unit.kind.after_run:
+        from .replay import replay
+
+        return replay(unit, record, run)
+    t, given = arriving(unit, record)
+    block = changed_block(unit, run)
+    values = {"t": t, **given, **plants_in(unit, run), "run": run}
+    asked = inspect.signature(block.process).parameters  # type: ignore[attr-defined]
+    if any(a.kind is a.VAR_KEYWORD for a in asked.values()):  # a block whose ports follow its plant
+        asked = {**{n: a for n, a in asked.items() if a.kind is not a.VAR_KEYWORD}, **dict.fromkeys(given)}  # type: ignore
+    missing = [n for n, a in asked.items() if a is not None and n not in values and a.default is a.empty]
+    if missing:
+        raise DiagramError(
+            [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
+        )
+    try:
+        result = block.process(**{n: values[n] for n in asked if n in values})  # type: ignore[attr-defined]
+        t = block.times(t)  # type: ignore[attr-defined]
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
+    outputs = [r for r in results if not isinstance(r, Estimates)]
+    ports = list(unit.kind.of(Outport))
+    measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
+    made = with_signals(record, t, unit, dict(zip(ports, outputs, strict=True)), measured)
+    for found in results:
+        if isinstance(found, Estimates):
+            made.estimates[unit.path] = found
+    return made
+
+
+def changed_block(unit: Unit, run: Run) -> Block:
+    """The block with the settings of this run."""
+    settings = {key.rpartition(".")[2]: value for key, value in run.changes.items() if key.rpartition(".")[0] == unit.path}
+    return type(unit.block)(**{**unit.block.settings, **settings}) if settings else unit.block
+
+
+def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
+    """The plants a block asks for, with the settings of this run; of a measured record nobody knows the truth."""
+    found: dict[str, Plant | None] = dict.fromkeys(unit.kind.of(Model))
+    for name, plant in unit.plants.items():
+        settings = {k.rpartition(".")[2]: v for k, v in run.changes.items() if k.rpartition(".")[0] == plant.path}
+        found[name] = replace(plant.changed(settings), path=plant.path if run.simulated else "")
+    return found
+
+
+def arriving(unit: Unit, record: Record) -> tuple[np.ndarray, dict[str, Any]]:
+    """The times of a block's inputs, and its inputs by port; all must share one grid."""
     given: dict[str, Any] = {}
     t = None
     for port, refs in unit.inputs.items():
@@ -46,25 +115,7 @@ def apply(unit: Unit, record: Record) -> Record:
                 )
         if arrays:
             given[port] = arrays if unit.kind.of(Inport)[port].many else arrays[0]
-    if t is None:
-        t = record.t
-    asked = inspect.signature(unit.block.process).parameters  # type: ignore[attr-defined]
-    values = {"t": t, **given}
-    missing = [n for n, a in asked.items() if n not in values and a.default is a.empty]
-    if missing:
-        raise DiagramError(
-            [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
-        )
-    try:
-        result = unit.block.process(**{n: values[n] for n in asked if n in values})  # type: ignore[attr-defined]
-        t = unit.block.times(t)  # type: ignore[attr-defined]
-    except RecordError as error:
-        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
-    ports = list(unit.kind.of(Outport))
-    if len(ports) == 1 and not isinstance(result, tuple):
-        result = (result,)
-    measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
-    return with_signals(record, t, unit, dict(zip(ports, result or (), strict=True)), measured)
+    return record.t if t is None else t, given
 
 
 def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
@@ -90,5 +141,5 @@ def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, n
     else:
         home.signals.update(signals)
     made = Record(grids, record.provenance, record.aliases)
-    made.estimates = record.estimates
+    made.estimates = dict(record.estimates)
     return made

@@ -14,6 +14,7 @@ from .contract import kind_of
 from .declarations import Outport
 from .diagram import Diagram, Node, Ref
 from .errors import DiagramError, Problem, did_you_mean, listing
+from .plant import Plant
 
 #: One scalar element of a signal: (unit, output port, index).
 Element = tuple[int, str, int]
@@ -34,9 +35,11 @@ class Unit:
     width: int = 1  # copies that run side by side when a scalar block is fed a vector
     sizes: dict[str, int] = field(default_factory=dict)  # per copy, of ports, states, memories and size names
     elements: dict[str, list[list[Element]]] = field(default_factory=dict)  # what arrives, element by element
+    after: bool = False  # works after the run: a record block, or one that reads what a record block makes
     group: int | None = None  # which sample hits it acts at
     settings: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)  # computed so far
+    plants: dict[str, Plant] = field(default_factory=dict)  # by the setting that names each
 
     @property
     def wide(self) -> bool:

@@ -105,7 +105,7 @@ def simulate(
     if ready.schedule.after_run:
         from .process import process
 
-        record = process(ready.schedule, record)
+        record = process(ready.schedule, record, inner)
     return record
 
 
@@ -159,6 +159,8 @@ def simulate_many(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from .process import process
+
     table = parameter_table(params)
     asked: list[int | None] = [None] if seeds is None else list(seeds)
     runs = [(row, seed) for row in range(len(table)) for seed in asked]
@@ -175,6 +177,8 @@ def simulate_many(
         sim = Simulation(*made[row], seed)
         try:
             record = sim.run()
+            if made[row][0].schedule.after_run:
+                record = process(made[row][0].schedule, record, made[row][1])
             result = record if collect is None else collect(record)
         except SimulationError as error:
             if on_error != "keep":

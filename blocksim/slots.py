@@ -133,7 +133,7 @@ def array_value(unit: Unit, name: str) -> np.ndarray:
         from .schedule import naming
 
         function = unit.kind.functions[f"table_{name}"]
-        values = {**unit.settings, **unit.sizes}
+        values = {**unit.settings, **unit.sizes, **unit.plants}
         with naming(unit.path, unit.node):
             unit.tables[name] = np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
         return unit.tables[name]
