@@ -86,6 +86,8 @@ def shaping(experiment: Experiment, changes: Changes) -> set[str]:
 
 def reshapes(experiment: Experiment, unit: Unit, settings: dict[str, Any]) -> bool:
     """Whether new settings of one block change its sizes, its variant, its rate, or a length the code relies on."""
+    if unit.after:
+        return False  # it is no part of the program: `process` gives it the settings of the run
     sizing = {a for n, f in unit.kind.functions.items() if n.startswith("size_") for a in arguments(f)}
     for key, value in settings.items():
         if isinstance(unit.kind.declared[key], (Static, Period)) or key in sizing:
@@ -129,6 +131,8 @@ def used_in_tables(unit: Unit, key: str) -> bool:
 def changed_numbers(experiment: Experiment, changes: Changes) -> Numbers:
     """A copy of the experiment's numbers with the changes in place; structure must stay."""
     numbers = experiment.numbers.copy()
+    late = {u.path for u in experiment.schedule.after_run}
+    changes = {n: v for n, v in changes.items() if n.rpartition(".")[0] not in late} if late else changes
     if not changes or all(put(experiment, numbers, name, value) for name, value in changes.items()):
         return numbers
     gathered = by_unit(experiment.schedule, changes)

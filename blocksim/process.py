@@ -81,7 +81,11 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
 def changed_block(unit: Unit, run: Run) -> Block:
     """The block with the settings of this run."""
     settings = {key.rpartition(".")[2]: value for key, value in run.changes.items() if key.rpartition(".")[0] == unit.path}
-    return type(unit.block)(**{**unit.block.settings, **settings}) if settings else unit.block
+    if not settings:
+        return unit.block
+    block = type(unit.block)(**{**unit.block.settings, **settings})
+    block.bound = unit.block.bound
+    return block
 
 
 def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:

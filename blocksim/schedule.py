@@ -75,9 +75,11 @@ class Schedule:
         return {u.path: u for u in self.units}
 
     def unit(self, path: str) -> Unit:
-        if path in self.by_path:
-            return self.by_path[path]
-        paths = list(self.by_path)
+        """The block of that path, whether it runs or works after the run."""
+        found = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)
+        if found is not None:
+            return found
+        paths = [*self.by_path, *(u.path for u in self.after_run)]
         raise DiagramError(f"there is no block '{path}'. Blocks are: {listing(paths)}." + did_you_mean(path, paths))
 
     def __str__(self) -> str:

@@ -212,8 +212,6 @@ MISTAKES = [
     Mistake("in is an empty list", block("g: {type: Gain, in: []}"), 4, ("in: found []",)),
     Mistake("in is not a signal", block("g: {type: Gain, in: one + one}"), 4, ("'one + one' is not a signal",)),
     Mistake("numbered with a gap", block("s: {type: Sum, in: {u1: one, u3: one}}"), 4, ("numbered 1, 3",)),
-    Mistake("record block drives", block("f: {type: MistakeFilter, in: one}\n  g: {type: FirstOrderLag, T: 1, in: f}"), 5,
-            ("input 'u' of block 'g' comes from 'f.y', which works after the run", "cannot wait")),
     # log:
     Mistake("log is a word", top("log: one"), 3, ("log: found 'one'", "A list is wanted")),
     Mistake("log of nothing", top("log: [one, two]"), 3, ("log: 'two' names no block", "Blocks are: one")),

@@ -46,3 +46,30 @@ def test_a_missing_signal_is_named():
     lab = bs.Record.from_arrays(np.arange(200) * 1e-3, {"joint.q": np.zeros(200)})
     with pytest.raises(bs.DiagramError, match=r"block 'smooth': .*encoder.q_hat"):
         bs.process(bs.open_diagram(LOOP), lab)
+
+
+LATE = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3}
+blocks:
+  wave:   {type: Sine, frequency: 1.0}
+  smooth: {type: ZeroPhaseFilter, cutoff: 20, in: wave}
+  triple: {type: Gain, k: 3.0, in: smooth}
+  mean:   {type: MovingAverage, window: 4, Ts: 1e-3, in: triple}
+  rest:   {type: Sum, signs: "+-", in: [triple, wave]}
+"""
+
+
+def test_what_reads_a_record_block_works_after_the_run_sample_by_sample():
+    record = bs.simulate(LATE)
+    triple = record["triple"]
+    assert (triple == 3.0 * record["smooth"]).all()
+    assert record["mean"][3:] == pytest.approx(np.convolve(triple, np.ones(4) / 4, "valid"), abs=1e-14)
+    assert (record["rest"] == triple - record["wave"]).all()
+    swept = bs.simulate_many(LATE, params={"triple.k": [2.0, 5.0]})
+    assert (swept[1]["triple"] == 5.0 * swept[1]["smooth"]).all()
+
+
+def test_what_moves_during_the_run_cannot_wait_for_a_record_block():
+    with pytest.raises(bs.DiagramError, match="<text>:8: input 'u' of block 'lag' comes from 'rest.y', which works after the run"):
+        bs.simulate(LATE.replace("  mean: ", "  lag:    {type: FirstOrderLag, T: 1.0, in: rest}\n  mean: "))
