@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 from models import PID, Encoder, Joint
 
 import blocksim as bs
@@ -91,6 +92,18 @@ def mixed(blocks: int, stop: float = 10.0) -> Experiment:
 def monte_carlo(runs: int) -> list[dict[str, float]]:
     """(d) A joint of its own for every run."""
     return [{"joint.J": 0.015 + 0.01 * i / runs, "joint.Fc": 0.05 + 0.1 * ((7 * i) % runs) / runs} for i in range(runs)]
+
+
+#: (f) Cutoff [Hz] of the smoother and of the filter; the record is sampled at 1 kHz.
+CUTOFF = 20.0
+
+
+def noisy(samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(f) Times and noisy samples of a slow sine, and the same with one sample in a thousand missing."""
+    draw = np.random.default_rng(1)
+    t = 1e-3 * np.arange(samples)
+    y = np.sin(2 * np.pi * 0.5 * t) + 0.01 * draw.standard_normal(samples)
+    return t, y, np.where(draw.random(samples) < 1e-3, np.nan, y)
 
 
 #: (e) The loop of (b) as a file, from the library's blocks alone; the PID is one discrete transfer function.

@@ -18,7 +18,7 @@ Timer = Callable[[], float]
 
 @dataclass
 class Row:
-    """One line of the table: seconds of the unit (hand-written C, or an import) and of what is measured."""
+    """One line of the table: seconds of the unit (hand-written C, an import, a filter) and of what is measured."""
 
     case: str
     what: str

@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -20,14 +21,16 @@ import peers
 from measure import Row, compiled, cores, interleaved, process, program_alone, timed
 
 import blocksim as bs
+from blocks.irw import IRWSmoother, passes
 
 #: Why a bar is missed, where it is.
 WHY = {
     "a": "calls inside the compiled program, and what it counts and checks at every step",
     "b": "calls inside the compiled program, and what it counts and checks at every step",
     "c": "long chains are the cheaper ones: their loop is vectorised, 10 blocks are not",
-    "d": "in parts: the program itself, the first touch of its log's memory, Python around every run",
+    "d": "in parts: the program itself, Python around every run, the first touch of its log's memory",
     "e": "what is imported, and the program compiled or loaded",
+    "f": "six arrays are written where filtfilt writes one",
 }
 
 
@@ -128,11 +131,20 @@ def case_d(quick: bool) -> list[Row]:
     runs, stop, jobs = (20, 1.0, cores()) if quick else (200, 10.0, cores())
     ready, table = cases.servo(stop), cases.monte_carlo(runs)
     compiled(ready)
-    c, ours = interleaved(
-        [timed(lambda: native.servo_many(table, jobs, stop)), timed(lambda: bs.simulate_many(ready, params=table, jobs=jobs))],
+    c, ours, collected = interleaved(
+        [
+            timed(lambda: native.servo_many(table, jobs, stop)),
+            timed(lambda: bs.simulate_many(ready, params=table, jobs=jobs)),
+            timed(lambda: bs.simulate_many(ready, params=table, jobs=jobs, collect=last_torque)),
+        ],
         3 if quick else 12,
     )
-    return [Row("d", f"{runs} runs of (b) on {jobs} cores", c, ours, bar=1.2)]
+    first = Row("d", f"{runs} runs of (b) on {jobs} cores", c, ours, bar=1.2)
+    return [first, Row("d", "  one number kept of each, to C that keeps all", c, collected)]
+
+
+def last_torque(record: bs.Record) -> float:
+    return float(record["pid"][-1])
 
 
 def case_e(quick: bool) -> list[Row]:
@@ -173,7 +185,36 @@ def case_e(quick: bool) -> list[Row]:
     ]
 
 
-CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e}
+def case_f(quick: bool) -> list[Row]:
+    """A long record smoothed by the whole block, in units of scipy's filtfilt of the same order and cutoff on the same data."""
+    from scipy.signal import butter, filtfilt
+
+    samples, repeats, rows = (100_000, 3, []) if quick else (1_000_000, 15, [])
+    t, y, holed = cases.noisy(samples)
+    for order in (2, 3):
+        block = IRWSmoother(order=order, bandwidth=cases.CUTOFF)
+        begun = time.perf_counter()
+        passes(order, compiled=True)
+        spent = time.perf_counter() - begun
+        b, a = butter(order, 2 * cases.CUTOFF * t[1])
+        unit, taken, bridged = interleaved(
+            [
+                timed(lambda b=b, a=a: filtfilt(b, a, y)),
+                timed(lambda block=block: block.process(t, y)),
+                timed(lambda block=block: block.process(t, holed)),
+            ],
+            repeats,
+        )
+        rows.append(
+            Row(
+                "f", f"{samples:.0e} samples smoothed, order {order}, to filtfilt", unit, taken, f"compiled in {spent:.1f} s", 3.0
+            )
+        )
+        rows.append(Row("f", "  one in a thousand missing", unit, bridged))
+    return rows
+
+
+CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f}
 
 
 def show(rows: list[Row], heading: str) -> None:
@@ -223,13 +264,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short horizons: to see that it works, not to quote")
     parser.add_argument("--json", metavar="FILE", help="write the rows here too")
     parser.add_argument("--markdown", action="store_true", help="print the table as in docs/speed.md")
-    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e")
+    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e, f")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := [name for name in wanted if name not in CASES]:
         parser.error(f"there is no case {', '.join(unknown)}. Cases are: {', '.join(CASES)}.")
-    if native.compiler() is None and set(wanted) - {"e"}:
-        parser.error("hand-written C is the unit and there is no C compiler (cc). --only e runs without one.")
+    if native.compiler() is None and set(wanted) - {"e", "f"}:
+        parser.error("hand-written C is the unit and there is no C compiler (cc). --only e,f runs without one.")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["BLOCKSIM_CACHE"] = folder
         import numba  # noqa: F401  so that no compile time includes it

@@ -25,7 +25,12 @@ MODULES = (
     "sensors",
     "control",
     "filters",
+    "resample",
     "irw",
+    "didim",
+    "least_squares",
+    "frequency_response",
+    "rpem_hybrid",
 )
 
 

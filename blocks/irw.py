@@ -3,12 +3,13 @@
 The Kalman filter (13)-(17) of Brunot 2017 and its fixed-interval smoother (19)-(21) are run here in information form, forward and
 backward, and put together: no knowledge of the start is *zero* information, so nothing is approximated by a large covariance, a
 missing sample brings none, and no difference of nearly equal covariances is formed. All information is in units of 1 / sigma_e^2.
+Once it no longer changes, the filters go on with constant gains (irw_passes.py).
 """
 
 from __future__ import annotations
 
 import functools
-import types
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,11 +19,13 @@ import numpy as np
 from blocksim.block import RecordBlock, inport, outport, param, static
 from blocksim.errors import RecordError
 
+from . import irw_passes
 from .filters import sample_time
 
 __all__ = ["IRWSmoother"]
 
 LARGE = 50_000  # samples times passes from which compiling pays
+ROOM = (9, 3, 3)  # for the small arrays of a pass
 LIMIT = 0.1  # of the sampling frequency: the highest cutoff of Brunot's rules, fs = 100 f_dyn and cutoff <= 10 f_dyn
 
 
@@ -69,19 +72,22 @@ blocks:
     def process(self, t, y):
         Ts = sample_time(t)
         columns = np.asarray(y, dtype=float).reshape(len(t), -1).T
-        made = [self.smoothed(column, Ts) for column in columns]
-        self.result = {name: np.array([found[name] for _, found in made]) for name in made[0][1]}
-        return tuple(np.stack([arrays[port] for arrays, _ in made], axis=-1).reshape(np.shape(y)) for port in range(6))
+        out = np.empty((len(columns), 6, len(t)))
+        found = [self.smoothed(column, Ts, rows) for column, rows in zip(columns, out, strict=True)]
+        self.result = {name: np.array([one[name] for one in found]) for name in found[0]}
+        return tuple(out[:, port].T.reshape(np.shape(y)) for port in range(6))
 
-    def smoothed(self, y: np.ndarray, Ts: float) -> tuple[tuple[np.ndarray, ...], dict[str, float]]:
-        """One element: x, dx, ddx, their standard deviations; and what was found."""
+    def smoothed(self, y: np.ndarray, Ts: float, out: np.ndarray) -> dict[str, float]:
+        """One element: x, dx, ddx, their standard deviations into the rows of `out`; returns what was found."""
         n = self.order
+        there = ~np.isnan(y)
+        seen = int(np.count_nonzero(there))
         if np.isinf(y).any():
             raise RecordError("samples are infinite; mark missing ones as nan.")
-        seen = int(np.sum(~np.isnan(y)))
         if seen <= n:
             raise RecordError(f"a smoother of order {n} needs at least {n + 1} samples that are not missing, found {seen}.")
-        nvr = self.nvr or self.nvr_of_bandwidth(Ts) or most_likely(y, n)
+        y, level = np.ascontiguousarray(y), float(np.mean(y, where=there))
+        nvr = self.nvr or self.nvr_of_bandwidth(Ts) or most_likely(y, level, n, seen)
         half = half_amplitude(nvr, n) / Ts
         if not (self.nvr or self.bandwidth) and half > LIMIT / Ts:
             warnings.warn(
@@ -89,13 +95,9 @@ blocks:
                 f"at {half:.4g} Hz, above a tenth of the sampling frequency of {1 / Ts:.4g} Hz. Give nvr or bandwidth instead.",
                 stacklevel=2,
             )
-        level = float(np.nanmean(y))
-        means, stds, squares, logs = smooth(y - level, n, nvr, self.differences == "centred")
-        sigma = np.sqrt(squares / (seen - n))
-        units = np.array([1.0, Ts, Ts * Ts])
-        means, stds = means / units, stds * sigma / units
-        found = {"nvr": nvr, "sigma_e": sigma, "bandwidth": half, "log_likelihood": likelihood(squares, logs, seen - n)}
-        return (means[:, 0] + level, means[:, 1], means[:, 2], *stds.T), found
+        squares, logs = smooth(y, level, n, nvr, self.differences == "centred", Ts, seen, out)
+        sigma = float(np.sqrt(squares / (seen - n)))
+        return {"nvr": nvr, "sigma_e": sigma, "bandwidth": half, "log_likelihood": likelihood(squares, logs, seen - n)}
 
     def nvr_of_bandwidth(self, Ts: float) -> float:
         if self.bandwidth * Ts >= 0.5:
@@ -123,18 +125,16 @@ def likelihood(squares: float, logs: float, count: int) -> float:
     return -0.5 * (count * (np.log(2 * np.pi * max(squares, 1e-300) / count) + 1) + logs)
 
 
-def most_likely(y: np.ndarray, n: int) -> float:
+def most_likely(y: np.ndarray, level: float, n: int, seen: int) -> float:
     """The NVR of greatest likelihood: the best of a coarse grid of bandwidths, then Brent's method between its neighbours."""
     from scipy.optimize import minimize_scalar
 
-    y = y - np.nanmean(y)
-    count = int(np.sum(~np.isnan(y))) - n
-    forward = recursions(60 * len(y) > LARGE)[0]
-    stored = np.empty((len(y), n, n)), np.empty((len(y), n))
+    forward = passes(n, 60 * len(y) > LARGE)[0]
+    nothing = np.empty((n, n)), np.empty(0, dtype=bool), np.empty((0, 0)), np.empty((0, 0))
 
     def cost(exponent: float) -> float:
-        squares, logs = forward(y, n, 10.0**exponent, *stored)
-        return -likelihood(squares, logs, count)
+        squares, logs = forward(y, level, n, 10.0**exponent, np.zeros(ROOM), *nothing)
+        return -likelihood(squares, logs, seen - n)
 
     lowest = 2 * n * np.log10(0.5 / len(y))  # half a cycle in several records
     grid = np.linspace(lowest, 4.0, 30)
@@ -143,139 +143,58 @@ def most_likely(y: np.ndarray, n: int) -> float:
     return float(10.0 ** minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": 1e-7}).x)
 
 
-def smooth(y: np.ndarray, n: int, nvr: float, centred: bool) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """x and its two derivatives per sample, their standard deviations over sigma_e; sums of innovations as `forward`."""
-    padded = np.concatenate(([np.nan], y))  # the state before the first sample, for centred differences
-    forward, combine = recursions(len(y) > LARGE)
-    information, vector = np.empty((len(padded), n, n)), np.empty((len(padded), n))
-    squares, logs = forward(padded, n, nvr, information, vector)
-    means, covariances = combine(padded, n, nvr, information, vector)
-    rows = np.zeros((3, n + 1))  # x, dx, ddx from the state and the eta after it
-    rows[0, 0] = rows[1, 1] = rows[2, 2] = 1.0
-    if centred:
-        rows[1, 2] = 0.5
-    at = np.arange(1, len(padded))
-    before = at - centred
-    all_means = np.stack([means[at] @ rows[0], means[before] @ rows[1], means[before] @ rows[2]], axis=1)
-    chosen = np.stack([covariances[at], covariances[before], covariances[before]], axis=1)
-    return all_means, np.sqrt(np.einsum("ri,krij,rj->kr", rows, chosen, rows)), squares, logs
-
-
-def forward(y, n, nvr, information, vector):
-    """Filter y, filling what is known of each state from the samples up to it; sum of e^2 / v and of ln v, see (22).
-
-    The first n samples that are there only fix the start: their innovations have no distribution and are left out.
-    """
-    Y, z = np.zeros((n, n)), np.zeros(n)
-    seen, squares, logs = 0, 0.0, 0.0
-    for k in range(len(y)):
-        # Prediction: A^-T Y A^-1, less what eta, the noise of the last element, takes away.
-        for j in range(1, n):
-            for i in range(n):
-                Y[i, j] -= Y[i, j - 1]
-        for i in range(1, n):
-            z[i] -= z[i - 1]
-            for j in range(n):
-                Y[i, j] -= Y[i - 1, j]
-        forget(Y, z, n, nvr)
-        if not np.isnan(y[k]):
-            if seen >= n:
-                mean, covariance = solve(Y, z, n)
-                variance = 1.0 + covariance[0, 0]
-                squares += (y[k] - mean[0]) ** 2 / variance
-                logs += np.log(variance)
-            seen += 1
-            Y[0, 0] += 1.0
-            z[0] += y[k]
-        information[k] = Y
-        vector[k] = z
+def smooth(
+    y: np.ndarray, level: float, n: int, nvr: float, centred: bool, Ts: float, seen: int, out: np.ndarray
+) -> tuple[float, float]:
+    """x, its derivatives and their standard deviations into the rows of `out`; sums of innovations as `forward`."""
+    forward, backward = passes(n, len(y) > LARGE)
+    # Only samples near ends and gaps are stored in full; the rest of these arrays is never touched.
+    limit, steady, information = np.empty((n, n)), np.empty(len(y), dtype=bool), np.empty((n * (n + 1) // 2, len(y)))
+    squares, logs = forward(y, level, n, nvr, np.zeros(ROOM), limit, steady, information, out)
+    sigma = np.sqrt(squares / (seen - n))
+    units = np.array([1.0, Ts, Ts * Ts])
+    backward(
+        y, level, n, nvr, centred, np.concatenate((1 / units, sigma / units)), np.zeros(ROOM), limit, steady, information, out
+    )
     return squares, logs
 
 
-def combine(y, n, nvr, information, vector):
-    """Mean and covariance / sigma_e^2 of each state and the eta after it, given all samples."""
-    means, covariances = np.empty((len(y), n + 1)), np.empty((len(y), n + 1, n + 1))
-    Y, z = np.zeros((n, n)), np.zeros(n)
-    J, w = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
-    for k in range(len(y) - 1, -1, -1):
-        # What the later samples know of the next state A x + D eta, as knowledge of (x, eta).
-        J[:] = 0.0
-        for i in range(n):
-            for j in range(n):
-                J[i, j] = Y[i, j] + (Y[i - 1, j] if i else 0.0)
-            w[i] = z[i] + (z[i - 1] if i else 0.0) + vector[k, i]
-            J[n, i] = Y[n - 1, i]
-        for i in range(n + 1):
-            for j in range(n - 1, 0, -1):
-                J[i, j] += J[i, j - 1]
-        for i in range(n):
-            J[i, n] = J[n, i]
-        J[n, n] = Y[n - 1, n - 1] + 1.0 / nvr
-        w[n] = z[n - 1]
-        J[:n, :n] += information[k]
-        means[k], covariances[k] = solve(J, w, n + 1)
-        # One sample back: without eta, through A, with the sample at k.
-        forget(Y, z, n, nvr)
-        for j in range(n - 1, 0, -1):
-            z[j] += z[j - 1]
-            for i in range(n):
-                Y[i, j] += Y[i, j - 1]
-        for i in range(n - 1, 0, -1):
-            for j in range(n):
-                Y[i, j] += Y[i - 1, j]
-        if not np.isnan(y[k]):
-            Y[0, 0] += 1.0
-            z[0] += y[k]
-    return means, covariances
+#: What is compiled for one order: a known n turns small loops into plain arithmetic, three times as fast and sooner compiled.
+ENTRIES = """
+
+def forward_of_order(y, level, n, nvr, room, limit, steady, information, vector):
+    return forward(y, level, {n}, nvr, room, limit, steady, information, vector)
 
 
-def forget(Y, z, n, nvr):
-    """Add noise of variance nvr to the last element of a state known by Y and z = Y x, in place."""
-    share = nvr / (1.0 + nvr * Y[n - 1, n - 1])
-    last = Y[n - 1].copy()
-    end = z[n - 1]
-    for i in range(n):
-        z[i] -= last[i] * share * end
-        for j in range(n):
-            Y[i, j] -= last[i] * share * last[j]
-
-
-def solve(J, w, n):
-    """J^-1 w and J^-1 by Cholesky's method, which no scaling of the unknowns disturbs."""
-    L, K = np.zeros((n, n)), np.zeros((n, n))  # J = L L^T, K = L^-1
-    for i in range(n):
-        for j in range(i + 1):
-            total = J[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            L[i, j] = np.sqrt(total) if i == j else total / L[j, j]
-        K[i, i] = 1.0 / L[i, i]
-        for j in range(i):
-            total = 0.0
-            for k in range(j, i):
-                total -= L[i, k] * K[k, j]
-            K[i, j] = total / L[i, i]
-    inverse, half, solution = np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    for i in range(n):
-        for j in range(i + 1):
-            half[i] += K[i, j] * w[j]
-    for i in range(n):
-        for k in range(i, n):
-            solution[i] += K[k, i] * half[k]
-        for j in range(n):
-            for k in range(max(i, j), n):
-                inverse[i, j] += K[k, i] * K[k, j]
-    return solution, inverse
+def backward_of_order(y, level, n, nvr, centred, scales, room, limit, steady, information, out):
+    backward(y, level, {n}, nvr, centred, scales, room, limit, steady, information, out)
+"""
 
 
 @functools.cache
-def recursions(compiled: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`forward` and `combine`, as they stand or the same text compiled."""
+def passes(n: int, compiled: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`forward` and `backward`, as they stand or the same text compiled for order n, which is kept on disk as programs are."""
     if not compiled:
-        return forward, combine
-    from numba import njit
+        return irw_passes.forward, irw_passes.backward
+    from numba import njit, types
 
-    space = dict(globals())
-    for function in (solve, forget, forward, combine):
-        space[function.__name__] = njit(types.FunctionType(function.__code__, space, function.__name__))
-    return space["forward"], space["combine"]
+    from blocksim import cache
+    from blocksim.program import Code, load_module
+
+    code = Code(inspect.getsource(irw_passes) + ENTRIES.format(n=n), "")
+    whole, real, flag = types.int64, types.float64, types.boolean
+    given = types.Array(real, 1, "C", readonly=True), real, whole, real
+    places = real[:, :, ::1], real[:, ::1], flag[::1], real[:, ::1], real[:, ::1]
+    signatures = {
+        "forward_of_order": types.UniTuple(real, 2)(*given, *places),
+        "backward_of_order": types.void(*given, flag, real[::1], *places),
+    }
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+    private: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    inner = njit(**options, **private)
+    with cache.folder(code.key, code.text) as place:
+        module = load_module(code, place)
+        functions = {name: value for name, value in vars(module).items() if inspect.isfunction(value)}
+        module.__dict__.update({name: inner(value) for name, value in functions.items() if name not in signatures})
+        outer = [njit(taken, **options, cache=place is not None)(functions[name]) for name, taken in signatures.items()]
+    return outer[0], outer[1]

@@ -2,26 +2,24 @@
 
 A state of order n is x and its n - 1 forward differences. What samples tell of it is kept as information Y = P^-1 and z = Y x,
 in units of 1 / sigma_e^2, while it varies: at the ends, in gaps and next to them. Y does not depend on the data, and where no
-sample is missing it soon changes by rounding alone. From there on only the mean is carried, with a constant gain. That is as exact:
-the gain multiplies innovations, which are small, and a filter that is stable forgets their rounding.
+sample is missing it soon changes by rounding alone. From there on only the mean is carried, with a constant gain. That is as
+exact: the gain multiplies innovations, which are small, and a filter that is stable forgets their rounding.
 """
 
 import math
 
-import numpy as np
-
 SETTLED = 2.0**-50  # relative change of Y from sample to sample that is rounding
 
 
-def forward(y, level, n, nvr, limit, steady, information, vector):
+def forward(y, level, n, nvr, room, limit, steady, information, vector):
     """Filter y - level, filling what is known of each state from the samples up to it; sum of e^2 / v and of ln v, see (22).
 
     Where `steady`, Y is `limit` and `vector` holds the mean; elsewhere `information` holds Y, and `vector` z. Nothing is kept if
     `steady` is empty. The first n samples that are there only fix the start: their innovations have no distribution and are left
-    out.
+    out. `room` is for the small arrays in use, all zero: making each of them here is slow to compile.
     """
-    Y, before, L = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
-    z, c, x, gain = np.zeros(n), np.zeros(n), np.zeros(3), np.zeros(3)
+    Y, before, L = room[0], room[1], room[2]
+    z, c, x, gain = room[3, 0], room[3, 1], room[3, 2], room[4, 0]
     seen, run, known, keep = 0, 0, False, len(steady) > 0
     squares, logs, variance = 0.0, 0.0, 1.0
     k = 0
@@ -54,7 +52,7 @@ def forward(y, level, n, nvr, limit, steady, information, vector):
             if not known:  # one limit for all stretches
                 known = True
                 copy(Y, limit, n)
-                first_column(L, n, gain)
+                first_column(L, n, c, gain)
             begin = k
             k, total = coast(y, level, k, x, gain, steady, vector)
             squares += total / variance
@@ -92,15 +90,14 @@ def coast(y, level, k, x, gain, steady, vector):
     return k, total
 
 
-def backward(y, level, n, nvr, centred, scales, limit, steady, information, out):
+def backward(y, level, n, nvr, centred, scales, room, limit, steady, information, out):
     """The filter from the end to the start, put together with what `forward` found: x, dx, ddx and their deviations into `out`.
 
-    On entry the first rows of `out` hold the `vector` of `forward`; on return each row is in the unit that `scales` give. By
-    centred differences the derivatives of sample k are those of the state before it: there is one state before the first sample.
+    On entry the first rows of `out` hold the `vector` of `forward`: each is read before its place is written. `scales` multiply
+    the rows. By centred differences the derivatives of sample k are those of the state before it: one state precedes all samples.
     """
-    Y, before, J, L = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
-    z, w, tie, rest = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, n))
-    x, gain, blend, found = np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros(6)
+    Y, before, J, L, rest, blend = room[0], room[1], room[2], room[3], room[4], room[5]
+    z, w, tie, x, gain, mean, std = room[6, 0], room[6, 1], room[6, 2], room[7, 0], room[7, 1], room[7, 2], room[8, 0]
     half, late = (0.5, 1) if centred else (0.0, 0)
     seen, run, coasting, blended = 0, 0, False, False
     share, pull = 0.0, 0.0
@@ -111,9 +108,9 @@ def backward(y, level, n, nvr, centred, scales, limit, steady, information, out)
                 blended = True
                 join(rest, z, n, k, limit, steady, information, out, J, w)
                 factor(J, L, n)
-                mix(L, rest, tie, n, blend)
-                deviations(L, tie, share, half, n, w, found)
-            k = glide(y, level, k, x, gain, blend, found, half, late, scales, steady, out)
+                mix(L, rest, tie, n, w, mean, blend)
+                deviations(L, tie, share, half, n, w, std)
+            k = glide(y, level, k, x, gain, blend, std, half, late, scales, steady, out)
             continue
         if coasting:
             x[1] -= x[2]
@@ -129,11 +126,11 @@ def backward(y, level, n, nvr, centred, scales, limit, steady, information, out)
             back(Y, z, n)
         join(Y, z, n, k, limit, steady, information, out, J, w)
         factor(J, L, n)
-        substitute(L, w, n, found)
+        substitute(L, w, n, mean)
         if n == 2:
-            found[2] = pull - dot(tie, found, n)
-        deviations(L, tie, share, half, n, w, found)
-        write(found, level, k, half, late, scales, out)
+            mean[2] = pull - dot(tie, mean, n)
+        deviations(L, tie, share, half, n, w, std)
+        write(mean, std, level, k, half, late, scales, out)
         if k < 0:
             break
         value = y[k] - level
@@ -153,14 +150,14 @@ def backward(y, level, n, nvr, centred, scales, limit, steady, information, out)
                 coasting, blended = True, False
                 factor(Y, L, n)
                 substitute(L, z, n, x)
-                first_column(L, n, gain)
+                first_column(L, n, w, gain)
                 share = bind(Y, n, nvr, tie)
                 copy(Y, rest, n)
                 forget(rest, w, n, nvr)
                 back(rest, w, n)
 
 
-def glide(y, level, k, x, gain, blend, found, half, late, scales, steady, out):
+def glide(y, level, k, x, gain, blend, std, half, late, scales, steady, out):
     """Both filters with constant gains, from state k down to one where the forward filter has not settled: where that is."""
     x0, x1, x2 = x[0], x[1], x[2]
     g0, g1, g2 = gain[0], gain[1], gain[2]
@@ -168,7 +165,7 @@ def glide(y, level, k, x, gain, blend, found, half, late, scales, steady, out):
     b10, b11, b12 = blend[1, 0], blend[1, 1], blend[1, 2]
     b20, b21, b22 = blend[2, 0], blend[2, 1], blend[2, 2]
     s0, s1, s2 = scales[0], scales[1], scales[2]
-    v0, v1, v2 = found[3] * scales[3], found[4] * scales[4], found[5] * scales[5]
+    v0, v1, v2 = std[0] * scales[3], std[1] * scales[4], std[2] * scales[5]
     while k >= 0 and steady[k]:
         x1 -= x2
         x0 -= x1
@@ -188,16 +185,16 @@ def glide(y, level, k, x, gain, blend, found, half, late, scales, steady, out):
     return k
 
 
-def write(found, level, k, half, late, scales, out):
+def write(mean, std, level, k, half, late, scales, out):
     """One state into its columns, as far as there are such."""
     if k >= 0:
-        out[0, k] = found[0] * scales[0] + level
-        out[3, k] = found[3] * scales[3]
+        out[0, k] = mean[0] * scales[0] + level
+        out[3, k] = std[0] * scales[3]
     if 0 <= k + late < out.shape[1]:
-        out[1, k + late] = (found[1] + half * found[2]) * scales[1]
-        out[2, k + late] = found[2] * scales[2]
-        out[4, k + late] = found[4] * scales[4]
-        out[5, k + late] = found[5] * scales[5]
+        out[1, k + late] = (mean[1] + half * mean[2]) * scales[1]
+        out[2, k + late] = mean[2] * scales[2]
+        out[4, k + late] = std[1] * scales[4]
+        out[5, k + late] = std[2] * scales[5]
 
 
 def ahead(Y, z, n):
@@ -249,11 +246,10 @@ def bind(Y, n, nvr, tie):
 
 
 def join(Y, z, n, k, limit, steady, information, out, J, w):
-    """J = Y and w = z, and what `forward` left at k beside them; it knows nothing of the state before the first sample."""
+    """J and w are Y and z, and what `forward` left at k beside them; it knows nothing of the state before the first sample."""
+    copy(Y, J, n)
     for i in range(n):
         w[i] = z[i]
-        for j in range(n):
-            J[i, j] = Y[i, j]
     if k < 0:
         return
     row = 0
@@ -267,12 +263,10 @@ def join(Y, z, n, k, limit, steady, information, out, J, w):
             elif j <= i:
                 J[i, j] += information[row, k]
                 row += 1
-    return
 
 
-def mix(L, rest, tie, n, blend):
+def mix(L, rest, tie, n, column, part, blend):
     """The smoothed state is x + blend (later - x): x is the mean of `forward`, `later` that of the samples after it."""
-    column, part = np.zeros(n), np.zeros(3)
     for j in range(n):
         for i in range(n):
             column[i] = rest[i, j]
@@ -283,7 +277,7 @@ def mix(L, rest, tie, n, blend):
             blend[2, j] = tie[j] - dot(tie, part, n)
 
 
-def deviations(L, tie, share, half, n, c, found):
+def deviations(L, tie, share, half, n, c, std):
     """Standard deviations over sigma_e of x, of the first difference and half times the second, and of the second."""
     for row in range(3):
         second = half if row == 1 else 1.0 if row == 2 else 0.0
@@ -293,7 +287,7 @@ def deviations(L, tie, share, half, n, c, found):
             c[2] = second
         if row < 2:
             c[row] += 1.0
-        found[3 + row] = math.sqrt(spread(L, c, n) + (second * second * share if n == 2 else 0.0))
+        std[row] = math.sqrt(spread(L, c, n) + (second * second * share if n == 2 else 0.0))
 
 
 def factor(J, L, n):
@@ -332,11 +326,10 @@ def spread(L, c, n):
     return total
 
 
-def first_column(L, n, x):
+def first_column(L, n, c, x):
     """The first column of J^-1."""
-    one = np.zeros(n)
-    one[0] = 1.0
-    substitute(L, one, n, x)
+    c[0], c[1], c[n - 1] = 1.0, 0.0, 0.0
+    substitute(L, c, n, x)
 
 
 def settled(Y, before, n):

@@ -9,7 +9,7 @@ from blocksim.vocabulary import cos, sign, tanh
 
 from .friction import slip_direction
 
-__all__ = ["ElectroMechanicalPositioner", "GravityJoint"]
+__all__ = ["AsymmetricPositioner", "ElectroMechanicalPositioner", "GravityJoint"]
 
 
 def gravity_load(torque, q, Ms, N, theta0, g):
@@ -109,6 +109,10 @@ class StickingGravityJoint(GravityJoint):
         return qd, (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * mode) / J if mode != 0.0 else 0.0
 
     @staticmethod
+    def equations(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g):
+        return qd, (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * sign(qd)) / J
+
+    @staticmethod
     def guard_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g):
         return stiction_margin(mode, qd, gravity_load(tau, q, Ms, N, theta0, g), Fc)
 
@@ -176,6 +180,11 @@ blocks:
 
         return np.stack([qdd, qd, dry_column(qd, friction, beta), np.ones(np.shape(qd))], axis=-1)
 
+    @staticmethod
+    def effort(v, gtau):
+        """The force the drive makes."""
+        return gtau * v
+
 
 class StickingPositioner(ElectroMechanicalPositioner):
     """M qdd = gtau v - Fv qd - Fc mode - offset while it slips, qdd = 0 while it sticks."""
@@ -191,9 +200,76 @@ class StickingPositioner(ElectroMechanicalPositioner):
         return qd, (gtau * v - offset - Fv * qd - Fc * mode) / M if mode != 0.0 else 0.0
 
     @staticmethod
+    def equations(qd, v, M, Fv, Fc, offset, gtau):
+        return qd, (gtau * v - offset - Fv * qd - Fc * sign(qd)) / M
+
+    @staticmethod
     def guard_contact(qd, v, mode, Fc, offset, gtau):
         return stiction_margin(mode, qd, gtau * v - offset, Fc)
 
     @staticmethod
     def reset_contact(qd, v, mode, Fc, offset, gtau):
         return {"qd": qd if mode == 0.0 else 0.0, "mode": stiction_mode(mode, qd, gtau * v - offset, Fc)}
+
+
+class AsymmetricPositioner(ElectroMechanicalPositioner):
+    """M qdd = gtau v - Fv qd - Fa |qd| - Fc sign(qd) - offset: an EMPS whose viscous friction depends on the direction.
+
+    The viscous friction is Fv + Fa forward and Fv - Fa backward. Dry friction that depends on the direction needs nothing new:
+    Fc + offset forward and Fc - offset backward. The defaults are the least-squares estimates of `emps/asymmetric` on the
+    published record.
+    """
+
+    example = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 1e-3}
+blocks:
+  ref:  {type: TrapezoidTrajectory, points: [0.0, 0.2, 0.0], speed: 0.2, acceleration: 1.0}
+  loop: {type: CascadePPI, kp: 160.18, kv: 243.45, Ts: 1e-3, in: {q_ref: ref.q, q: emps.q, qd: emps.qd}}
+  emps: {type: AsymmetricPositioner, friction: sign, in: loop}
+"""
+    inverse_parameters = ("M", "Fv", "Fc", "offset", "Fa")
+
+    M: float = param(95.154, "inertia of the carriage and, through the screw, of the motor", "kg", above=0)
+    Fv: float = param(203.565, "viscous friction, mean of both directions", "N s/m", min=0)
+    Fc: float = param(20.386, "Coulomb friction, mean of both directions", "N", min=0)
+    offset: float = param(-0.242, "constant force against the motion", "N")
+    Fa: float = param(-36.859, "half of what viscous friction is larger by in forward motion", "N s/m")
+
+    @staticmethod
+    def output(qd, v, M, Fv, Fa, Fc, offset, gtau, beta):
+        return (gtau * v - offset - Fv * qd - Fa * abs(qd) - Fc * tanh(beta * qd)) / M
+
+    @staticmethod
+    def derivative(qd, v, M, Fv, Fa, Fc, offset, gtau, beta):
+        return qd, (gtau * v - offset - Fv * qd - Fa * abs(qd) - Fc * tanh(beta * qd)) / M
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return AsymmetricPositioner if self.settings["friction"] == "tanh" else StickingAsymmetricPositioner
+
+    @staticmethod
+    def check(Fv, Fa):
+        return None if abs(Fa) <= Fv else f"Fa: at most Fv = {Fv:g} either way is wanted, else friction would push; found {Fa:g}."
+
+    @staticmethod
+    def regressor(q, qd, qdd, friction, beta):
+        """Rows of the inverse dynamic model: regressor @ (M, Fv, Fc, offset, Fa) = gtau v, the force in N, shape (samples, 5)."""
+        import numpy as np
+
+        return np.stack([qdd, qd, dry_column(qd, friction, beta), np.ones(np.shape(qd)), np.abs(qd)], axis=-1)
+
+
+class StickingAsymmetricPositioner(AsymmetricPositioner, StickingPositioner):
+    """M qdd = gtau v - Fv qd - Fa |qd| - Fc mode - offset while it slips, qdd = 0 while it sticks."""
+
+    @staticmethod
+    def output(qd, v, mode, M, Fv, Fa, Fc, offset, gtau):
+        return (gtau * v - offset - Fv * qd - Fa * abs(qd) - Fc * mode) / M if mode != 0.0 else 0.0
+
+    @staticmethod
+    def derivative(qd, v, mode, M, Fv, Fa, Fc, offset, gtau):
+        return qd, (gtau * v - offset - Fv * qd - Fa * abs(qd) - Fc * mode) / M if mode != 0.0 else 0.0
+
+    @staticmethod
+    def equations(qd, v, M, Fv, Fa, Fc, offset, gtau):
+        return qd, (gtau * v - offset - Fv * qd - Fa * abs(qd) - Fc * sign(qd)) / M

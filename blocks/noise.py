@@ -11,7 +11,11 @@ __all__ = ["PRBS", "FilteredNoise", "RandomBinary", "WhiteNoise"]
 
 
 class WhiteNoise(SampledBlock):
-    """y[k] = mean + std w[k], w standard normal and independent from sample to sample."""
+    """y[k] = mean + std w[k], w standard normal and independent from sample to sample.
+
+    Methods that simulate a run again with ideal sensors take it for a disturbance and silence it: its mean is left. As an
+    excitation use RandomBinary, FilteredNoise or a Multisine, which they repeat.
+    """
 
     family = "sources"
     colour = "source"
@@ -30,6 +34,17 @@ blocks:
     @staticmethod
     def output(w, std, mean):
         return mean + std * w
+
+    def ideal(self) -> Block:
+        return Silence(**self.settings)
+
+
+class Silence(WhiteNoise):
+    """y[k] = mean: a source of noise that is quiet."""
+
+    @staticmethod
+    def output(mean):
+        return mean
 
 
 class RandomBinary(Block):

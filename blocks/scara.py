@@ -176,6 +176,12 @@ class StickingScara(ScaraRobot):
         return qd[0], qd[1], a1, a2
 
     @staticmethod
+    def equations(q, qd, tau, ZZR1, Fv1, Fs1, ZZ2, LMX2, LMY2, Fv2, Fs2):
+        b1, b2 = scara_drive(tau, q, qd, Fv1, LMX2, LMY2, Fv2)
+        a1, a2 = scara_solve(b1 - Fs1 * sign(qd[0]), b2 - Fs2 * sign(qd[1]), q[1], ZZR1, ZZ2, LMX2, LMY2)
+        return qd[0], qd[1], a1, a2
+
+    @staticmethod
     def guard_contact1(q, qd, tau, mode1, mode2, ZZR1, Fv1, Fs1, ZZ2, LMX2, LMY2, Fv2, Fs2):
         b1, b2 = scara_drive(tau, q, qd, Fv1, LMX2, LMY2, Fv2)
         hold = scara_holding(b1, b2, mode1, mode2, q[1], ZZR1, Fs1, ZZ2, LMX2, LMY2, Fs2)

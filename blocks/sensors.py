@@ -45,6 +45,18 @@ blocks:
         place = (q + offset) / count + noise_std * w
         return count * (round_half_even(place) if rounding == "nearest" else floor(place))
 
+    def ideal(self) -> Block:
+        return IdealEncoder(**self.settings)
+
+    @staticmethod
+    def variance(resolution, counts_per_turn, noise_std):
+        """Variance of a reading: that of rounding, d^2 / 12 (Tout 2022, eq. 14), and of the noise before it."""
+        import numpy as np
+
+        count = np.asarray(resolution, dtype=float)
+        count = np.where(count > 0, count, 2 * pi / np.maximum(counts_per_turn, 1e-300))
+        return count**2 * (1 / 12 + np.square(noise_std))
+
     @staticmethod
     def check(resolution, counts_per_turn):
         given = [any(value > 0 for value in elements(setting)) for setting in (resolution, counts_per_turn)]
@@ -53,6 +65,14 @@ blocks:
             return "an encoder without a resolution: every element must be above 0." if missing else None
         found = "both" if all(given) else "neither"
         return f"give resolution (rad or m per count) or counts_per_turn, one of the two; found {found}."
+
+
+class IdealEncoder(Encoder):
+    """q_hat = q, sampled: neither counts nor noise nor offset, whatever its settings say."""
+
+    @staticmethod
+    def output(q):
+        return q
 
 
 class TorqueSensor(Block):
@@ -83,3 +103,21 @@ blocks:
     @staticmethod
     def output(tau, w, std, gain, offset):
         return gain * tau + offset + std * w
+
+    def ideal(self) -> Block:
+        return IdealTorqueSensor(**self.settings)
+
+    @staticmethod
+    def variance(std):
+        """Variance of a reading."""
+        import numpy as np
+
+        return np.square(std)
+
+
+class IdealTorqueSensor(TorqueSensor):
+    """tau_hat = tau, sampled: neither noise nor errors of calibration, whatever its settings say."""
+
+    @staticmethod
+    def output(tau):
+        return tau

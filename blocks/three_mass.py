@@ -8,6 +8,7 @@ from blocksim.vocabulary import sign, tanh
 from .friction import (
     GAPLESS,
     contact_margin,
+    contact_side,
     gear_torque,
     hysteresis_rate,
     motor_load,
@@ -99,6 +100,19 @@ blocks:
         dw_m = 0.0 if sticks else (tau - r * tau_s - dry - Fv * w_m) / Jm
         return w_m, dw_m, w_g, (tau_s - tau_a) / Jg, w_a, tau_a / Ja, hysteresis_rate(z, w, alpha, A)
 
+    @staticmethod
+    def equations(
+        phi_m, w_m, phi_g, w_g, phi_a, w_a, z, tau,
+        Jm, Jg, Ja, Fv, Fc, k1, k3, d, k2, d2, alpha, A, q, r, beta, Fs, vs, friction, backlash,
+    ):  # fmt: skip
+        phi, w = r * phi_m - phi_g, r * w_m - w_g
+        tau_s = gear_torque(phi, w, contact_side(phi, q), k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
+        tau_a = k2 * (phi_g - phi_a) + d2 * (w_g - w_a)
+        level = stribeck_level(w_m, Fc, Fs, vs) if friction == "stribeck" else Fc
+        dry = level * (tanh(beta * w_m) if friction == "tanh" else sign(w_m))
+        dw_m = (tau - r * tau_s - dry - Fv * w_m) / Jm
+        return w_m, dw_m, w_g, (tau_s - tau_a) / Jg, w_a, tau_a / Ja, hysteresis_rate(z, w, alpha, A)
+
     def variant(self, inputs: int = 1) -> type[Block]:
         sticks = self.settings["friction"] != "tanh"
         jumps = self.settings["backlash"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))
@@ -126,6 +140,13 @@ blocks:
         arm = [none, none, dw_a, none, none, none, none, none, -bend, -speed, none]
         rows = motor, [r * column for column in gearbox], [r * column for column in arm]
         return np.stack([np.stack([column + none for column in row], axis=-1) for row in rows], axis=-2)
+
+    @staticmethod
+    def effort(tau):
+        """The left-hand sides of the three rows: the motor's torque, and none at gearbox and arm."""
+        import numpy as np
+
+        return np.stack([tau, np.zeros_like(tau), np.zeros_like(tau)], axis=-1)
 
 
 class StickingThreeMass(ThreeMassRobot):

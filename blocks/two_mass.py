@@ -10,6 +10,7 @@ from blocksim.vocabulary import sign, tanh
 from .friction import (
     GAPLESS,
     contact_margin,
+    contact_side,
     gear_torque,
     hysteresis_rate,
     motor_load,
@@ -97,6 +98,16 @@ blocks:
         dw_m = 0.0 if sticks else (tau - r * tau_s - dry - Fv * w_m) / Jm
         return w_m, dw_m, w_a, tau_s / Ja, hysteresis_rate(z, w, alpha, A)
 
+    @staticmethod
+    def equations(
+        phi_m, w_m, phi_a, w_a, z, tau, Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, friction, backlash
+    ):  # fmt: skip
+        phi, w = r * phi_m - phi_a, r * w_m - w_a
+        tau_s = gear_torque(phi, w, contact_side(phi, q), k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
+        level = stribeck_level(w_m, Fc, Fs, vs) if friction == "stribeck" else Fc
+        dry = level * (tanh(beta * w_m) if friction == "tanh" else sign(w_m))
+        return w_m, (tau - r * tau_s - dry - Fv * w_m) / Jm, w_a, tau_s / Ja, hysteresis_rate(z, w, alpha, A)
+
     def variant(self, inputs: int = 1) -> type[Block]:
         sticks = self.settings["friction"] != "tanh"
         jumps = self.settings["backlash"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))
@@ -122,6 +133,13 @@ blocks:
         motor = [dw_m, none, w_m, dry, r * spring, r * cubic, r * damper, r * bent]
         arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
         return np.stack([np.stack([column + none for column in row], axis=-1) for row in (motor, arm)], axis=-2)
+
+    @staticmethod
+    def effort(tau):
+        """The left-hand sides of the two rows: the motor's torque, and none at the arm."""
+        import numpy as np
+
+        return np.stack([tau, np.zeros_like(tau)], axis=-1)
 
 
 class StickingTwoMass(TwoMassRobot):

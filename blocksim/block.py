@@ -31,6 +31,7 @@ from .declarations import (
     Period,
     StatePort,
     Static,
+    fixed,
     inport,
     memory,
     model,
@@ -55,6 +56,7 @@ __all__ = [
     "SampledBlock",
     "both",
     "falling",
+    "fixed",
     "inport",
     "memory",
     "model",
@@ -157,6 +159,10 @@ class Block:
         """The class for these plants, by the setting that names each: its ports may be theirs. Equal plants, the same class."""
         return type(self)
 
+    def ideal(self) -> Block:
+        """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
+        return self
+
     @classmethod
     def of(cls, *kinds: type) -> dict[str, Any]:
         """The declarations of these kinds, in order."""
@@ -209,6 +215,9 @@ class RecordBlock(Block):
     def times(self, t: Any) -> Any:
         """The times of its outputs, given those of its inputs: the same ones."""
         return t
+
+    def fits(self, path: str, schedule: Any) -> None:
+        """Refuse, before anything runs, a diagram it cannot work in: raise DiagramError. `path` is its own."""
 
 
 def state_output(name: str) -> Callable:

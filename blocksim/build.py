@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from .block import Block
-from .checks import note, raise_all, simulate_problems, time_problem
+from .checks import note, raise_all, record_problems, simulate_problems, time_problem
 from .declarations import Period, Static
 from .diagram import Diagram, inports, reference, resolve, signals
 from .errors import DiagramError, Place, Problem, did_you_mean, listing
@@ -17,7 +17,7 @@ from .library import library as all_blocks
 from .library import unknown_type
 from .loader import MAX_BLOCKS, load, parse
 from .parameters import Meter, Scope, SpoiledError, scope_of, substituted
-from .spec import BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
+from .spec import BlockSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 
 MAX_NESTING = 20
 
@@ -81,6 +81,7 @@ def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
         site.problems += error.problems
     check_outputs(diagram, site)
     diagram.log = log_of(diagram, spec, scope, site)
+    diagram.record = record_of(diagram, spec, scope, site)
     del site.files[real]
     return diagram
 
@@ -269,3 +270,27 @@ def log_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> list[LogSp
         signals(diagram, entry.signal, lambda text, p=entry.place: site.complain(f"log: {text}", p))
         entries.append(replace(entry, every=every))
     return entries
+
+
+def record_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> RecordSpec | None:
+    """How a measured record is read, every signal it names being one of the diagram's."""
+    if spec.record is None:
+        return None
+    record = replace(spec.record)
+
+    def value(written: Any, key: str, time: bool = False) -> Any:
+        return value_of(written, scope, site, f"record: {key}", record.places.get(key), time)[0]
+
+    record.file, record.time, record.missing = (value(getattr(record, key), key) for key in ("file", "time", "missing"))
+    record.every, record.resample = (value(getattr(record, key), key, time=True) for key in ("every", "resample"))
+    record.signals = {
+        signal: replace(column, scale=value(column.scale, f"signals.{signal}"), offset=value(column.offset, f"signals.{signal}"))
+        for signal, column in record.signals.items()
+    }
+    site.problems += record_problems(record)
+    for signal in record.signals:
+        place = record.places.get(f"signals.{signal}")
+        found = signals(diagram, signal, lambda text, p=place: site.complain(f"record: signals: {text}", p))
+        if len(found) > 1:
+            site.complain(f"record: signals: '{signal}' has several outputs; say which: {listing(map(str, found))}.", place)
+    return record

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from .errors import DiagramError, Place, Problem
-from .spec import SimulateSpec
+from .spec import RecordSpec, SimulateSpec
 from .ticks import exact
 
 #: How many problems are shown, how many are looked for, and how long one may be.
 MAX_PROBLEMS = 50
 MAX_FOUND = 200
 MAX_WORDS = 2000
+RESAMPLING = ("linear", "hold", "cubic")
 TIME_TEXT = re.compile(r"\s*\d{1,30}\s*/\s*\d{1,30}\s*\Z|\s*\d{0,30}\.?\d{0,30}([eE][-+]?\d{1,2})?\s*\Z")
 
 
@@ -55,6 +56,39 @@ def simulate_problems(simulate: SimulateSpec, places: dict[str, Place]) -> list[
     if not found and not any(t is None or is_reference(t) for t in times) and exact(simulate.stop) <= exact(simulate.start):
         found.append(("stop", f"{simulate.stop} is not after the start, {simulate.start}."))
     return [Problem(f"simulate: {key}: {text}", places.get(f"simulate.{key}", places.get("simulate"))) for key, text in found]
+
+
+def record_problems(record: RecordSpec) -> list[Problem]:
+    """What is wrong with `record:` itself; what is wrong with the file is known when it is read."""
+    found: list[tuple[str, str]] = []
+    if record.file is not None and not isinstance(record.file, str):
+        found.append(("file", f"found {described(record.file)}. The path of a .csv, .mat, .npz or .parquet file is wanted."))
+    if isinstance(record.time, dict):
+        if not record.time.keys() <= {"column", "unit"} or not isinstance(record.time.get("column"), str):
+            found.append(("time", f"found {described(record.time)}. A column is wanted, or {{column: clock, unit: ms}}."))
+    elif record.time is not None and not isinstance(record.time, str):
+        found.append(("time", f"found {described(record.time)}. The name of the column of time is wanted."))
+    if text := time_problem(record.every):
+        found.append(("every", text))
+    if record.every is not None and record.time is not None:
+        found.append(("every", "a column of time or the interval of the rows, one of them; found both."))
+    resample = record.resample if isinstance(record.resample, dict) else {"every": record.resample}
+    if not resample.keys() <= {"every", "method"} or (isinstance(record.resample, dict) and resample.get("every") is None):
+        found.append(("resample", f"found {described(record.resample)}. Write {{every: 1e-3, method: linear}}."))
+    elif text := time_problem(resample.get("every")):
+        found.append(("resample", text))
+    if resample.get("method", "linear") not in RESAMPLING:
+        found.append(("resample", f"method: found {described(resample['method'])}. {', '.join(RESAMPLING)} are there."))
+    if record.missing not in ("refuse", "bridge"):
+        found.append(("missing", f"found {described(record.missing)}. refuse or bridge is wanted."))
+    for signal, column in record.signals.items():
+        for key in ("scale", "offset"):
+            value = getattr(column, key)
+            if value is not None and not is_reference(value) and not (is_number(value) and math.isfinite(value)):
+                found.append((f"signals.{signal}", f"{key}: found {described(value)}. A number is wanted."))
+            elif key == "scale" and value == 0:
+                found.append((f"signals.{signal}", "scale: must not be 0."))
+    return [Problem(f"record: {key.replace('.', ': ', 1)}: {text}", record.places.get(key)) for key, text in found]
 
 
 def time_problem(value: Any, zero: bool = False) -> str:

@@ -77,6 +77,10 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
+    with_estimates: Annotated[Path | None, typer.Option("--with-estimates", metavar="FILE",
+                              help="Set the plant to the estimates of an earlier run (estimates.json).")] = None,
+    estimates_of: Annotated[str | None, typer.Option("--estimates-of", metavar="BLOCK",
+                            help="Whose, where the file has those of several identifiers.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Run the program under plain Python: slow, breakpoints work.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     allow_outside: AllowOutside = False,
@@ -88,6 +92,11 @@ def run(
     options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
     outer, inner = results.read_settings(set_ or [])
     diagram = results.opened(file, outer, allow_outside)
+    if with_estimates is not None:
+        estimated, told = results.estimated_settings(with_estimates, estimates_of, diagram)
+        inner = {**estimated, **inner}
+        if not (quiet or json):
+            typer.echo(f"from {with_estimates}: {', '.join(told)}\n")
     if out is not None:
         results.make_folder(out)
     with console.progress_bar(shown=not (quiet or json)) as progress:
@@ -102,6 +111,47 @@ def run(
         console.show_outcome(outcome)
     if outcome.error is not None:
         raise outcome.error
+
+
+@app.command()
+@reported
+def identify(
+    file: File,
+    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="The measured record.")] = None,
+    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN",
+                    help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of time, when not t or time.")] = None,
+    every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
+    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
+    missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
+    set_: Set = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Run the record blocks of a diagram on measured data.
+
+    Its filters, smoothers, identifiers and observers run; its plant only lends its equations. What is not given here, the
+    diagram's record: says.
+    """
+    from . import console, results
+
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.opened(file, outer, allow_outside)
+    given = {"time": time, "every": every, "resample": resample, "missing": missing, "columns": results.read_columns(map_ or [])}
+    if out is not None:
+        results.make_folder(out)
+    outcome = results.identified(diagram, record, inner, given)
+    if out is not None:
+        results.write_folder(outcome, out, plot)
+    elif plot:
+        results.write_plot(outcome, f"{Path(file).stem}.png")
+    if json:
+        typer.echo(results.as_json(outcome))
+    elif not quiet:
+        console.show_outcome(outcome)
 
 
 @app.command()
@@ -248,6 +298,43 @@ def signal(
     console.show_table(signals.COLUMNS, signals.rows(found), numbers=signals.COLUMNS[2:])
     if written:
         typer.echo(f"wrote {', '.join(written)}")
+
+
+@app.command()
+@reported
+def study(
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A study file.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes to use; all cores by default.")] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to use instead, tcp://...")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was interrupted.")] = False,
+    rerun: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run the study of a folder again and compare.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results; the file's name when left out.")] = None,
+    allow_outside: AllowOutside = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Run a study: repetitions, sweeps, several methods; print their scores.
+
+    Bias, spread, coverage and failures of every identifier against the known truth, each with its confidence interval.
+    """
+    from .study import rerun_study, run_study
+
+    if (file is None) == (rerun is None):
+        raise typer.BadParameter("give a study file, or --rerun FOLDER.")
+    options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
+    try:
+        if rerun is not None:
+            result = rerun_study(rerun, out=out or rerun.with_name(f"{rerun.name}-rerun"), **options)
+        else:
+            folder = out or Path(f"{Path(str(file)).stem}-results")
+            result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
+    except KeyboardInterrupt as interrupt:
+        typer.echo(str(interrupt) or "interrupted", err=True)
+        raise typer.Exit(130) from None
+    if not quiet:
+        typer.echo(str(result))
+        typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
+    if result.hopeless:
+        raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
 
 
 if __name__ == "__main__":

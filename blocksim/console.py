@@ -62,7 +62,7 @@ def show_outcome(outcome: Outcome) -> None:
     if len(found) > MOST_ROWS:
         typer.echo(f"... and {len(found) - MOST_ROWS} more")
     for block, estimates in outcome.record.estimates.items():
-        typer.echo(f"\n{block}\n{estimates}")
+        typer.echo(f"\n{block}: {estimates}")
     typer.echo(f"\n{story(outcome)}")
     if outcome.written:
         typer.echo(f"wrote {', '.join(outcome.written)}")
@@ -72,6 +72,9 @@ def story(outcome: Outcome) -> str:
     """'10 s simulated in 0.21 s: rk4, 10000 steps, seed 7'."""
     t, provenance = outcome.record.t, outcome.record.provenance
     span = float(t[-1] - t[0]) if len(t) else 0.0
+    if "pipeline" in provenance:
+        read = f"{len(t)} samples, {span:g} s, of {provenance['source']} in {outcome.seconds:.2f} s"
+        return "\n".join([*(f"note: {note}" for note in provenance["notes"]), read])
     work = provenance.get("work", {})
     parts = [str(provenance["solver"]), f"{work['steps']} steps"] if work else [str(provenance["solver"])]
     if work.get("rejected"):

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .declarations import Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
+from .declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
 from .errors import BlockDefinitionError, did_you_mean, listing
 from .vocabulary import VOCABULARY
 
@@ -16,15 +16,16 @@ from .vocabulary import VOCABULARY
 KINDS: dict[str, tuple[type, ...]] = {
     "output": (State, Memory, Inport, Noise),
     "derivative": (State, Memory, Inport),
-    "update": (State, Memory, Inport, Noise),
+    "equations": (State, Inport),
+    "update": (State, Memory, Inport, Noise, Outport),  # its own outputs of this hit
     "step": (State, Memory, Inport, Noise),
     "guard": (State, Memory, Inport),
     "reset": (State, Memory, Inport),
 }
-ALWAYS = (Param, Static, Period, Table)
+ALWAYS = (Param, Static, Fixed, Period, Table)
 #: Ordinary Python, called while the diagram is built; `size_` may also ask for a port's size by the port's name.
 BUILD_TIME = ("table_", "size_")
-OTHER = ("check", "regressor", "effort", "process")
+OTHER = ("check", "regressor", "effort", "variance", "process")
 
 
 def arguments(function: Callable) -> tuple[str, ...]:
@@ -76,7 +77,7 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
         refuse(f"{name}: takes plain arguments only (no *, **, defaults): each one is the name of a declaration.")
     allowed = list(cls.of(*ALWAYS, *KINDS[kind])) + [f[5:] for f in cls.functions if f.startswith("size_")] + ["t"]
     allowed += [f"has_{p}" for p, d in cls.of(Inport).items() if d.optional]
-    if kind in ("output", "derivative", "update", "step"):
+    if kind in ("output", "derivative", "equations", "update", "step"):
         allowed.append("out")
     for asked in arguments(function):
         if kind == "output" and asked in cls.of(Noise) and cls.of(Period) and not cls.sampled:
@@ -84,6 +85,8 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
                 f"{name} asks for the draw '{asked}', which is made at sample hits, but the outputs of a block that is not "
                 "sampled are wanted between them too. Derive from SampledBlock, or keep the draw in a memory by 'update'."
             )
+        if kind == "equations" and asked in cls.of(Memory):
+            refuse(f"{name} asks for the memory '{asked}'; it is there for those who do not have the memory: observers.")
         if asked not in allowed:
             refuse(
                 f"{name} asks for '{asked}', which is not declared. Declared for it: {listing(allowed)}."
@@ -119,6 +122,8 @@ def check_completeness(cls: Any, refuse: Callable[[str], None]) -> None:
         refuse(f"declares the state {listing(states)} but no derivative.")
     if "derivative" in functions and not states:
         refuse("has a derivative but declares no state.")
+    if "equations" in functions and not states:
+        refuse("has equations but declares no state.")
     if cls.sampled and states:
         refuse("is sampled and cannot have continuous states; declare memory instead.")
     hits = bool(cls.of(Period))

@@ -10,7 +10,7 @@ from .diagram import Diagram
 from .files import is_subsystem, read_file
 from .loader import parse
 from .spec import Spec
-from .writer import as_spec, dump, moved
+from .writer import as_spec, dump, moved, moved_record
 
 PARTS = "parts"
 
@@ -34,7 +34,7 @@ def relinked(spec: Spec, folder: Path, prefix: str, names: dict[str, str]) -> Sp
             blocks[name] = replace(moved(block, old, new), type=prefix + copied(source, folder, names))
         else:
             blocks[name] = moved(block, old, new)
-    return replace(spec, blocks=blocks)
+    return replace(spec, blocks=blocks, record=moved_record(spec.record, old, new))
 
 
 def copied(source: str, folder: Path, names: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 
 from .errors import RecordError
-from .grid import time_problem
+from .grid import Axis, time_problem
 from .record import Record, brief_listing
 from .storage import describe, gather, label, measurement, refuse_twice, restore, time_name, within_limit
 
@@ -40,7 +40,7 @@ def write_csv(record: Record, file: IO[bytes]) -> None:
         file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
 
 
-def read_csv(source: Path, max_bytes: int) -> Record:
+def read_csv(source: Path, max_bytes: int, axis: Axis) -> Record:
     lines = count_lines(source)
     description, heads, delimiter, start = csv_head(source)
     if len(heads) > MAX_COLUMNS:
@@ -51,16 +51,19 @@ def read_csv(source: Path, max_bytes: int) -> Record:
     columns = dict(zip(heads, table.T, strict=True))
     if description:
         time, arrays = label("t", "s"), gather(description, columns, with_units=True)
+        axis = Axis()
     else:
         named = {h: name_and_unit(h) for h in heads}
         refuse_twice("column", [name for name, _ in named.values()])
         arrays, units = {named[h][0]: x for h, x in columns.items()}, dict(named.values())
-        time = next(h for h in heads if named[h][0] == time_name(arrays))
-    problem = time_problem(columns[time])
+        time = "" if axis.every is not None else next(h for h in heads if named[h][0] == time_name(arrays, axis))
+    problem = time_problem(columns[time]) if time else None
     if problem:
         line = next(itertools.islice(csv_rows(source, delimiter, start), problem[0], None))[0]
         raise RecordError(f"line {line}: {problem[1]}")
-    return restore(description, arrays) if description else measurement(source, arrays, {k: v for k, v in units.items() if v})
+    if description:
+        return restore(description, arrays)
+    return measurement(source, arrays, axis, {k: v for k, v in units.items() if v})
 
 
 def count_lines(source: Path) -> int:

@@ -69,6 +69,8 @@ class Param(Declared):
         dims = len(self.shape)
         if getattr(value, "ndim", 0):
             value = value.tolist()
+        if dims == 1 and self.shape == (None,) and not isinstance(value, (list, tuple)):
+            dims = 0  # a number is a list of one
         if dims == 0 and isinstance(value, (list, tuple)):
             dims = 1  # a scalar block may be widened to a vector: one number per element
         return array_problems(self, value, dims)
@@ -133,6 +135,13 @@ class Static(Declared):
 
 
 @dataclass(kw_only=True, eq=False)
+class Fixed(Declared):
+    """A constant of the class that shapes the code: a size, a list of places. Classes made for a plant have others."""
+
+    settable = False
+
+
+@dataclass(kw_only=True, eq=False)
 class Model(Static):
     """A setting that names a plant, whose equations the block uses: a block of the diagram, or a type of the library.
 
@@ -140,6 +149,7 @@ class Model(Static):
     """
 
     kind: type | tuple[type, ...] = str
+    port: str = ""  # where nothing is named: the block that drives this port
 
 
 @dataclass(kw_only=True, eq=False)
@@ -239,9 +249,17 @@ def static(default: Any, doc: str, **more: Any) -> Any:
     return Static(default=default, doc=doc, **more)
 
 
-def model(doc: str, required: bool = True) -> Any:
-    """The name of a plant: a block of the diagram whose equations and values are used, or a block type with its defaults."""
-    return Model(default=None, doc=doc, required=required)
+def fixed(value: Any, doc: str) -> Any:
+    """A constant of the class, such as a size that ports and functions use by name."""
+    return Fixed(default=value, doc=doc)
+
+
+def model(doc: str, required: bool = True, port: str = "") -> Any:
+    """The name of a block of the diagram whose equations and values are used, or a block type with its defaults.
+
+    With `port`, it is the block that drives that input where none is named.
+    """
+    return Model(default=None, doc=doc, required=required and not port, port=port)
 
 
 def period(default: Any = None, doc: str = "sample time", required: bool = False, optional: bool = False) -> Any:

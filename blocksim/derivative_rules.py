@@ -1,7 +1,7 @@
 """Forward differentiation: the exact partial derivatives of a graph's nodes.
 
-Every function of the vocabulary has its rule. A comparison has no derivative: it is that of the branch taken. Where a function has a
-value but no finite derivative (abs and hypot at 0, sqrt at 0, a jump) the derivative is taken as 0.
+Every function of the vocabulary has its rule. A comparison has no derivative: it is that of the branch taken. Where a function
+has a value but no finite derivative (abs and hypot at 0, sqrt at 0, a jump) the derivative is taken as 0.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ Rule = Callable[..., Sequence[Node]]
 Partials = dict[Node, Node]
 
 
-def where(g: Graph, test: Node, value: Node) -> Node:
+def where(g: Graph, test: Node, value: Callable[[], Node]) -> Node:
     """The value where the test holds, else 0."""
-    return g.choose(test, value, g.zero)
+    return g.choose(test, g.where(test, True, value), g.zero)
 
 
 def reciprocal(g: Graph, root: Node) -> Node:
     """1/root where it is not 0."""
-    return where(g, g.call(">", root, 0.0), g.over(g.constant(1.0), root))
+    return where(g, g.call(">", root, 0.0), lambda: g.over(g.constant(1.0), root))
 
 
 def slope_of_sqrt(g: Graph, y: Node, a: Node) -> list[Node]:
-    return [where(g, g.call(">", y, 0.0), g.over(g.constant(0.5), y))]
+    return [where(g, g.call(">", y, 0.0), lambda: g.over(g.constant(0.5), y))]
 
 
 def slope_of_asin(g: Graph, y: Node, a: Node) -> list[Node]:
@@ -36,18 +36,20 @@ def slope_of_asin(g: Graph, y: Node, a: Node) -> list[Node]:
 def slopes_of_atan2(g: Graph, z: Node, y: Node, x: Node) -> list[Node]:
     size = g.plus(g.times(x, x), g.times(y, y))
     apart = g.call(">", size, 0.0)
-    return [where(g, apart, g.over(x, size)), where(g, apart, g.negative(g.over(y, size)))]
+    return [where(g, apart, lambda: g.over(x, size)), where(g, apart, lambda: g.negative(g.over(y, size)))]
 
 
 def slopes_of_hypot(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
     apart = g.call(">", y, 0.0)
-    return [where(g, apart, g.over(a, y)), where(g, apart, g.over(b, y))]
+    return [where(g, apart, lambda: g.over(a, y)), where(g, apart, lambda: g.over(b, y))]
 
 
 def slopes_of_power(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
-    steep = g.times(b, g.call("power", a, g.minus(b, g.constant(1.0))))
     finite = g.choose(g.call("!=", a, 0.0), g.constant(True), g.call(">=", b, 1.0))
-    return [where(g, finite, steep), where(g, g.call(">", a, 0.0), g.times(y, g.call("log", a)))]
+    return [
+        where(g, finite, lambda: g.times(b, g.call("power", a, g.minus(b, g.constant(1.0))))),
+        where(g, g.call(">", a, 0.0), lambda: g.times(y, g.call("log", a))),
+    ]
 
 
 def slopes_of_power_int(g: Graph, y: Node, a: Node, n: Node) -> list[Node]:
@@ -75,7 +77,8 @@ def flat(g: Graph, y: Node, *inputs: Node) -> list[Node]:
     return [g.zero] * len(inputs)
 
 
-#: Per operation: the derivative with respect to each of its inputs, from the graph, the result and the inputs.
+#: Per operation: the derivative with respect to each of its inputs, from the graph, the result and the inputs. What is a branch
+#: (a choice, maximum, minimum) and the quotient stand in `of_node`.
 RULES: dict[str, Rule] = {
     "+": lambda g, y, a, b: [g.constant(1.0), g.constant(1.0)],
     "-": lambda g, y, a, b: [g.constant(1.0), g.constant(-1.0)],
@@ -104,8 +107,6 @@ RULES: dict[str, Rule] = {
     "ceil": flat,
     "round_half_even": flat,
     "sign": flat,
-    "maximum": lambda g, y, a, b: branch(g, g.call(">", b, a)),
-    "minimum": lambda g, y, a, b: branch(g, g.call("<", b, a)),
     "hypot": slopes_of_hypot,
     "power": slopes_of_power,
     "square": lambda g, y, a: [g.times(g.constant(2.0), a)],
@@ -120,19 +121,18 @@ RULES: dict[str, Rule] = {
 }
 
 
-def branch(g: Graph, second: Node) -> list[Node]:
-    """The slopes of a function that is its second input where the test holds, else its first."""
-    return [g.choose(second, g.zero, g.constant(1.0)), g.choose(second, g.constant(1.0), g.zero)]
-
-
 def differentiate(graph: Graph, roots: Iterable[Node], variables: Sequence[Node]) -> dict[Node, Partials]:
     """The partial derivatives of these nodes and of all they need; a variable a node does not depend on is not among them."""
     partials: dict[Node, Partials] = {v: {v: graph.constant(1.0)} for v in variables}
     for node in reached(roots):
         if node not in partials:
-            made = {v: d for v, d in of_node(graph, node, partials).items() if not d.is_number(0.0)}
+            made: Partials = {}
+            for facts in graph.homes.get(node, ()):  # its derivatives can be computed wherever it can be itself
+                graph.facts = facts
+                made = {v: d for v, d in of_node(graph, node, partials).items() if not d.is_number(0.0)}
             partials[node] = {v: made[v] for v in variables if v in made}
             label(graph, node, partials[node])
+    graph.facts = frozenset()
     return partials
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from .block import Block
 from .declarations import Inport, Model, Outport
 from .errors import DiagramError, Place, Problem, did_you_mean, listing
-from .spec import LogSpec, PortSpec, SimulateSpec
+from .spec import LogSpec, PortSpec, RecordSpec, SimulateSpec
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Beyond this many problems, or names in a message, nobody reads on.
@@ -64,6 +64,7 @@ class Diagram:
     spec: Any = None  # the Spec it was built from, where there is one
     parameters: dict[str, Any] = field(default_factory=dict)  # the values it was built with
     known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
+    record: RecordSpec | None = None  # how a measured record is read
     unmade: set[str] = field(default_factory=set)  # blocks whose own problem is reported already: links to them are passed over
 
     def add(self, name: str, block: str | Block | Diagram, inputs: Any = None, *, flip: bool | None = None,

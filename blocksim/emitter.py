@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 
 from .contract import arguments
-from .declarations import Inport, Memory, Noise, State, Static
+from .declarations import Fixed, Inport, Memory, Noise, Outport, State, Static
 from .errors import BlockDefinitionError
 from .fold import Env, NotInlinable, constant, expression, specialise
 from .inline import Fields, Inliner, flat
@@ -58,10 +58,16 @@ class Emitter:
             return expression("t")
         if declaration is None:
             return constant(bool(unit.elements.get(name[4:])) if name.startswith("has_") else unit.sizes[name])
+        if isinstance(declaration, Fixed):
+            return constant(declaration.default)
         if isinstance(declaration, Static):
             return constant(unit.settings[name])
         if isinstance(declaration, Inport):
             return self.arriving(scope, unit, name, declaration, copy)
+        if isinstance(declaration, Outport) and not isinstance(declaration, State):
+            size = unit.sizes[name]
+            own = [self.signal(scope, (unit.index, name, copy * size + k)) for k in range(size)]
+            return own[0] if declaration.size == 1 else ast.Tuple(own, ast.Load())
         if isinstance(declaration, Noise):
             return expression(f"noise[o[{self.slots.of(unit, name, copy)[0]}]]")
         if (unit.index, name) in self.slots.arrays or (unit.index, name, copy) in self.slots.arrays:
@@ -249,7 +255,7 @@ def split(function: Callable, results: Results, parts: list[ast.expr]) -> dict[s
 def is_constant(unit: Unit, argument: str) -> bool:
     """Whether an argument is known when the program is written."""
     declaration = unit.kind.declared.get(argument)
-    return (declaration is None and argument != "t") or isinstance(declaration, Static)
+    return (declaration is None and argument != "t") or isinstance(declaration, (Static, Fixed))
 
 
 def view_text(region: Region) -> str:

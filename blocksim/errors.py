@@ -50,6 +50,10 @@ class RecordError(BlocksimError):
     """A record that cannot be read, written or sliced as asked."""
 
 
+class StudyError(BlocksimError):
+    """A study that cannot go on; what it computed so far is in its folder."""
+
+
 class SimulationError(BlocksimError):
     """A run that ended early; what was recorded up to there is in `record`."""
 

@@ -23,10 +23,13 @@ from .schedule import Schedule
 from .slots import Numbers, fill
 from .solvers import DEFAULT, SCIPY, check_solver
 from .spec import SimulateSpec
+from .truth import hidden
 from .units import infer_units
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from .reel import Reel
 
 #: Refused above, unless `limit=` asks for more: steps (or log rows) of one run.
 MAX_STEPS = 10**9
@@ -79,32 +82,39 @@ class Experiment:
         return blank_machine(self, self.clock.end, [span // period + 1 for _, period in self.clock.logs])
 
     @functools.cached_property
+    def stream_groups(self) -> list[int]:
+        """For each stream of noise, the sample group of the block that draws from it."""
+        groups = {u.path: u.group for u in self.schedule.units if u.group is not None}
+        return [groups[owner.path] for owner, _, _ in self.slots.streams]
+
+    @functools.cached_property
     def columns(self) -> list[list[tuple[str, int, int, str, Outport, bool]]]:
         """For each log grid, its signals: name, first column, size, unit, port, whether it holds between samples."""
         units, grids = self.schedule.units, []
-        named = infer_units(self.schedule)
+        named, unknown = infer_units(self.schedule), hidden(self.schedule)
         for group in self.logs:
             column, signals = 0, []
             for name, elements in group.signals:
                 unit = units[elements[0][0]]
                 port = elements[0][1]
-                signals.append(
-                    (name, column, len(elements), named[(unit.index, port)], unit.kind.of(Outport)[port], unit.kind.sampled)
-                )
+                declared = replace(unit.kind.of(Outport)[port], measured=not any(e[:2] in unknown for e in elements))
+                signals.append((name, column, len(elements), named[(unit.index, port)], declared, unit.kind.sampled))
                 column += len(elements)
             grids.append(signals)
         return grids
 
-    def instants(self, j: int, rows: int) -> np.ndarray:
+    def instants(self, j: int, rows: int, reel: Reel | None = None) -> np.ndarray:
         """The times of the first rows of a log grid; computed once, copied for each record."""
+        import numpy as np
+
         known = self.grid_times.get(j)
         if known is None or len(known) < rows:
-            import numpy as np
-
             first, every = self.clock.logs[j]
             known = (first + every * np.arange(rows)) * self.clock.base.numerator / self.clock.base.denominator
             self.grid_times[j] = known
-        return known[:rows].copy()
+        times = np.empty(rows) if reel is None else reel.take(rows)
+        times[:] = known[:rows]
+        return times
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:

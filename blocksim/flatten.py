@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from .block import Block
-from .declarations import Memory, Period, State
+from .block import Block, RecordBlock
+from .declarations import Memory, Model, Period, State
 from .diagram import Diagram, Links, Ref, named_blocks, reference, resolve
 from .diagram import kind as kind_name
 from .errors import DiagramError, Problem, listing
 from .ordering import feedthrough, record_order, sort
-from .plant import plants_of
+from .plant import Plant, plants_of
 from .schedule import Group, Schedule, Unit, naming
 from .sizes import settle_sizes
 from .ticks import exact
@@ -31,7 +31,12 @@ def flatten(diagram: Diagram) -> Schedule:
     running = [u for u in units if not u.after]
     needs = feedthrough(units, running)
     order = sort(needs, units, diagram.simulate.algebraic_loops == "solve")
-    return Schedule(diagram.name, running, groups, order, needs, record_order(units), diagram)
+    schedule = Schedule(diagram.name, running, groups, order, needs, record_order(units), diagram)
+    for unit in schedule.after_run:
+        if isinstance(unit.block, RecordBlock):
+            with naming(unit.path, unit.node):
+                unit.block.fits(unit.path, schedule)
+    return schedule
 
 
 #: Of each subsystem, by the prefix of its blocks: its diagram and its links.
@@ -61,6 +66,13 @@ def expand(diagram: Diagram) -> list[Unit]:
             units[-1].after = kind.after_run
     if not units:
         raise DiagramError([Problem("the diagram has no blocks.")])
+    by_path = {u.path: u for u in units}
+    for unit in units:
+        for setting, declared in unit.kind.of(Model).items():
+            driver = next(iter(unit.inputs.get(declared.port, [])), None)
+            if driver is not None and setting not in unit.plants:
+                block = by_path[driver.block].block
+                unit.plants[setting] = Plant(type(block), block.settings, driver.block)
     return units
 
 

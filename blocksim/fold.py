@@ -238,6 +238,12 @@ def evaluate(node: ast.expr) -> Any:
 class Specialiser(Folder):
     """A function that stays a function: decided branches gone, loops as they are."""
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        try:
+            return super().visit_Subscript(node)
+        except NotInlinable:  # an element of a known tuple, chosen at the run
+            return ast.Subscript(self.visit(node.value), self.visit(node.slice), node.ctx)
+
     def visit_If(self, node: ast.If) -> Any:
         test = self.visit(node.test)
         if known(test):

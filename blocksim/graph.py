@@ -1,19 +1,18 @@
 """A computation as a graph of scalars: every value is there once, whoever asks for it.
 
-A branch is a choice between two values. What is known is computed while the graph grows; the rest keeps the operations of the text
-it came from, in their order, so that it gives the same bits.
+A branch is a choice between two values. What is known is computed while the graph grows; the rest keeps the operations of the
+text it came from, in their order, so that it gives the same bits.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from . import vocabulary
-from .vocabulary import BUILTINS, LIBM, PRELUDE
+from .vocabulary import LIBM, PRELUDE
 
 ARITHMETIC: dict[str, Callable] = {
     "+": operator.add,
@@ -35,7 +34,10 @@ COMPARISONS: dict[str, Callable] = {
 #: What a node may do: the vocabulary's functions, Python's conversions, arithmetic and comparisons.
 FUNCTIONS: dict[str, Callable] = {
     **{name: getattr(vocabulary, name) for name in (*LIBM, *PRELUDE)},
-    **{name: {"abs": abs, "bool": bool, "float": float, "int": int}[name] for name in BUILTINS if name in "abs bool float int"},
+    "abs": abs,
+    "bool": bool,
+    "float": float,
+    "int": int,
 }
 OPERATIONS: dict[str, Callable] = {**ARITHMETIC, **COMPARISONS, **FUNCTIONS, "not": operator.not_}
 
@@ -57,24 +59,44 @@ class Node:
         return self.known and isinstance(self.value, (int, float)) and not isinstance(self.value, bool) and self.value == number
 
 
+#: What is known where something is computed: undecided tests with the outcomes that lead there.
+Facts = frozenset[tuple[Node, bool]]
+
+
 class Graph:
     """Grows one computation; equal operations on equal nodes are one node. Inputs always come before what uses them."""
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[Any, ...], Node] = {}
         self.names: dict[Node, str] = {}  # what the text calls a node
+        self.facts: Facts = frozenset()  # what is known where the graph grows now
+        self.homes: dict[Node, tuple[Facts, ...]] = {}  # what was known where the text computes a node: there it cannot fail
 
     def copy(self) -> Graph:
         """A graph that grows on its own from here."""
         made = Graph()
-        made.nodes, made.names = dict(self.nodes), dict(self.names)
+        made.nodes, made.names, made.homes = dict(self.nodes), dict(self.names), dict(self.homes)
         return made
 
     def node(self, op: str, inputs: tuple[Node, ...] = (), value: Any = None) -> Node:
         key = (op, *[n.index for n in inputs], type(value), repr(value))
         if key not in self.nodes:
             self.nodes[key] = Node(len(self.nodes), op, inputs, value)
-        return self.nodes[key]
+        made = self.nodes[key]
+        if inputs:
+            homes = self.homes.get(made, ())
+            if not any(home <= self.facts for home in homes):
+                self.homes[made] = (*homes, self.facts)
+        return made
+
+    def where(self, test: Node, outcome: bool, grow: Callable[[], Any]) -> Any:
+        """What grows where this test has this outcome."""
+        before = self.facts
+        self.facts = before | {(test, outcome)}
+        try:
+            return grow()
+        finally:
+            self.facts = before
 
     def constant(self, value: Any) -> Node:
         return self.node("constant", (), value)
@@ -164,8 +186,3 @@ def reached(roots: Iterable[Node]) -> list[Node]:
             found.add(node)
             stack += node.inputs
     return sorted(found, key=lambda n: n.index)
-
-
-def finite(node: Node) -> bool:
-    """Whether a node is no constant without a finite value."""
-    return not node.known or not isinstance(node.value, float) or math.isfinite(node.value)

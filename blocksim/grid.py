@@ -63,6 +63,15 @@ class Grid:
         return Grid(self.t[samples], {n: replace(s, values=s.values[samples]) for n, s in self.signals.items()})
 
 
+@dataclass(frozen=True)
+class Axis:
+    """Where the time of somebody's table is: a column (t or time where none is named), or rows that are `every` apart."""
+
+    column: str = ""
+    unit: str = ""  # of the column; '' for what its head says, seconds where that says nothing
+    every: Any = None  # seconds; no column is read then
+
+
 def floats(values: Any, what: str = "signal") -> np.ndarray:
     """Numbers as float64. Objects, text and complex numbers are refused rather than converted by guessing."""
     try:
@@ -110,6 +119,17 @@ def regular_times(low: float, high: float, every: Any) -> np.ndarray:
     if count > 1e9:
         raise RecordError(f"every must be above 0 and give fewer than 1e9 samples of {low:g} to {high:g} s, found {every}.")
     return low + np.arange(int(count) + 1) * float(step.numerator) / float(step.denominator)
+
+
+def regular_rows(rows: int, every: Any) -> np.ndarray:
+    """Times of so many rows from 0, exact as `regular_times`."""
+    try:
+        step = exact(every)
+    except ValueError as error:
+        raise RecordError(f"every: {error} An interval in seconds is wanted.") from None
+    if step <= 0:
+        raise RecordError(f"every must be above 0, found {every}.")
+    return np.arange(rows) * float(step.numerator) / float(step.denominator)
 
 
 def interpolate(t: np.ndarray, values: np.ndarray, times: np.ndarray, method: str) -> np.ndarray:

@@ -35,6 +35,11 @@ def register(*classes: type[Block]) -> None:
         _registered[cls.__name__] = cls
 
 
+def registered() -> list[type[Block]]:
+    """The blocks this process registered, which another one does not know."""
+    return list(_registered.values())
+
+
 def find(type_name: str, known: Mapping[str, type[Block]] | None = None) -> type[Block]:
     """The class of a block type; for an unknown one, the name that was probably meant."""
     known = library() if known is None else known

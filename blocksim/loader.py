@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from .checks import described, is_reference, note, raise_all, simulate_problems, time_problem
+from .checks import described, is_reference, note, raise_all, record_problems, simulate_problems, time_problem
 from .diagram import NAME
 from .errors import Place, Problem, did_you_mean, listing
 from .files import bundled, bundled_root, find_diagram, read_file
-from .spec import FORMAT, BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
+from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .writer import dump, save
 from .yaml_lines import Lined, read
 
 __all__ = ["bundled", "bundled_root", "dump", "find_diagram", "load", "save"]
 
-TOP = ("format", "name", "description", "simulate", "parameters", "blocks", "log", "ports")
+TOP = ("format", "name", "description", "simulate", "parameters", "blocks", "log", "ports", "record")
 #: Keys of a block that are not its settings.
 RESERVED = ("type", "in", "flip")
 MAX_BLOCKS = 20_000
@@ -76,6 +76,8 @@ class SpecReader:
             spec.log = [entry for item in self.sequence(top["log"], "log") if (entry := self.log_entry(item))]
         if "ports" in top and top["ports"].value is not None:
             spec.ports = self.ports(top["ports"], spec)
+        if "record" in top and top["record"].value is not None:
+            spec.record = self.record(top["record"])
         return spec
 
     def format_is_known(self, root: Lined, top: dict[str, Lined]) -> bool:
@@ -210,6 +212,37 @@ class SpecReader:
             else:
                 ports.outputs[name] = signal.value
         return ports
+
+    def record(self, at: Lined) -> RecordSpec:
+        record = RecordSpec()
+        allowed = [f.name for f in fields(RecordSpec) if f.name != "places"]
+        entries = self.mapping(at, "record")
+        self.known_keys(entries, allowed, "record")
+        record.places = {key: self.place(item) for key, item in entries.items()}
+        for key, item in entries.items():
+            if key in allowed and key != "signals" and item.value is not None:
+                setattr(record, key, item.plain())
+        for signal, item in self.mapping(entries.get("signals", Lined(None, at.line)), "record: signals").items():
+            record.places[f"signals.{signal}"] = self.place(item)
+            if column := self.column(signal, item):
+                record.signals[signal] = column
+        self.problems += record_problems(record)
+        return record
+
+    def column(self, signal: str, at: Lined) -> ColumnSpec | None:
+        """One signal's column: a name, a list of names for a vector, or a mapping with unit, scale and offset."""
+        keys = ("column", "unit", "scale", "offset")
+        entries = at.value if isinstance(at.value, dict) else {"column": at}
+        self.known_keys(entries, keys, f"record: signals: {signal}")
+        written = entries["column"].plain() if "column" in entries else None
+        names = written if isinstance(written, list) else [written]
+        if not names or not all(isinstance(name, (str, int)) and name not in ("", True, False) for name in names):
+            self.complain(f"record: signals: {signal}: found {described(written)}. The name of a column is wanted, a list of "
+                          "them for a vector, or {column: name, unit: mm, scale: 1, offset: 0}.", at)
+            return None
+        given = {key: entries[key].plain() for key in keys[1:] if key in entries}
+        return ColumnSpec([str(n) for n in names] if isinstance(written, list) else str(written), str(given.get("unit") or ""),
+                          given.get("scale"), given.get("offset"), self.place(at))
 
     def mapping(self, at: Lined, where: str) -> dict[str, Lined]:
         if not isinstance(at.value, dict):

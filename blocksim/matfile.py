@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from .errors import RecordError
+from .grid import Axis
 from .record import Record
 from .storage import MARK, Arrays, describe, measurement, restore, within_limit
 
@@ -33,7 +34,7 @@ def write_mat(record: Record, file: IO[bytes]) -> None:
     savemat(cast(Any, file), {MARK: description, **arrays}, oned_as="column")  # its stubs know paths only
 
 
-def read_mat(source: Path, max_bytes: int) -> Record:
+def read_mat(source: Path, max_bytes: int, axis: Axis) -> Record:
     """Level 5 MAT-files, read here and not by scipy.io.loadmat: a damaged or hostile file makes that one crash the process."""
     data = memoryview(source.read_bytes())
     header = bytes(data[:128])
@@ -65,7 +66,7 @@ def read_mat(source: Path, max_bytes: int) -> Record:
             within_limit(total, max_bytes)
     if MARK in arrays:
         return restore(str(arrays[MARK]), arrays)
-    return measurement(source, arrays, ignored=sorted(ignored - {""}))
+    return measurement(source, arrays, axis, ignored=sorted(ignored - {""}))
 
 
 def mat_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:

@@ -19,6 +19,9 @@ def generator(seed: int, owner: Slot) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
-def draw(source: np.random.Generator, kind: str, count: int) -> np.ndarray:
-    """The next draws of a stream; the first n are the same whatever comes after."""
-    return source.standard_normal(count) if kind == "normal" else source.random(count)
+def draw(source: np.random.Generator, kind: str, room: np.ndarray) -> None:
+    """Fill the room with the next draws of a stream; the first n are the same whatever comes after."""
+    if kind == "normal":
+        source.standard_normal(out=room)
+    else:
+        source.random(out=room)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .block import Block
 from .contract import arguments
-from .declarations import Inport, Model
+from .declarations import Inport, Model, Outport
 from .errors import DiagramError, RecordError, did_you_mean, listing
 from .library import find, library
 
@@ -45,7 +45,8 @@ class Plant:
     @property
     def motion(self) -> tuple[str, ...]:
         """The signals its regressor asks for, such as q, qd, qdd."""
-        return tuple(a for a in arguments(self.row_function()) if a not in self.settings or a in self.kind.of(Inport))
+        signals = self.kind.of(Inport, Outport)  # a state that is a port has a setting of its name too: where it starts
+        return tuple(a for a in arguments(self.row_function()) if a not in self.settings or a in signals)
 
     @property
     def drive(self) -> str:

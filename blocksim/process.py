@@ -74,8 +74,15 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
     made = with_signals(record, t, unit, dict(zip(ports, outputs, strict=True)), measured)
     for found in results:
         if isinstance(found, Estimates):
-            made.estimates[unit.path] = found
+            made.estimates[unit.path] = reported(found, unit, record, run)
     return made
+
+
+def reported(found: Estimates, unit: Unit, record: Record, run: Run) -> Estimates:
+    """Estimates as they are kept: beside the truth where there is one, and with a warning where truth went in."""
+    from .truth import leaks, scored
+
+    return (scored(found, run.diagram, run.changes) if run.simulated else found).warned(*leaks(unit, record))
 
 
 def changed_block(unit: Unit, run: Run) -> Block:

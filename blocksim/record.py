@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import RecordError, did_you_mean, listing
-from .grid import Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
+from .grid import Axis, Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
 
 METHODS = ("linear", "hold", "cubic")
 ELEMENT = re.compile(r"(.+)\[(-?\d+)\]")
@@ -197,11 +197,14 @@ class Record:
         write(self if every is None else self.resample(every=every), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, *, max_bytes: int = MAX_BYTES) -> Record:
-        """Read .npz, .csv, .mat or .parquet, written by `save` or by others (a time named t or time, arrays of its length)."""
+    def load(cls, path: str | os.PathLike, *, time: str = "", every: Any = None, max_bytes: int = MAX_BYTES) -> Record:
+        """Read .npz, .csv, .mat or .parquet, written by `save` or by others (a time named t or time, arrays of its length).
+
+        Of others' files `time` names another column of time, or `every` the interval of rows that have none.
+        """
         from .storage import read
 
-        return read(path, max_bytes)
+        return read(path, max_bytes, Axis(time, every=every))
 
     def rerun(self) -> Record:
         """The run that made this record, once more from its provenance."""

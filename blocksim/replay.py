@@ -68,10 +68,13 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
             samples.settings["values_"] = np.asarray(values, dtype=float).reshape(len(t), -1)
             diagram.add(f"in_{names[-1]}", samples)
         inputs[port] = [f"in_{n}.y" for n in names] if many else f"in_{names[0]}.y"
-    for setting, plant in plants_in(unit, run).items():
-        if plant is not None:
-            diagram.known[str(unit.settings[setting])] = plant.kind(**plant.settings)
-    diagram.add("block", changed_block(unit, run), inputs or None, place=unit.node.place, places=unit.node.places)
+    block = changed_block(unit, run)
+    named = {setting: plant for setting, plant in plants_in(unit, run).items() if plant is not None}
+    for setting, plant in named.items():
+        diagram.known[unit.settings[setting] or setting] = plant.kind(**plant.settings)
+    if any(unit.settings[setting] is None for setting in named):  # what drove its port is not in this diagram
+        block = type(block)(**{**block.settings, **{s: block.settings[s] or s for s in named}})
+    diagram.add("block", block, inputs or None, place=unit.node.place, places=unit.node.places)
     ports = list(unit.kind.of(Outport))
     diagram.log = [LogSpec(f"block.{port}") for port in ports]
     try:

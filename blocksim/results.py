@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .simulation import Progress
 
 TIMES = ("step", "every", "stop")
-#: What an estimate says of itself, where it knows.
-ESTIMATE = ("value", "std", "truth", "error", "z")
 
 
 @dataclass
@@ -153,6 +151,30 @@ def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engin
     return Outcome(diagram, record, time.perf_counter() - begun, failure)
 
 
+def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], given: dict[str, Any]) -> Outcome:
+    """The diagram's record blocks over a measured record."""
+    from .measured import identify
+
+    begun = time.perf_counter()
+    made = identify(diagram, record, params=params, **given)
+    return Outcome(diagram, made, time.perf_counter() - begun)
+
+
+def read_columns(items: list[str]) -> dict[str, Any]:
+    """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
+    from .csvfile import name_and_unit
+
+    found = {}
+    for item in items:
+        signal, equals, written = (part.strip() for part in item.partition("="))
+        column, unit = name_and_unit(written)
+        names = [name.strip() for name in column.split(",")]
+        if not (signal and equals and all(names)):
+            raise DiagramError(f"--map {item}: write SIGNAL=COLUMN, e.g. --map encoder=qm or --map 'arm.q=angle [deg]'.")
+        found[signal] = {"column": names if len(names) > 1 else names[0], "unit": unit}
+    return found
+
+
 def rows(record: Record) -> list[Row]:
     """The table of results: every scalar signal and every element."""
     from .record import elements
@@ -189,15 +211,37 @@ def described(outcome: Outcome) -> dict[str, Any]:
 
 
 def estimates(record: Record) -> dict[str, Any]:
-    """What identifiers found, as plain values."""
-    return {
-        block: {name: {key: plain(getattr(one, key, None)) for key in ESTIMATE} for name, one in found.items()}
-        for block, found in record.estimates.items()
-    }
+    """What identifiers found, by block, as plain values."""
+    return {block: found.to_dict() for block, found in record.estimates.items()}
 
 
-def plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Diagram) -> tuple[dict[str, float], list[str]]:
+    """The values of estimates as settings of the plant they are of, and what each replaces, in words.
+
+    Estimates from a measured record know the type of their plant only; it is the one block of that type then.
+    """
+    from .diagram import walk
+    from .estimates import read_estimates
+
+    found = read_estimates(path, of or "")
+    blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
+    kind = found.details.get("assumed", {}).get("type", "")
+    where = found.model if found.model in blocks else ""
+    if not where and kind:
+        same = [p for p, b in blocks.items() if type(b).__name__ == kind]
+        if len(same) != 1:
+            raise BlocksimError(
+                f"'{path}' has estimates of {found.model or 'a'} ({kind}); of that type the diagram has "
+                f"{', '.join(same) or 'no block'}. One is wanted."
+            )
+        where = same[0]
+    settings = found.as_params(where)
+    told = []
+    for name, value in settings.items():
+        block, _, setting = name.rpartition(".")
+        before = blocks[block].settings.get(setting) if block in blocks else None
+        told.append(f"{name} = {value:.6g}" + (f" (was {before:.6g})" if isinstance(before, (int, float)) else ""))
+    return settings, told
 
 
 def finite(value: Any) -> Any:
@@ -237,18 +281,27 @@ def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
     if plot:
         from .draw import draw
 
-        write_plot(outcome, folder / "plot.png")
+        write_plot(outcome, folder / "plot.png", folder / "estimates.png")
         with writing(folder):
             draw(outcome.diagram, folder / "diagram.svg")
         outcome.written += (str(folder / "diagram.svg"),)
 
 
-def write_plot(outcome: Outcome, path: str | os.PathLike[str]) -> None:
+def write_plot(outcome: Outcome, path: str | os.PathLike[str], estimated: str | os.PathLike[str] | None = None) -> None:
+    """The signals over time and, where something was identified, a picture of the estimates beside it."""
     from .plots import plot
+
+    estimated = estimated or Path(path).with_name(f"{Path(path).stem}_estimates.png")
 
     with writing(path):
         plot(outcome.record, path=path)
     outcome.written += (str(path),)
+    if outcome.record.estimates:
+        from .estimate_plot import plot_estimates
+
+        with writing(estimated):
+            plot_estimates(outcome.record.estimates, estimated)
+        outcome.written += (str(estimated),)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .block import Block
-from .declarations import Declared, Inport, Param, Period, Static
+from .declarations import Declared, Inport, Model, Param, Period, Static
 from .library import library as all_blocks
 from .spec import FORMAT
 
@@ -52,6 +52,7 @@ def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
                        "propertyNames": {"pattern": NAME}, "additionalProperties": {"$ref": "#/$defs/_block"}},
             "log": log_schema(),
             "ports": ports_schema(),
+            "record": record_schema(),
         },
         "$defs": {"_block": any_block, **shared(), **{name: block_schema(name, cls) for name, cls in blocks.items()}},
     }
@@ -116,12 +117,40 @@ def ports_schema() -> dict[str, Any]:
     }
 
 
+def record_schema() -> dict[str, Any]:
+    time, number = {"$ref": "#/$defs/_time"}, {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/_reference"}]}
+    names = [{"type": ["string", "integer"]}, {"type": "array", "minItems": 1, "items": {"type": ["string", "integer"]}}]
+    column = {"type": "object", "required": ["column"], "additionalProperties": False,
+              "properties": {"column": {"description": "the column, or a list of them for a vector", "anyOf": names},
+                             "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
+                             "scale": {"description": "multiplies the column", **number},
+                             "offset": {"description": "is added then", **number}}}
+    clock = {"type": "object", "required": ["column"], "additionalProperties": False,
+             "properties": {"column": {"type": "string"}, "unit": {"type": "string"}}}
+    grid = {"type": "object", "required": ["every"], "additionalProperties": False,
+            "properties": {"every": time, "method": {"enum": ["linear", "hold", "cubic"]}}}
+    return {
+        "description": "how a measured record is read as signals of the diagram",
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": {
+            "file": {"description": "the record, beside this file or in the folder BLOCKSIM_DATA", "type": ["string", "null"]},
+            "time": {"description": "the column of time", "anyOf": [{"type": ["string", "null"]}, clock]},
+            "every": {"description": "interval of the rows [s] where no column of time is read", **time},
+            "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
+            "missing": {"description": "what to do with nan", "enum": ["refuse", "bridge"], "default": "refuse"},
+            "signals": {"description": "the column each signal of the diagram is read from", "type": ["object", "null"],
+                        "additionalProperties": {"anyOf": [*names, column]}},
+        },
+    }
+
+
 def block_schema(name: str, cls: type[Block]) -> dict[str, Any]:
     """The keys one block type takes."""
     settings = {n: d for n, d in cls.declared.items() if d.settable}
     properties: dict[str, Any] = {"type": {"const": name}, "flip": {"description": "drawn right to left", "type": "boolean"}}
-    if cls.of(Inport):
-        properties["in"] = inputs_schema(cls.of(Inport))
+    if cls.of(Inport) or cls.of(Model):
+        properties["in"] = inputs_schema(cls.of(Inport), follows=bool(cls.of(Model)))
     properties |= {n: setting_schema(d) for n, d in settings.items()}
     return {
         "title": name,
@@ -133,18 +162,20 @@ def block_schema(name: str, cls: type[Block]) -> dict[str, Any]:
     }
 
 
-def inputs_schema(ports: Mapping[str, Inport]) -> dict[str, Any]:
-    """`in:` of a block: a signal, signals in port order, or signals by port."""
-    named: dict[str, Any] = {"type": "object", "additionalProperties": False, "patternProperties": {}, "properties": {}}
+def inputs_schema(ports: Mapping[str, Inport], follows: bool = False) -> dict[str, Any]:
+    """`in:` of a block: a signal, signals in port order, or signals by port; more ports where they follow a plant."""
+    more: Any = {"$ref": "#/$defs/_signals"} if follows else False
+    named: dict[str, Any] = {"type": "object", "additionalProperties": more, "patternProperties": {}, "properties": {}}
     for name, port in ports.items():
         kind = "_signals" if port.many else "_signal"
         named["properties"][name] = {"description": port.meaning(), "$ref": f"#/$defs/{kind}"}
         if port.many:
             named["patternProperties"][rf"^{name}\d+$"] = {"description": port.meaning(), "$ref": "#/$defs/_signal"}
     ordered: dict[str, Any] = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}
-    if not any(port.many for port in ports.values()):
+    if not follows and not any(port.many for port in ports.values()):
         ordered["maxItems"] = len(ports)
-    return {"description": "; ".join(f"{n}: {p.meaning()}" for n, p in ports.items()),
+    told = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
+    return {"description": "; ".join(told),
             "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, named, {"type": "null"}]}
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .changes import applied, only_a_number, shaping, subsystem_parameters
 from .diagram import Diagram
 from .errors import DiagramError, RecordError, SimulationError
-from .experiment import Experiment, make_experiment
+from .experiment import MAX_STEPS, Experiment, make_experiment
 from .record import Record
 from .simulation import Progress, Simulation
 from .solvers import COMPILED
+
+if TYPE_CHECKING:
+    from .reel import Reel
 
 Diagrammatic = str | os.PathLike | Diagram | Experiment
 
@@ -100,7 +104,7 @@ def simulate(
         "algebraic_loops": algebraic_loops,
     }
     ready, inner = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
-    sim = Simulation(ready, inner, seed, engine, **({} if limit is None else {"limit": limit}))
+    sim = Simulation(ready, inner, seed, engine, limit=MAX_STEPS if limit is None else limit)
     record = sim.run(progress)
     if ready.schedule.after_run:
         from .process import process
@@ -154,11 +158,10 @@ def simulate_many(
     """Run a table of parameter sets and seeds on all cores from one compiled program.
 
     `params` is a dict of lists (every combination) or a list of dicts (as they are); every set runs with every seed. Results come
-    in the order of the table: parameter sets outside, seeds inside. `collect(record)` keeps only what it returns. With
-    `on_error="keep"` a failed run is its SimulationError in the list instead of ending everything.
+    in the order of the table: parameter sets outside, seeds inside. `collect(record)` keeps only what it returns: the log of a
+    run is written over by the next one unless something still holds a part of it. With `on_error="keep"` a failed run is its
+    SimulationError in the list, with the record up to the failure, instead of ending everything.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     from .process import process
 
     table = parameter_table(params)
@@ -172,13 +175,13 @@ def simulate_many(
             one.program.fast()
     done = itertools.count(1)
 
-    def run(index: int) -> Any:
+    def run(index: int, reel: Reel) -> Any:
         row, seed = runs[index]
-        sim = Simulation(*made[row], seed)
+        one, changes = made[row]
         try:
-            record = sim.run()
-            if made[row][0].schedule.after_run:
-                record = process(made[row][0].schedule, record, made[row][1])
+            record = Simulation(one, changes, seed, reel=reel).run()
+            if one.schedule.after_run:
+                record = process(one.schedule, record, changes)
             result = record if collect is None else collect(record)
         except SimulationError as error:
             if on_error != "keep":
@@ -188,15 +191,48 @@ def simulate_many(
             progress(next(done) / work)
         return result
 
-    if work <= 1:
-        return [run(i) for i in range(work)]
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        return list(pool.map(run, range(work)))
+    return share_out(work, run, jobs or os.cpu_count() or 1, kept=collect is None)
+
+
+def share_out(work: int, run: Callable[[int, Reel], Any], jobs: int, kept: bool) -> list[Any]:
+    """The results of run(0) ... run(work - 1), each thread with a reel of its own; the first run that raises ends all."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from .reel import Reel
+
+    todo, results, raised = deque(range(work)), [None] * work, {}
+
+    def take_turns() -> None:
+        reel = Reel(work if kept else 1)
+        while todo:
+            try:
+                index = todo.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                results[index] = run(index, reel)
+            except BaseException as error:
+                raised[index] = error
+                todo.clear()
+
+    threads = min(jobs, work)
+    if threads <= 1:
+        take_turns()
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for turns in [pool.submit(take_turns) for _ in range(threads)]:
+                    turns.result()
+            finally:
+                todo.clear()  # an interrupt of the caller ends the threads too
+    if raised:
+        raise raised[min(raised)]  # runs start in order: whatever the number of threads, the first that fails is among these
+    return results
 
 
 def variants(ready: Experiment, table: list[dict[str, Any]]) -> list[tuple[Experiment, dict[str, Any]]]:
     """For each row of a table the experiment it runs on, one per shape of the code, and the changes left for the run."""
-    free = {n for row in table for n in row if only_a_number(ready, n)}
+    free = {n for n in {n for row in table for n in row} if only_a_number(ready, n)}
     by_shape: dict[str, Experiment] = {}
     made = []
     for row in table:

@@ -21,6 +21,8 @@ from .solvers import SCIPY, kernel
 if TYPE_CHECKING:
     import numpy as np
 
+    from .reel import Reel
+
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: Steps between looks at the clock.
@@ -41,6 +43,7 @@ class Simulation:
         engine: str = "auto",
         stop: float | None = None,
         limit: int = MAX_STEPS,
+        reel: Reel | None = None,
     ):
         self.experiment = experiment
         self.engine = engine
@@ -48,6 +51,7 @@ class Simulation:
         self.params = params or {}
         self.end = experiment.clock.end if stop is None else math.floor(stop / experiment.clock.base + 1e-9)
         self.rows = self.check_length(limit)
+        self.reel = reel
         self.machine = self.make_machine()
         self.finished = False
 
@@ -78,23 +82,20 @@ class Simulation:
         experiment = self.experiment
         numbers = changed_numbers(experiment, self.params)
         blank = experiment.blank if self.end == experiment.clock.end else blank_machine(experiment, self.end, self.rows)
-        return fresh_machine(blank, numbers, self.draw_noise(numbers.o))
+        return fresh_machine(blank, numbers, self.draw_noise(numbers.o), self.reel)
 
     def draw_noise(self, o: np.ndarray) -> np.ndarray:
         """Every random number of the run; o says where each stream starts."""
         import numpy as np
 
-        pieces, position = [], 0
-        units = {u.path: u for u in self.experiment.schedule.units}
-        for owner, kind, address in self.experiment.slots.streams:
-            group = units[owner.path].group
-            assert group is not None
-            first, period = self.experiment.clock.hits[group]
-            count = max((self.end - first) // period + 1, 0)
-            pieces.append(draw(generator(self.seed, owner), kind, count))
+        clock, position = self.experiment.clock, 0
+        counts = [max((self.end - clock.hits[g][0]) // clock.hits[g][1] + 1, 0) for g in self.experiment.stream_groups]
+        noise = np.empty(sum(counts))
+        for (owner, kind, address), count in zip(self.experiment.slots.streams, counts, strict=True):
+            draw(generator(self.seed, owner), kind, noise[position : position + count])
             o[address] = position
             position += count
-        return np.concatenate(pieces) if pieces else np.zeros(0)
+        return noise
 
     # ---- running ---------------------------------------------------------------------------------------------------
 
@@ -215,7 +216,7 @@ class Simulation:
                 first = start + column * rows
                 values = machine.log[first : first + filled * size]
                 signals[name] = Signal(values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held)
-            grids.append(Grid.trusted(experiment.instants(j, filled), signals))
+            grids.append(Grid.trusted(experiment.instants(j, filled, self.reel), signals))
         return Record(grids, self.provenance(), experiment.aliases)
 
     def provenance(self) -> dict[str, Any]:

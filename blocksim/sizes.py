@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .block import Block
 from .contract import arguments
-from .declarations import Inport, Outport, Param, State
+from .declarations import Fixed, Inport, Outport, Param, State
 from .diagram import Ref
 from .errors import DiagramError, Problem
 from .schedule import Element, Unit, naming
@@ -61,6 +61,7 @@ def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
         unit.width = max([1, *lists, *(n for sizes in arriving.values() for n in sizes)])
         unit.sizes = {n: d.size if isinstance(d.size, int) else 1 for n, d in kind.of(Outport, State).items()}
     ports = {p: (tuple(s) if kind.of(Inport)[p].many else (s[0] if s else 1)) for p, s in arriving.items()}
+    unit.sizes |= {name: d.default for name, d in kind.of(Fixed).items() if isinstance(d.default, int)}
     for name, function in kind.functions.items():
         if name.startswith("size_"):
             values = {**unit.settings, **ports}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .contract import arguments
-from .declarations import Memory, Noise, Outport, Param, Period, State, Table
+from .declarations import Memory, Model, Noise, Outport, Param, Period, State, Table
 from .ticks import exact
 
 if TYPE_CHECKING:
@@ -126,18 +126,23 @@ def array_value(unit: Unit, name: str) -> np.ndarray:
     """An array parameter as given, or a table as its function computes it."""
     import numpy as np
 
-    declaration = unit.kind.declared[name]
-    if name in unit.tables:
-        return unit.tables[name]
-    if isinstance(declaration, Table):
-        from .schedule import naming
+    if isinstance(unit.kind.declared[name], Table):
+        return computed(unit, name)
+    return np.ascontiguousarray(unit.settings[name], dtype=float)
 
+
+def computed(unit: Unit, name: str) -> np.ndarray:
+    """What `table_<name>` gives: a table, or the initial value of an array memory."""
+    import numpy as np
+
+    from .schedule import naming
+
+    if name not in unit.tables:
         function = unit.kind.functions[f"table_{name}"]
-        values = {**unit.settings, **unit.sizes, **unit.plants}
+        values = {**unit.settings, **unit.sizes, **dict.fromkeys(unit.kind.of(Model)), **unit.plants}
         with naming(unit.path, unit.node):
             unit.tables[name] = np.ascontiguousarray(function(**{a: values[a] for a in arguments(function)}), dtype=float)
-        return unit.tables[name]
-    return np.ascontiguousarray(unit.settings[name], dtype=float)
+    return unit.tables[name]
 
 
 def matrix_shape(unit: Unit, name: str) -> tuple[int, ...]:
@@ -205,5 +210,7 @@ def region_value(schedule: Schedule, slots: Slots, region: Region) -> np.ndarray
     declaration = unit.kind.declared[region.name]
     if isinstance(declaration, Memory):
         length = unit.sizes.get(region.name, 1)
+        if f"table_{region.name}" in unit.kind.functions and unit.settings[region.name] == declaration.default:
+            return computed(unit, region.name).reshape(-1).copy()
         return np.broadcast_to(np.asarray(unit.settings[region.name], dtype=float), (length,)).copy()
     return array_value(unit, region.name).reshape(-1)

@@ -11,6 +11,10 @@
 A subsystem is a file of the same format with `ports:`; its inputs are named inside like blocks.
 
     ports: {in: [tau], out: {q: joint.q}}
+
+A pipeline that also works on measured data says which column of a file each signal is.
+
+    record: {file: lab.csv, time: t, signals: {encoder: qm, loop: {column: volts, scale: 0.1}}}
 """
 
 from __future__ import annotations
@@ -72,6 +76,30 @@ class PortSpec:
 
 
 @dataclass
+class ColumnSpec:
+    """One entry of `record: signals:`, the column or columns a signal is read from: column * scale + offset, in `unit`."""
+
+    column: Any  # a name, or a list of names for a vector
+    unit: str = ""  # '' for what the head of the column says
+    scale: Any = None
+    offset: Any = None
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass
+class RecordSpec:
+    """`record:`, how a measured record is read as signals of the diagram."""
+
+    file: str | None = None
+    time: Any = None  # the column of time, or {column: clock, unit: ms}
+    every: Any = None  # interval of the rows, where no column of time is to be read
+    resample: Any = None  # an interval, or {every: 1e-3, method: linear}
+    missing: str = "refuse"  # or 'bridge'
+    signals: dict[str, ColumnSpec] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict, compare=False)
+
+
+@dataclass
 class Spec:
     """A whole file, checked against the format but not yet against the library."""
 
@@ -82,6 +110,7 @@ class Spec:
     blocks: dict[str, BlockSpec] = field(default_factory=dict)
     log: list[LogSpec] | None = None  # None: every output of every block
     ports: PortSpec | None = None
+    record: RecordSpec | None = None
     format: int = FORMAT
     path: str = field(default="", compare=False)  # of the file, '' when it came as text or from Python
     places: dict[str, Place] = field(default_factory=dict, compare=False)  # of top-level keys and simulate's ('simulate.stop')

@@ -19,15 +19,16 @@ from typing import IO, Any
 
 import numpy as np
 
-from .errors import RecordError, listing
-from .grid import Grid, Signal, floats, measured_signal
+from .conversion import factor
+from .errors import RecordError, did_you_mean, listing
+from .grid import Axis, Grid, Signal, floats, measured_signal, regular_rows
 from .record import Record, brief_listing, extra, time_keys
 
 #: The name under which the description travels: a member, a variable, a metadata key.
 MARK = "blocksim"
 
 Arrays = dict[str, np.ndarray]
-Reader = Callable[[Path, int], Record]
+Reader = Callable[[Path, int, Axis], Record]
 Writer = Callable[[Record, IO[bytes]], None]
 
 
@@ -52,7 +53,7 @@ def write(record: Record, path: str | os.PathLike) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike, max_bytes: int) -> Record:
+def read(path: str | os.PathLike, max_bytes: int, axis: Axis = Axis()) -> Record:  # noqa: B008 (it is frozen)
     """Read a file by its suffix. Whatever is wrong with it comes back as one RecordError that names it."""
     source = Path(path)
     reader = format_of(source)[0]
@@ -61,7 +62,7 @@ def read(path: str | os.PathLike, max_bytes: int) -> Record:
             found = "is not a file" if os.path.exists(source) else "does not exist"
             raise RecordError(f"{found}; the path of a .npz, .csv, .mat or .parquet file is wanted.")
         within_limit(source.stat().st_size, max_bytes)
-        return reader(source, max_bytes)
+        return reader(source, max_bytes, axis)
     except RecordError as error:
         raise RecordError(f"{source}: {error}") from error
     except PermissionError as error:
@@ -162,20 +163,19 @@ def restore(description: str, arrays: Arrays) -> Record:
     return Record(grids, whole["provenance"], whole["aliases"])
 
 
-def measurement(source: Path, arrays: Arrays, units: dict[str, str] | None = None, ignored: Iterable[str] = ()) -> Record:
+def measurement(
+    source: Path, arrays: Arrays, axis: Axis, units: dict[str, str] | None = None, ignored: Iterable[str] = ()
+) -> Record:
     """A record from somebody's arrays: single numbers become provenance['constants'], the rest must match the time."""
     units = units or {}
-    key = time_name(arrays)
-    if units.get(key, "s") not in ("s", "sec", "seconds"):
-        raise RecordError(f"its time '{key}' is in {units[key]}; convert it to seconds.")
-    t = flat(arrays[key])
+    key, t = time_of(arrays, axis, units)
     if not len(t):
         raise RecordError(f"its time '{key}' has no samples.")
     constants: dict[str, Any] = {}
     signals = {}
     for name, array in arrays.items():
         values = flat(array)
-        if name == key:
+        if name in (key, "t"):  # beside another time a column 't' is none, and no signal can be called so
             continue
         if values.dtype.kind in "SU" or (values.size == 1 and len(t) > 1):
             constants[name] = values.reshape(-1)[0].item() if values.size else ""
@@ -195,9 +195,30 @@ def flat(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 
-def time_name(names: Iterable[str]) -> str:
-    """Exactly t or time first: beside a column 't', a column 'T' is a temperature."""
+def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, np.ndarray]:
+    """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
+    if axis.every is not None:
+        lengths = [len(flat(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
+        return "every", regular_rows(max(lengths, key=lengths.count) if lengths else 0, axis.every)
+    key = time_name(arrays, axis)
+    unit = axis.unit or units.get(key, "s")
+    seconds = factor(unit, "s")
+    if seconds is None or (seconds != 1 and not axis.unit):
+        raise RecordError(f"its time '{key}' is in {unit}; convert it to seconds.")
+    t = flat(floats(arrays[key], "time"))
+    return key, t if seconds == 1 else t * seconds
+
+
+def time_name(names: Iterable[str], axis: Axis = Axis()) -> str:  # noqa: B008 (it is frozen)
+    """The column asked for, else exactly t or time first: beside a column 't', a column 'T' is a temperature."""
     names = list(names)
+    if axis.column and axis.column not in names:
+        raise RecordError(
+            f"there is no column '{axis.column}' for the time. It holds: {brief_listing(names)}."
+            + did_you_mean(axis.column, names)
+        )
+    if axis.column:
+        return axis.column
     exact = [n for wanted in ("t", "time") for n in names if n == wanted]
     alike = [n for n in names if n.lower() in ("t", "time")]
     if not alike:
@@ -214,7 +235,7 @@ def write_npz(record: Record, file: IO[bytes]) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_npz(source: Path, max_bytes: int) -> Record:
+def read_npz(source: Path, max_bytes: int, axis: Axis) -> Record:
     with zipfile.ZipFile(source) as archive:
         members = archive.infolist()
         names = [m.filename for m in members]
@@ -226,7 +247,7 @@ def read_npz(source: Path, max_bytes: int) -> Record:
         arrays = {m.filename[:-4]: read_npy(archive, m) for m in members}
     if MARK in arrays:
         return restore(arrays[MARK].item().decode(), arrays)
-    return measurement(source, arrays)
+    return measurement(source, arrays, axis)
 
 
 def read_npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
@@ -279,7 +300,7 @@ def write_parquet(record: Record, file: IO[bytes]) -> None:
     parquet.write_table(table.replace_schema_metadata({MARK: describe(record, str)[0]}), file)
 
 
-def read_parquet(source: Path, max_bytes: int) -> Record:
+def read_parquet(source: Path, max_bytes: int, axis: Axis) -> Record:
     pyarrow, parquet = extra("pyarrow", "parquet"), extra("pyarrow.parquet", "parquet")
     with parquet.ParquetFile(source) as file:
         schema = file.schema_arrow
@@ -292,4 +313,6 @@ def read_parquet(source: Path, max_bytes: int) -> Record:
         table = file.read()
     columns = {name: floats(table.column(name).to_numpy()).copy() for name in schema.names}  # Arrow's memory is read-only
     description = (schema.metadata or {}).get(MARK.encode(), b"").decode()
-    return restore(description, gather(description, columns, with_units=False)) if description else measurement(source, columns)
+    if description:
+        return restore(description, gather(description, columns, with_units=False))
+    return measurement(source, columns, axis)

@@ -16,7 +16,7 @@ from .diagram import Diagram, Node
 from .errors import DiagramError, Problem
 from .files import is_subsystem
 from .parameters import Scope, substituted
-from .spec import FORMAT, BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
+from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .yaml_lines import UNREADABLE, scalar
 
 WIDTH = 120
@@ -29,7 +29,8 @@ def save(source: Diagram | Spec, path: str | os.PathLike[str]) -> None:
     spec = as_spec(source)
     old, new = os.path.dirname(os.path.abspath(spec.path)), os.path.dirname(os.path.abspath(os.fspath(path)))
     if spec.path and os.path.realpath(old) != os.path.realpath(new):
-        spec = replace(spec, blocks={name: moved(block, old, new) for name, block in spec.blocks.items()})
+        blocks = {name: moved(block, old, new) for name, block in spec.blocks.items()}
+        spec = replace(spec, blocks=blocks, record=moved_record(spec.record, old, new))
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(dump(spec))
@@ -58,6 +59,8 @@ def dump(source: Diagram | Spec) -> str:
         lines.append(wrapped("  " + f"{name}:".ljust(column), block_entry(block)))
     if spec.log is not None:
         lines.append("log: " + flow([e.signal if e.every is None else {"signal": e.signal, "every": e.every} for e in spec.log]))
+    if spec.record is not None:
+        lines += ["record:", *(f"  {key}: {flow(value)}" for key, value in record_entry(spec.record).items())]
     return "\n".join(lines) + "\n"
 
 
@@ -74,6 +77,27 @@ def ports_entry(ports: PortSpec) -> dict[str, Any]:
     plain = all(size == 1 for size in ports.inputs.values())
     entry = {"in": list(ports.inputs) if plain else ports.inputs, "out": ports.outputs}
     return {key: value for key, value in entry.items() if value}
+
+
+def record_entry(record: RecordSpec) -> dict[str, Any]:
+    """`record:` with the keys that differ from their defaults."""
+    plain = [f for f in fields(RecordSpec) if f.name not in ("places", "signals")]
+    entry = {f.name: value for f in plain if (value := getattr(record, f.name)) != f.default}
+    signals = {name: column_entry(column) for name, column in record.signals.items()}
+    return {**entry, "signals": signals} if signals or not entry else entry
+
+
+def column_entry(column: ColumnSpec) -> Any:
+    more = {"unit": column.unit or None, "scale": column.scale, "offset": column.offset}
+    more = {key: value for key, value in more.items() if value is not None}
+    return {"column": column.column, **more} if more else column.column
+
+
+def moved_record(record: RecordSpec | None, old: str, new: str) -> RecordSpec | None:
+    """The same section written in another folder; a file that does not lie beside the diagram is found as before."""
+    if record is None or record.file is None or is_reference(record.file) or not os.path.isfile(os.path.join(old, record.file)):
+        return record
+    return replace(record, file=os.path.relpath(os.path.join(old, record.file), new))
 
 
 def moved(block: BlockSpec, old: str, new: str) -> BlockSpec:
@@ -100,7 +124,25 @@ def as_spec(source: Diagram | Spec) -> Spec:
     log = None if source.log is None else [LogSpec(e.signal, kept(grids.get(e.signal), e.every, scope)) for e in source.log]
     blocks = {name: block_spec(node, written.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
     parameters = {name: kept(written.parameters.get(name), value, scope) for name, value in source.parameters.items()}
-    return Spec(source.name, source.description, simulate, parameters, blocks, log, source.ports, path=source.path)
+    record = record_spec(source.record, written.record, scope)
+    return Spec(source.name, source.description, simulate, parameters, blocks, log, source.ports, record, path=source.path)
+
+
+def record_spec(now: RecordSpec | None, written: RecordSpec | None, scope: Scope) -> RecordSpec | None:
+    if now is None:
+        return None
+    before = written or RecordSpec()
+    keys = ("file", "time", "every", "resample", "missing")
+    values = {key: kept(getattr(before, key), getattr(now, key), scope) for key in keys}
+    signals = {name: before.signals[name] if name in before.signals and column_is(before.signals[name], column, scope) else column
+               for name, column in now.signals.items()}
+    return RecordSpec(**values, signals=signals)
+
+
+def column_is(written: ColumnSpec, now: ColumnSpec, scope: Scope) -> bool:
+    """Whether what was written still means the present column."""
+    return (written.column, written.unit) == (now.column, now.unit) and all(
+        kept(getattr(written, key), getattr(now, key), scope) is getattr(written, key) for key in ("scale", "offset"))
 
 
 def block_spec(node: Node, written: BlockSpec | None, scope: Scope, path: str) -> BlockSpec:

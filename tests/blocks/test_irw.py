@@ -1,12 +1,16 @@
 """The integrated random walk smoother: against Hodrick-Prescott, dense covariances, statsmodels, and data it made itself."""
 
+import os
+import subprocess
+import sys
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.irw import IRWSmoother, half_amplitude, recursions
+from blocks.irw import LARGE, ROOM, IRWSmoother, half_amplitude, most_likely, passes
 from blocksim.errors import RecordError
 
 ORDERS = (2, 3)
@@ -118,15 +122,129 @@ def test_likelihood_finds_noise_and_ratio_of_its_own_model(n):
 
 @pytest.mark.parametrize("n", ORDERS)
 def test_compiled_and_interpreted_give_the_same_bits(n):
-    _, y = walk(300, n, 1e-2, 1.0)
-    y[40:50] = np.nan
+    _, y = walk(600, n, 1e-2, 1.0)
+    y[[0, *range(40, 50), 599]] = np.nan
     results = []
     for compiled in (False, True):
-        forward, combine = recursions(compiled)
-        stored = np.empty((300, n, n)), np.empty((300, n))
-        results.append([*forward(y, n, 1e-2, *stored), *stored, *combine(y, n, 1e-2, *stored)])
+        forward, backward = passes(n, compiled)
+        limit, steady, out = np.zeros((n, n)), np.zeros(600, bool), np.zeros((6, 600))
+        information = np.zeros((n * (n + 1) // 2, 600))
+        sums = forward(y, 0.5, n, 1e-1, np.zeros(ROOM), limit, steady, information, out)
+        assert 300 < np.count_nonzero(steady) < 580, "both ways of going on should be there"
+        filtered = out.copy()
+        backward(y, 0.5, n, 1e-1, True, np.arange(1.0, 7.0), np.zeros(ROOM), limit, steady, information, out)
+        results.append([*sums, limit, steady, information, filtered, out])
     for interpreted, translated in zip(*results, strict=True):
         assert np.array_equal(interpreted, translated)
+
+
+GAPS = {
+    "none": (),
+    "ends": (0, 1, 2, 498, 499),
+    "single": (1, 3, 5, 200, 202, 496, 498),
+    "long": (*range(100, 200), *range(330, 332)),
+    "nearly all": (*range(3, 250), *range(251, 495)),
+}
+
+
+def dense(y, n, nvr, centred):
+    """x, dx, ddx per sample and their deviations over sigma_e, by the normal equations of all samples, one before and two after.
+
+    Solved by QR of [W; D / sqrt(nvr)], whose condition is the root of that of the equations themselves.
+    """
+    N = len(y)
+    there = np.flatnonzero(~np.isnan(y))
+    rows = np.vstack((np.eye(N + 3)[there + 1], np.diff(np.eye(N + 3), n, axis=0) / np.sqrt(nvr)))
+    Q, R = np.linalg.qr(rows)
+    root = np.linalg.inv(R)
+    mean = root @ (Q[: len(there)].T @ y[there])
+    one, k = np.eye(N + 3), np.arange(1, N + 1)
+    late = k + (not centred)
+    first = (one[k + 1] - one[k - 1]) / 2 if centred else one[k + 1] - one[k]
+    wanted = one[k], first, one[late + 1] - 2 * one[late] + one[late - 1]
+    return [row @ mean for row in wanted], [np.linalg.norm(row @ root, axis=1) for row in wanted]
+
+
+@pytest.mark.parametrize("n", ORDERS)
+@pytest.mark.parametrize("centred", [True, False], ids=["centred", "forward"])
+@pytest.mark.parametrize("gaps", GAPS)
+def test_constant_gains_and_gaps_between_them_change_nothing(n, centred, gaps):
+    nvr = 0.3 ** (2 * n)
+    y = 2.0 + np.sin(np.arange(500) / 40) + 0.1 * np.random.default_rng(2).standard_normal(500)
+    y[list(GAPS[gaps])] = np.nan
+    steady = np.zeros(500, bool)
+    passes(n, False)[0](y, 2.0, n, nvr, np.zeros(ROOM), np.zeros((n, n)), steady, np.zeros((6, 500)), np.zeros((6, 500)))
+    assert (np.count_nonzero(steady) > 50) == (gaps != "nearly all"), "much of it should be run with a constant gain"
+    block = IRWSmoother(order=n, nvr=nvr, differences="centred" if centred else "forward")
+    found = block.process(times(y), y)
+    means, deviations = dense(y - 2.0, n, nvr, centred)
+    means[0] += 2.0
+    for power, (mean, deviation) in enumerate(zip(means, deviations, strict=True)):
+        assert found[power] * STEP**power == pytest.approx(mean, abs=1e-9 * np.abs(mean).max())
+        assert found[3 + power] * STEP**power == pytest.approx(block.result["sigma_e"][0] * deviation, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", ORDERS)
+def test_a_narrow_band_keeps_its_digits(n):
+    """A polynomial with noise, an NVR of 1e-12 and less: where the gain becomes constant nothing may jump."""
+    k = np.arange(LARGE + 10_000.0)
+    y = 1e3 + 0.1 * k + 1e-6 * k**2 + np.random.default_rng(4).standard_normal(len(k))
+    block = IRWSmoother(order=n, nvr=1e-3 ** (2 * n) * 30)
+    x, dx, _, std_x, std_dx, _ = block.process(k, y)
+    flipped = block.process(k, y[::-1])
+    assert np.abs(x - flipped[0][::-1]).max() < 1e-9 * np.ptp(y) and np.abs(dx + flipped[1][::-1]).max() < 1e-12 * np.ptp(y)
+    assert flipped[3][::-1] == pytest.approx(std_x, rel=1e-10) and flipped[4][::-1] == pytest.approx(std_dx, rel=1e-10)
+    assert np.abs(np.diff(std_x)).max() < 1e-2 * std_x.min()
+
+
+@pytest.mark.parametrize("n", ORDERS)
+@pytest.mark.parametrize("missing", [0, 2], ids=["all", "every other"])
+def test_memory_is_a_few_numbers_per_sample(n, missing):
+    peaks = []
+    for samples in (2 * LARGE, 8 * LARGE):
+        t, y = np.arange(float(samples)), np.sin(np.arange(samples) / 50)
+        if missing:
+            y[::missing] = np.nan
+        block = IRWSmoother(order=n, nvr=1e-3)
+        block.process(t, y)  # compiled and imported before it counts
+        tracemalloc.start()
+        kept = block.process(t, y)
+        peaks.append(tracemalloc.get_traced_memory()[1] / samples / 8)
+        tracemalloc.stop()
+        assert len(kept) == 6
+    assert peaks[1] == pytest.approx(peaks[0], rel=0.01)
+    assert peaks[1] < 6 + n * (n + 1) / 2 + 1
+
+
+def test_likelihood_stores_nothing_per_sample():
+    y = walk(LARGE, 2, 1e-2, 1.0)[1]
+    most_likely(y, 0.0, 2, LARGE)
+    tracemalloc.start()
+    most_likely(y, 0.0, 2, LARGE)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < LARGE
+
+
+def test_what_was_compiled_is_found_on_disk(tmp_path):
+    code = (
+        "import sys, numba, blocks.irw as irw\n"
+        "with numba.core.event.install_recorder('numba:compile') as seen: irw.passes(2, True)\n"
+        "print(len(seen.buffer))"
+    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, "BLOCKSIM_CACHE": str(tmp_path / "cache")}
+    counts = [int(subprocess.run(command, env=environment, check=True, capture_output=True).stdout) for _ in range(2)]
+    assert counts[0] > 0 and counts[1] == 0
+    lazy = "import sys, blocks.irw; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", lazy], check=True)
+
+
+def test_records_that_may_not_be_written_are_smoothed():
+    both = np.column_stack([walk(LARGE + 1, 2, 1e-2, 1.0, seed)[1] for seed in (1, 2)])
+    both.flags.writeable = False
+    found = IRWSmoother(nvr=1e-2).process(times(both), both)
+    alone = IRWSmoother(nvr=1e-2).process(times(both), both[:, 1])
+    assert all(np.array_equal(wide[:, 1], narrow) for wide, narrow in zip(found, alone, strict=True))
 
 
 def test_elements_are_smoothed_each_by_itself():

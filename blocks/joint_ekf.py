@@ -1,0 +1,353 @@
+"""Joint extended Kalman filter: the state of a plant and its parameters together, in plain or in factorised arithmetic."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from blocksim.block import Block, SampledBlock, fixed, inport, memory, model, outport, param, static, table
+from blocksim.equations import Equations
+from blocksim.errors import DiagramError
+from blocksim.plant import Plant
+from blocksim.vocabulary import sqrt
+
+from .ekf import carried, rates
+from .observed import (
+    chosen_parameters,
+    equations_of,
+    estimate_port,
+    initial_state,
+    known_plant,
+    make_block,
+    measured_ports,
+    places,
+    port_like,
+    reading_variance,
+    spread,
+    starting_plant,
+    state_names,
+    values_of,
+    with_helpers,
+)
+
+__all__ = ["JointEKF"]
+
+
+def believe(own, values, theta, spots, d):
+    """The plant's parameters with the estimates in their places."""
+    for k in range(len(values)):
+        own[k] = values[k]
+    for k in range(d):
+        own[spots[k]] = theta[k]
+
+
+def transition(x_next, S, x_hat, u, own, Ts, n, d, turns, work):
+    """x_next and S, its derivatives by state and parameters; Euler's rule for no turns, else so many steps of order 4."""
+    columns = n + d
+    for i in range(n):
+        x_next[i] = x_hat[i]
+        for j in range(columns):
+            S[i * columns + j] = 1.0 if i == j else 0.0
+    if turns > 0:
+        carried(x_next, S, u, own, Ts / turns, turns, n, columns, d, work)
+    else:
+        found = rates(x_hat, u, own)
+        for i in range(n):
+            x_next[i] = x_hat[i] + Ts * found[i]
+            for j in range(n):
+                S[i * columns + j] = S[i * columns + j] + Ts * found[n + i * n + j]
+            for j in range(d):
+                S[i * columns + n + j] = Ts * found[n + n * n + i * d + j]
+
+
+def finish(out, start, n, d, N, P):
+    """Standard deviations, and the estimates once more under their own names."""
+    for i in range(N):
+        variance = out[P + i * N + i]
+        out[N + i] = sqrt(variance) if variance > 0.0 else 0.0
+        out[start + i] = out[i]
+
+
+class JointEKF(SampledBlock):
+    """z = (x, theta), x[k+1] = x + Ts f(x, u, theta) + v, theta[k+1] = theta: Kalman's filter for both (Gautier 2001, section 3).
+
+    `estimate` lists the parameters; all of the inverse model unless given. They start at `start`, {J: 2e-4}, or at `factor` times
+    the plant's values, with variances `P0_parameters`: a small one locks a parameter, a large one frees it. Q is the variance of
+    v, R that of a reading (the sensor's unless given), P0 that of the first state; `Q_parameters` lets the parameters wander.
+
+    `form: udu` carries the factors of P = U D U^T (Bierman 1977; Thornton for the prediction): P cannot lose its sign by
+    rounding. `form: plain` carries P itself, for comparison. `discretisation` is that of the EKF.
+
+    Outputs: x_hat and theta, and each of their elements by name, such as qd_hat and J_hat; std, the standard deviations of all;
+    P; innovation; nis; gain. Where the inertia matrix is singular there is no model: parameters cannot start there.
+    """
+
+    family = "observers"
+    example = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:     {type: FourierTrajectory, base_frequency: 0.25, a: [4.0, -2.0], b: [1.0, 2.0]}
+  error:   {type: Sum, signs: "+-", in: [ref.q, encoder]}
+  pid:     {type: PID, Ts: 1e-3, kp: 1.0, ki: 10.0, kd: 0.025, Tf: 2e-3, in: error}
+  joint:   {type: GravityJoint, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, counts_per_turn: 20000, in: joint.q}
+  ekf:     {type: JointEKF, Ts: 1e-3, model: joint, factor: 0.7, Q: 1e-6, P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5],
+            in: {y: encoder, u: pid}}
+"""
+
+    sensor: str = model("the sensor that makes y, for R", port="y")
+    model: str = model("the plant whose state and parameters are estimated")
+    measures: Any = static(None, "outputs of the plant that y measures; q unless said", kind=(str, list, tuple))
+    estimate: Any = static(None, "parameters that are estimated; all of the inverse model unless said", kind=(str, list, tuple))
+    parameters: Any = static(None, "settings of the plant as the filter believes them, {N: 15}", kind=dict)
+    start: Any = static(None, "first values of the parameters that are estimated, {J: 2e-4}", kind=dict)
+    factor: float = param(1.0, "first values of the others, as a multiple of the plant's", above=0)
+    Q: Any = param(1e-6, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
+    Q_parameters: Any = param(0.0, "variance added to the parameters in every sample", min=0, shape=(None,))
+    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
+    P0: Any = param(0.1, "variances of the first state, for all or one each", min=0, shape=(None,))
+    P0_parameters: Any = param(1.0, "variances of the first parameters, for all or one each", min=0, shape=(None,))
+    x0: Any = param(None, "first state, for all or one each; the plant's unless given", shape=(None,))
+    form: str = static("udu", "what is carried: factors of the covariance or itself", choices=("udu", "plain"))
+    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
+    substeps: int = static(1, "steps of rk4 per sample", kind=int)
+
+    # What the plant decides; these stand for one state, measured, and one parameter.
+    n = fixed(1, "states")
+    d = fixed(1, "parameters that are estimated")
+    N = fixed(2, "states and parameters")
+    NN = fixed(4, "elements of P")
+    m = fixed(1, "readings")
+    Nm = fixed(2, "elements of the gain")
+    nN = fixed(2, "derivatives of the next state")
+    inputs = fixed(1, "inputs of the plant")
+    count = fixed(1, "parameters of the plant")
+    room = fixed(16, "intermediate results")
+    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
+    where = fixed((0,), "places of the readings in the state")
+    spots = fixed((0,), "places of the estimated among the plant's parameters")
+
+    y = inport("readings", size="m")
+    u = inport("what drives the plant", size="inputs")
+    x_hat = outport("estimated state", size="n")
+    theta = outport("estimated parameters", size="d")
+    std = outport("standard deviations of states and parameters", size="N")
+    P = outport("covariance of states and parameters, row by row", size="NN")
+    innovation = outport("reading less its prediction", size="m")
+    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
+    gain = outport("what a unit of innovation adds to each state and parameter, row by row", size="Nm")
+
+    values = table("the plant's parameters as the filter believes them")
+    drift = table("variance added to each state and parameter")
+    variances = table("variance of each reading")
+    z_next: Any = memory(0.0, "predicted state and parameters", size="N", array=True)
+    P_next: Any = memory(0.0, "their covariance, or its factors: U above the diagonal, D on it", size="NN", array=True)
+    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nN", array=True)
+    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True)
+    work: Any = memory(0.0, "intermediate results", size="room", array=True)
+
+    @staticmethod
+    def output(y, z_next, P_next, variances, n, d, N, m, where, out):
+        P = 2 * N
+        e = 2 * N + N * N
+        g = e + m + 1
+        for i in range(N):
+            out[i] = z_next[i]
+        for i in range(N * N):
+            out[P + i] = P_next[i]
+        nis = 0.0
+        for j in range(m):
+            c = where[j]
+            out[e + j] = y[j] - z_next[c]
+            rest = y[j] - out[c]
+            variance = out[P + c * N + c] + variances[j]
+            nis = nis + rest * rest / variance
+            for i in range(N):
+                out[g + i * m + j] = out[P + i * N + c] / variance
+            for i in range(N):
+                out[i] = out[i] + out[g + i * m + j] * rest
+                for k in range(N):
+                    out[P + i * N + k] = out[P + i * N + k] - out[g + i * m + j] * variance * out[g + k * m + j]
+        out[e + m] = nis
+        finish(out, g + N * m, n, d, N, P)
+
+    @staticmethod
+    def update(x_hat, theta, P, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
+        """P' = F P F^T + Q, the parameters' rows of F being those of the identity."""
+        believe(own, values, theta, spots, d)
+        transition(z_next, S, x_hat, u, own, Ts, n, d, turns, work)
+        for i in range(d):
+            z_next[n + i] = theta[i]
+        for i in range(N):
+            for j in range(N):
+                total = 0.0 if i < n else P[i * N + j]
+                if i < n:
+                    for k in range(N):
+                        total = total + S[i * N + k] * P[k * N + j]
+                work[i * N + j] = total
+        for i in range(N):
+            for j in range(N):
+                total = 0.0 if j < n else work[i * N + j]
+                if j < n:
+                    for k in range(N):
+                        total = total + work[i * N + k] * S[j * N + k]
+                P_next[i * N + j] = total + drift[i] if i == j else total
+
+    @staticmethod
+    def table_values(model, parameters, start, factor):
+        plant = starting_plant(model, parameters, start, factor)
+        return values_of(plant, equations_of(plant).parameters)
+
+    @staticmethod
+    def table_drift(model, parameters, estimate, Q, Q_parameters):
+        plant = known_plant(model, parameters)
+        names = chosen_parameters(plant, estimate)
+        return [*spread(Q, equations_of(plant).states, "Q"), *spread(Q_parameters, names, "Q_parameters")]
+
+    @staticmethod
+    def table_variances(R, sensor, m):
+        return reading_variance(R, sensor, m)
+
+    @staticmethod
+    def table_z_next(model, parameters, estimate, start, factor, x0):
+        plant = starting_plant(model, parameters, start, factor)
+        first = initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
+        return [*first, *values_of(plant, chosen_parameters(plant, estimate))]
+
+    @staticmethod
+    def table_P_next(model, parameters, estimate, P0, P0_parameters):
+        plant = known_plant(model, parameters)
+        names = chosen_parameters(plant, estimate)
+        return np.diag([*spread(P0, equations_of(plant).states, "P0"), *spread(P0_parameters, names, "P0_parameters")])
+
+    @staticmethod
+    def check(substeps):
+        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        settings = self.settings
+        plant = starting_plant(plants["model"], settings["parameters"], settings["start"], settings["factor"])
+        ports = measured_ports(plant, settings["measures"])
+        turns = 0 if settings["discretisation"] == "euler" else settings["substeps"]
+        names = chosen_parameters(plant, settings["estimate"])
+        return filter_for(JointEKF, plant.kind, equations_of(plant), ports, tuple(names), settings["form"], turns)
+
+
+def factor_output(y, z_next, P_next, variances, n, d, N, m, where, out):
+    """Bierman's update of U and D, one reading at a time; P is put together for the record only."""
+    P = 2 * N
+    e = 2 * N + N * N
+    g = e + m + 1
+    f = g + N * m + N
+    for i in range(N):
+        out[i] = z_next[i]
+    for i in range(N * N):
+        out[f + i] = P_next[i]
+    nis = 0.0
+    for j in range(m):
+        c = where[j]
+        out[e + j] = y[j] - z_next[c]
+        rest = y[j] - out[c]
+        before = variances[j]
+        for k in range(N):
+            # The reading is the c-th element: column k of U^T h is U[c, k], 1 on the diagonal.
+            h = out[f + c * N + k] if k > c else (1.0 if k == c else 0.0)
+            v = out[f + k * N + k] * h
+            after = before + h * v
+            if after > 0.0:
+                out[f + k * N + k] = out[f + k * N + k] * before / after
+            for i in range(k):
+                old = out[f + i * N + k]
+                out[f + i * N + k] = old - out[g + i * m + j] * h / before
+                out[g + i * m + j] = out[g + i * m + j] + old * v
+            out[g + k * m + j] = v
+            before = after
+        nis = nis + rest * rest / before
+        for i in range(N):
+            out[g + i * m + j] = out[g + i * m + j] / before
+            out[i] = out[i] + out[g + i * m + j] * rest
+    out[e + m] = nis
+    for i in range(N):
+        for j in range(i, N):
+            total = out[f + j * N + j] if i == j else out[f + i * N + j] * out[f + j * N + j]
+            for k in range(j + 1, N):
+                total = total + out[f + i * N + k] * out[f + k * N + k] * out[f + j * N + k]
+            out[P + i * N + j] = total
+            out[P + j * N + i] = total
+    finish(out, g + N * m, n, d, N, P)
+
+
+def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
+    """Thornton's prediction: weighted Gram-Schmidt of the rows of (F U, I) with weights D and Q."""
+    believe(own, values, theta, spots, d)
+    transition(z_next, S, x_hat, u, own, Ts, n, d, turns, work)
+    for i in range(d):
+        z_next[n + i] = theta[i]
+    for i in range(N):
+        for j in range(N):
+            total = 0.0
+            if i < n:
+                for k in range(j):
+                    total = total + S[i * N + k] * factors[k * N + j]
+                total = total + S[i * N + j]
+            elif i < j:
+                total = factors[i * N + j]
+            elif i == j:
+                total = 1.0
+            work[i * 2 * N + j] = total
+            work[i * 2 * N + N + j] = 1.0 if i == j else 0.0
+    for r in range(N):
+        j = N - 1 - r
+        total = 0.0
+        for k in range(2 * N):
+            weight = factors[k * N + k] if k < N else drift[k - N]
+            total = total + work[j * 2 * N + k] * work[j * 2 * N + k] * weight
+        P_next[j * N + j] = total
+        for i in range(j):
+            share = 0.0
+            if total > 0.0:
+                for k in range(2 * N):
+                    weight = factors[k * N + k] if k < N else drift[k - N]
+                    share = share + work[i * 2 * N + k] * weight * work[j * 2 * N + k]
+                share = share / total
+            P_next[i * N + j] = share
+            for k in range(2 * N):
+                work[i * 2 * N + k] = work[i * 2 * N + k] - share * work[j * 2 * N + k]
+
+
+@functools.lru_cache(maxsize=256)
+def filter_for(
+    base: type[Block],
+    kind: type[Block],
+    eq: Equations,
+    ports: tuple[str, ...],
+    names: tuple[str, ...],
+    form: str,
+    turns: int,
+) -> type[Block]:
+    """The filter's class for one plant and one choice of parameters."""
+    plant = Plant(kind)
+    n, d, where = len(eq.states), len(names), places(eq, ports)
+    if where is None:
+        raise DiagramError(f"measures: {', '.join(ports)} is no state of {kind.__name__}; it has: {', '.join(state_names(eq))}.")
+    N, m = n + d, len(where)
+    room = max(2 * N * N, 3 * (n + n * N))
+    known: dict[str, Any] = {"n": n, "d": d, "N": N, "NN": N * N, "m": m, "Nm": N * m, "nN": n * N, "inputs": len(eq.inputs)}
+    known |= {"count": len(eq.parameters), "room": room, "turns": turns, "where": where}
+    known["spots"] = tuple(eq.parameters.index(name) for name in names)
+    parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
+    parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+    parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
+    step = eq.function(f"{kind.__name__}_rates", ("f", "dfdx", "dfdp"), names)
+    moves = with_helpers(transition, rates=step, carried=with_helpers(carried, rates=step))
+    if form == "udu":
+        parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
+        parts["output"] = staticmethod(with_helpers(factor_output))
+        parts["update"] = staticmethod(with_helpers(factor_update, transition=moves))
+    else:
+        parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
+    return make_block(base, parts)

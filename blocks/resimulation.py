@@ -1,0 +1,368 @@
+"""What the identifiers share that simulate the loop again at every estimate: ports, starting values, rows, the iteration."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blocksim.block import Block, RecordBlock, inport, model, outport, param, static
+from blocksim.declarations import Outport, State
+from blocksim.errors import DiagramError, RecordError, SimulationError, did_you_mean, listing
+from blocksim.estimates import Estimates
+from blocksim.plant import Plant
+from blocksim.process import Run
+from blocksim.twin import Twin, twin_of
+
+from .filters import decimate, kept, low_pass
+from .regression import Fit, autocovariance, fit, ljung_box
+
+LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
+HALVINGS = 8  # of a step into values the plant cannot have
+RUNAWAY = 1e3  # relative change of a parameter, after the first step, that no longer is an iteration
+UNSETTLED = 0.1  # relative change at the end above which nothing was found
+OPENING = 20  # samples from which position and speed at the start are taken
+
+
+class Resimulation(RecordBlock):
+    """tau = W beta, W or its instruments from the twin: the run simulated again with ideal sensors and the current beta."""
+
+    abstract = True
+    family = "identification"
+
+    model: str = model("the plant that is identified, a block of the diagram")
+    start: Any = static(0.7, "starting values: a factor of those in the diagram, values by name, or 'ls' for least squares of "
+                        "the measured motion", kind=(int, float, dict, str))  # fmt: skip
+    cutoff: float = param(0.0, "zero-phase Butterworth filter of order 4 on both sides of the equation; 0: none", "Hz", min=0)
+    decimate: int = static(1, "one row in how many is kept, on both sides, by the rule of Decimate", kind=int)
+    skip: float = param(0.0, "time at the start of the record that is left out, before decimation", "s", min=0)
+    edges: int = static(0, "rows left out at either end, where filters see one side only", kind=int)
+    rest: str = static("drop", "rows of a joint that rests in the twin; keep them where it never sticks", choices=("drop", "keep"))
+    drop_slow: float = param(0.0, "rows slower than this share of a joint's top speed in the twin do not count", min=0, below=1)
+    initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
+                          choices=("diagram", "record"))  # fmt: skip
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    tol: float = param(1e-5, "relative change of every parameter at which the iteration ends", above=0)
+    max_iterations: int = static(50, "the iteration is given up after so many", kind=int)
+    predicted = outport("torque or force of the model at the estimate", size="n")
+    residual = outport("measured less predicted, neither filtered nor decimated", size="n")
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        plant = plants["model"]
+        if not plant.path:
+            raise DiagramError(
+                f"model: {self.settings['model']} is a type. The loop is simulated again, so name the block of the diagram that "
+                "is driven in it."
+            )
+        plant.row_function()
+        missing = [s for s in plant.motion if s not in plant.kind.of(Outport)]
+        if missing:
+            raise DiagramError(f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for.")
+        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed)
+
+    #: Whether the measured motion must be connected.
+    motion_needed = False
+
+    def fits(self, path: str, schedule: Any) -> None:
+        unit = schedule.unit(path)
+        plant = unit.plants["model"]
+        text = start_problem(self.settings["start"], plant)
+        if text:
+            raise DiagramError(f"start: {text}")
+        wanted = {"start: ls": plant.motion if self.settings["start"] == "ls" else ()}
+        wanted["initial: record"] = ("q",) if self.settings["initial"] == "record" else ()
+        for why, ports in wanted.items():
+            missing = [p for p in ports if not unit.inputs.get(p)]
+            if missing:
+                raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
+
+    @staticmethod
+    def check(decimate, edges, max_iterations):
+        for name, value, least in (("decimate", decimate, 1), ("edges", edges, 0), ("max_iterations", max_iterations, 1)):
+            if value < least:
+                return f"{name}: a whole number of at least {least} is wanted, found {value}."
+        return None
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def rows(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """What the filters leave of the rows of one side of the equation; all sides must pass them alike."""
+        flat = values.reshape(len(t), -1)
+        if self.cutoff:
+            flat = low_pass(t, flat, 4, self.cutoff, 12)
+        flat = decimate(flat[self.first(t) :], self.decimate, "matlab")
+        return flat[self.inner(len(flat))].reshape(-1, *values.shape[1:])
+
+    def first(self, t: np.ndarray) -> int:
+        return int(np.searchsorted(t, t[0] + self.skip - 1e-9))
+
+    def inner(self, rows: int) -> slice:
+        if rows <= 2 * self.edges + 1:
+            raise RecordError(f"skip, decimate and edges leave {max(0, rows - 2 * self.edges)} rows.")
+        return slice(self.edges, rows - self.edges)
+
+    def counted(self, t: np.ndarray, motion: Mapping[str, np.ndarray], joints: int) -> np.ndarray:
+        """Which rows count, (rows, joints): while a joint sticks its friction is whatever holds it, and its row is not valid."""
+        samples = len(t) - self.first(t)
+        chosen = np.arange(samples)[kept(samples, self.decimate, "matlab") if self.decimate > 1 else slice(None)]
+        chosen = chosen[self.inner(len(chosen))] + self.first(t)
+        speed = np.abs(motion["qd"].reshape(len(t), -1)) if "qd" in motion else np.ones((len(t), joints))
+        if speed.shape[1] != joints:
+            return np.ones((len(chosen), joints), dtype=bool)
+        still = speed < self.drop_slow * speed.max(axis=0)
+        if self.rest == "drop":
+            still = still | (speed == 0)
+        reach = self.decimate // 2
+        if reach and still.any():  # a row made of several samples counts where none of them is at rest
+            total = np.cumsum(np.pad(still, ((reach + 1, reach), (0, 0))), axis=0)
+            still = total[2 * reach + 1 :] > total[: -2 * reach - 1]
+        return ~still[chosen]
+
+    # ---- the twin --------------------------------------------------------------------------------------------------
+
+    def twin(self, t: np.ndarray, plant: Plant, run: Run, signals: Mapping[str, np.ndarray]) -> Looped:
+        """The twin of the run, which gives the motion of the plant for parameters of the plant."""
+        path = run.path.rpartition(".")[0]
+        path = f"{path}.{self.settings['model']}" if path else self.settings["model"]
+        begin = first_state(t, plant, path, signals["q"]) if self.initial == "record" else {}
+        return Looped(twin_of(run, t, [f"{path}.{s}" for s in plant.motion], start=begin), plant, path)
+
+    def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
+        """The first beta."""
+        own = np.array([float(plant.settings[n]) for n in plant.parameters])
+        given = self.settings["start"]
+        if isinstance(given, Mapping):
+            return np.array([float(given.get(n, v)) for n, v in zip(plant.parameters, own, strict=True)])
+        if given != "ls":
+            return own * float(given)
+        motion = {s: signals[s] for s in plant.motion}
+        count = self.counted(t, motion, effort.shape[1])
+        rows = stacked(self.rows(t, plant.regressor(motion)), self.rows(t, effort), count)
+        return weighted_fit(rows).values
+
+
+@functools.lru_cache
+def with_ports(base: type[Block], drive: str, motion: tuple[str, ...], needed: bool) -> type[Block]:
+    """The identifier with the ports of a plant: what drives it, then what its regressor asks for."""
+    text = f"def size_n({drive}):\n    return {drive}\n"
+    made: dict[str, Any] = {}
+    exec(text, made)
+    ports: dict[str, Any] = {drive: inport(f"measured {drive} of the plant", size="any")}
+    ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in motion}
+    return type(base.__name__, (base,), {"__doc__": base.__doc__, **ports, "size_n": staticmethod(made["size_n"])})
+
+
+def start_problem(start: Any, plant: Plant) -> str:
+    """What is wrong with starting values, in words."""
+    if isinstance(start, str):
+        return "" if start == "ls" else f"found '{start}'; a factor, values by name, or ls is wanted."
+    if isinstance(start, Mapping):
+        for name, value in start.items():
+            if name not in plant.parameters:
+                return f"{plant.name} has no parameter '{name}' in its inverse model; it has: {listing(plant.parameters)}." + (
+                    did_you_mean(name, plant.parameters)
+                )
+            wrong = plant.kind.declared[name].problems(value)
+            if wrong:
+                return f"{name}: {wrong[0]}"
+        return ""
+    return "" if start > 0 else f"a factor above 0 is wanted, found {start}."
+
+
+def first_state(t: np.ndarray, plant: Plant, path: str, q: np.ndarray) -> dict[str, Any]:
+    """Position and speed at the start: a parabola through the first samples of q."""
+    count = min(OPENING, len(t))
+    if "q" not in plant.kind.of(State):
+        raise RecordError(f"initial: record needs a plant whose state is q; {plant.name} has {listing(plant.kind.of(State))}.")
+    found = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
+    states = {"q": found[0], "qd": found[1]}
+    return {f"{path}.{n}": v.tolist() if len(v) > 1 else float(v[0]) for n, v in states.items() if n in plant.kind.of(State)}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """y = W beta, row under row: of every instant its joints. A row of weight 0 does not count."""
+
+    W: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray
+
+    def times(self, beta: np.ndarray) -> np.ndarray:
+        return self.W @ beta
+
+
+def stacked(W: np.ndarray, y: np.ndarray, count: np.ndarray) -> Rows:
+    """(rows, joints, parameters) and (rows, joints) under each other, the rows of a joint in the order of time."""
+    return Rows(W.reshape(-1, W.shape[-1]), y.ravel(), count.ravel().astype(float), np.tile(np.arange(y.shape[1]), len(y)))
+
+
+def by_joint(rows: Rows, beta: np.ndarray) -> np.ndarray:
+    """The weights of the rows, those of each of several joints divided by the root mean square of what beta leaves of it."""
+    joints = int(rows.groups.max()) + 1
+    if joints == 1:
+        return rows.weights
+    rest = (rows.y - rows.W @ beta) * rows.weights
+    power = np.bincount(rows.groups, rest**2) / np.maximum(np.bincount(rows.groups, rows.weights > 0), 1)
+    least = 1e-14 * np.sqrt(np.bincount(rows.groups, rows.y**2) / np.bincount(rows.groups)) + 1e-300
+    return rows.weights / np.maximum(np.sqrt(power), least)[rows.groups]
+
+
+def least_squares_step(rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The step from beta to the least squares solution, with its standard deviation, by normal equations.
+
+    An error of the step is put right by the next one, since each starts from what beta leaves; what is reported in the end
+    comes from an orthogonal factorisation. Directions that the data do not determine keep their values.
+    """
+    weights = by_joint(rows, beta)
+    full = bool((weights == 1).all())
+    Ww = rows.W if full else rows.W * weights[:, None]
+    rest = rows.y - rows.W @ beta
+    return solved_step(Ww.T @ Ww, Ww.T @ (rest if full else rest * weights), float(rest @ (rest * weights**2)), int((weights > 0).sum()))
+
+
+def solved_step(A: np.ndarray, b: np.ndarray, power: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """x of A x = b and its standard deviation, A being scaled to a diagonal of ones first."""
+    scale = np.sqrt(np.abs(np.diag(A)))
+    scale = np.where(scale > 0, scale, 1.0)
+    inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=1e-13)
+    step = inverse @ (b / scale) / scale
+    variance = max(power - float(b @ step), 0.0) / max(1, count - len(b))
+    return step, np.sqrt(np.abs(np.diag(inverse)) * variance) / scale
+
+
+# ---- the iteration -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Looped:
+    """The loop around a plant, to be run with other parameters of it."""
+
+    twin: Twin
+    plant: Plant
+    path: str
+    simulations: int = 0
+    limited: dict[str, float] = field(default_factory=dict)  # parameters that were asked to go beyond their limit
+
+    def motion(self, beta: np.ndarray) -> dict[str, np.ndarray]:
+        """The motion at these parameters. A friction below 0, its limit, is run as 0; an inertia of 0 cannot be run."""
+        values = {}
+        for name, value in zip(self.plant.parameters, beta.tolist(), strict=True):
+            declared = self.plant.kind.declared[name]
+            low = declared.min if declared.min is not None else -np.inf
+            high = declared.max if declared.max is not None else np.inf
+            values[f"{self.path}.{name}"] = used = min(max(value, low), high)
+            if declared.problems(used):
+                raise Impossible(f"{name} = {value:.4g}, which {declared.problems(used)[0]}")
+            self.limited.pop(name, None)
+            if used != value:
+                self.limited[name] = used
+        self.simulations += 1
+        found = self.twin.run(values)
+        return {s: found[f"{self.path}.{s}"] for s in self.plant.motion}
+
+
+class Impossible(Exception):
+    """Parameters that the plant cannot have."""
+
+
+@dataclass
+class Path:
+    """How an iteration went."""
+
+    beta: np.ndarray
+    history: list[np.ndarray]
+    reason: str = ""
+    motion: dict[str, np.ndarray] = field(default_factory=dict)
+    settled: bool = False
+    failed: bool = False
+
+
+def iterate(
+    looped: Looped,
+    beta: np.ndarray,
+    solve: Callable[[dict[str, np.ndarray], np.ndarray], tuple[np.ndarray, np.ndarray]],
+    tol: float,
+    limit: int,
+) -> Path:
+    """Simulate at beta, solve for a better one, and again. `solve` gives a step and its standard deviation."""
+    path = Path(beta, [beta])
+    try:
+        path.motion = looped.motion(beta)
+    except (Impossible, SimulationError) as error:
+        return ended(path, f"diverged: the loop cannot be simulated at the starting values: {error}")
+    change = np.inf
+    for count in range(1, limit + 1):
+        step, std = solve(path.motion, path.beta)
+        share = 1.0
+        if not np.isfinite(step).all():
+            return ended(path, f"diverged in iteration {count}: the step is not finite")
+        for _ in range(HALVINGS):
+            try:
+                motion = looped.motion(path.beta + share * step)
+                break
+            except (Impossible, SimulationError) as error:
+                share, why = share / 2, error
+        else:
+            return ended(path, f"diverged in iteration {count}: it leads where the loop cannot be simulated: {why}")
+        path.beta, path.motion = path.beta + share * step, motion
+        path.history.append(path.beta)
+        scale = np.abs(path.beta) + np.where(np.isfinite(std), std, 0.0)
+        change = float(np.max(np.abs(share * step) / np.where(scale > 0, scale, 1.0)))
+        if share == 1.0 and change < tol:
+            path.settled, path.reason = True, f"converged in {count} iterations: the last changed no parameter by more than {tol:g}"
+            return path
+        if count > 1 and change > RUNAWAY:
+            return ended(path, f"diverged in iteration {count}: a parameter changed by {change:.3g} times its size")
+    path.reason = f"stopped after {limit} iterations, the last of which still changed a parameter by {change:.2g} of its size"
+    return ended(path, f"diverged: {path.reason}") if change > UNSETTLED else path
+
+
+def ended(path: Path, reason: str) -> Path:
+    path.reason, path.failed = reason, True
+    return path
+
+
+def weighted_fit(rows: Rows) -> Fit:
+    """Least squares, weighted by joint where there are several."""
+    several = int(rows.groups.max()) > 0
+    return fit(rows.W, rows.y, rows.groups if several else None, rows.weights)
+
+
+def diverged(method: str, path: Path, looped: Looped) -> Estimates:
+    """Estimates that say so: nan for every number."""
+    nothing = np.full(len(looped.plant.parameters), np.nan)
+    told = {"warnings": (path.reason,), "reason": path.reason, "details": history(path, looped)}
+    return Estimates.of(method, looped.plant.parameters, nothing, nothing, looped.plant, **told)
+
+
+def history(path: Path, looped: Looped) -> dict[str, Any]:
+    steps = len(path.history) - 1
+    return {"iterations": steps, "simulations": looped.simulations, "history": np.array(path.history), "converged": path.settled}
+
+
+def remarks(path: Path, looped: Looped) -> list[str]:
+    """Warnings every such identifier has."""
+    told = [] if path.settled else [f"not converged: {path.reason}"]
+    return told + [f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()]
+
+
+def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
+    """A warning where residuals are not white."""
+    told = []
+    for joint in range(int(rows.groups.max()) + 1):
+        own = rows.groups == joint
+        used = rows.weights[own] > 0
+        if used.sum() > 5 * LAGS and ljung_box(rest[own], LAGS, used)[1] < UNLIKELY:
+            c = autocovariance(rest[own], 1, used)
+            told.append(f"{f'joint {joint + 1}, ' if rows.groups.max() else ''}{c[1] / c[0]:.2f} from row to row")
+    return [f"residuals are coloured (correlation {'; '.join(told)})"] if told else []
+
+
+def relative_error(residuals: np.ndarray, y: np.ndarray) -> float:
+    """||y - W beta|| / ||y||, in %."""
+    size = float(np.linalg.norm(y))
+    return 100 * float(np.linalg.norm(residuals)) / size if size else float("nan")

@@ -1,0 +1,81 @@
+"""Conversion of units: what a column says it is measured in, as a factor to what a signal of the diagram is measured in."""
+
+from __future__ import annotations
+
+import math
+import re
+
+Dimension = tuple[tuple[str, int], ...]
+Measure = tuple[float, dict[str, int]]
+
+FORCE, TORQUE = {"kg": 1, "m": 1, "s": -2}, {"kg": 1, "m": 2, "s": -2}
+#: Words of units: how much of the base units they are. Angles and volts count as base units of their own.
+WORDS: dict[str, Measure] = {
+    "1": (1.0, {}),
+    "m": (1.0, {"m": 1}),
+    "km": (1e3, {"m": 1}),
+    "cm": (1e-2, {"m": 1}),
+    "mm": (1e-3, {"m": 1}),
+    "um": (1e-6, {"m": 1}),
+    "µm": (1e-6, {"m": 1}),
+    "nm": (1e-9, {"m": 1}),
+    "in": (0.0254, {"m": 1}),
+    "rad": (1.0, {"rad": 1}),
+    "mrad": (1e-3, {"rad": 1}),
+    "deg": (math.pi / 180, {"rad": 1}),
+    "°": (math.pi / 180, {"rad": 1}),
+    "rev": (2 * math.pi, {"rad": 1}),
+    "turn": (2 * math.pi, {"rad": 1}),
+    "rpm": (2 * math.pi / 60, {"rad": 1, "s": -1}),
+    "s": (1.0, {"s": 1}),
+    "sec": (1.0, {"s": 1}),
+    "seconds": (1.0, {"s": 1}),
+    "ms": (1e-3, {"s": 1}),
+    "us": (1e-6, {"s": 1}),
+    "µs": (1e-6, {"s": 1}),
+    "ns": (1e-9, {"s": 1}),
+    "min": (60.0, {"s": 1}),
+    "h": (3600.0, {"s": 1}),
+    "Hz": (1.0, {"s": -1}),
+    "kHz": (1e3, {"s": -1}),
+    "kg": (1.0, {"kg": 1}),
+    "g": (1e-3, {"kg": 1}),
+    "N": (1.0, FORCE),
+    "mN": (1e-3, FORCE),
+    "kN": (1e3, FORCE),
+    "Nm": (1.0, TORQUE),
+    "mNm": (1e-3, TORQUE),
+    "kNm": (1e3, TORQUE),
+    "V": (1.0, {"V": 1}),
+    "mV": (1e-3, {"V": 1}),
+    "kV": (1e3, {"V": 1}),
+    "A": (1.0, {"A": 1}),
+    "mA": (1e-3, {"A": 1}),
+}
+POWERS = str.maketrans({"²": "2", "³": "3"})
+WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
+
+
+def factor(found: str, wanted: str) -> float | None:
+    """What a number in `found` is multiplied with to be in `wanted`; None where neither can be made of the other."""
+    if found == wanted:
+        return 1.0
+    source, target = measure(found), measure(wanted)
+    return source[0] / target[0] if source and target and source[1] == target[1] else None
+
+
+def measure(unit: str) -> tuple[float, Dimension] | None:
+    """A unit such as 'N m s/rad' as a factor and powers of base units; None for a word that is not known."""
+    value, powers = 1.0, dict[str, int]()
+    above, *below = unit.translate(POWERS).split("/")
+    for text, side in [(above, 1), *((part, -1) for part in below)]:
+        for token in re.split(r"[\s.*·]+", text.strip("() ")):
+            match = WORD.match(token)
+            if not match or match[1] not in WORDS:
+                return None
+            scale, dimension = WORDS[match[1]]
+            power = side * int(match[2] or 1)
+            value *= scale**power
+            for base, exponent in dimension.items():
+                powers[base] = powers.get(base, 0) + exponent * power
+    return value, tuple(sorted((base, power) for base, power in powers.items() if power))

@@ -1,0 +1,141 @@
+"""Scores: how good an estimator is, from many runs with known truth; every score with its 95 % confidence interval.
+
+Intervals of means are Student's, of standard deviations chi-square's, of shares Wilson's. A root mean square takes the interval
+of the mean of squares. NEES, the normalised estimation error squared e' P^-1 e, is on average the number of parameters where the
+method's covariance P is honest; its mean over n runs then lies within a chi-square interval in 95 % of studies (Bar-Shalom).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Interval = tuple[float, float, float]  # value, low, high
+
+LEVEL = 0.95
+TAIL = (1 - LEVEL) / 2
+NAN = float("nan")
+#: A bias below this share of the truth is rounding, whatever its interval says.
+ROUNDING = 1e-12
+
+
+def mean_interval(values: np.ndarray) -> Interval:
+    """The mean and its interval, Student's t."""
+    from scipy.special import stdtrit
+
+    n = len(values)
+    if n == 0:
+        return NAN, NAN, NAN
+    mean = float(np.mean(values))
+    if n == 1:
+        return mean, NAN, NAN
+    half = float(stdtrit(n - 1, 1 - TAIL)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return mean, mean - half, mean + half
+
+
+def std_interval(values: np.ndarray) -> Interval:
+    """The standard deviation and its interval, chi-square's: exact for normal values."""
+    from scipy.special import chdtri
+
+    n = len(values)
+    if n < 2:
+        return NAN, NAN, NAN
+    std = float(np.std(values, ddof=1))
+    low, high = (std * math.sqrt((n - 1) / float(chdtri(n - 1, tail))) for tail in (TAIL, 1 - TAIL))
+    return std, low, high
+
+
+def rms_interval(values: np.ndarray) -> Interval:
+    """The root of the mean of squares, and the roots of that mean's interval."""
+    mean, low, high = (math.sqrt(max(v, 0.0)) if not math.isnan(v) else NAN for v in mean_interval(values**2))
+    return mean, low, high
+
+
+def share_interval(hits: int, n: int) -> Interval:
+    """The share of hits and Wilson's interval."""
+    from scipy.special import ndtri
+
+    if n == 0:
+        return NAN, NAN, NAN
+    z, share = float(ndtri(1 - TAIL)), hits / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return share, middle - half, middle + half
+
+
+def consistent_interval(dimension: int, n: int) -> tuple[float, float]:
+    """Where the mean NEES of n honest runs lies in 95 % of studies."""
+    from scipy.special import chdtri
+
+    if n == 0 or dimension == 0:
+        return NAN, NAN
+    return float(chdtri(n * dimension, 1 - TAIL)) / n, float(chdtri(n * dimension, TAIL)) / n
+
+
+def nees(error: np.ndarray, covariance: np.ndarray) -> float:
+    """e' P^-1 e; nan where P is not positive definite."""
+    try:
+        root = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        return NAN
+    whitened = np.linalg.solve(root, error)
+    return float(whitened @ whitened)
+
+
+def named(name: str, interval: Interval, factor: float = 1.0) -> dict[str, float]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), (v * factor for v in interval), strict=True))
+
+
+#: The columns of the table of scores after method, ablation, point, swept settings and parameter.
+COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
+    f"{name}{end}"
+    for name in ("bias", "std", "rmse", "bias_percent", "std_percent", "rmse_percent", "coverage", "z_mean", "z_std",
+                 "claimed_std", "crb_ratio", "nees")
+    for end in ("", "_low", "_high")
+), "crb_std", "nees_expected", "nees_consistent_low", "nees_consistent_high", "bias_significant")  # fmt: skip
+
+
+def score(
+    values: np.ndarray, truths: np.ndarray, stds: np.ndarray, quantiles: np.ndarray, bounds: np.ndarray
+) -> dict[str, float | bool]:
+    """One parameter over its successful runs: estimates, truths, claimed stds, quantiles of intervals, Cramer-Rao stds."""
+    errors = values - truths
+    bias, std = mean_interval(errors), std_interval(values)
+    found: dict[str, Any] = {"n": len(values), "truth": mean_of(truths), "mean": mean_of(values)}
+    found |= named("bias", bias) | named("std", std) | named("rmse", rms_interval(errors))
+    percent = 100 / abs(found["truth"]) if found["truth"] else NAN
+    for name in ("bias", "std", "rmse"):
+        found |= named(f"{name}_percent", tuple(found[f"{name}{end}"] for end in ("", "_low", "_high")), percent)  # type: ignore
+    claimed = stds > 0
+    z = errors[claimed] / stds[claimed]
+    z = z[np.isfinite(z)]
+    within = np.abs(errors[claimed]) <= quantiles[claimed] * stds[claimed]
+    known = int(np.count_nonzero(np.isfinite(errors[claimed])))
+    found |= named("coverage", share_interval(int(np.count_nonzero(within)), known))
+    found |= (
+        named("z_mean", mean_interval(z)) | named("z_std", std_interval(z)) | named("claimed_std", mean_interval(stds[claimed]))
+    )
+    bound = mean_of(bounds[bounds > 0])
+    found["crb_std"] = bound
+    found |= named("crb_ratio", std, 1 / bound if bound > 0 else NAN)
+    outside = bias[1] > 0 or bias[2] < 0
+    found["bias_significant"] = bool(outside and abs(bias[0]) > ROUNDING * abs(found["truth"]))
+    return found
+
+
+def score_nees(values: np.ndarray, dimension: int) -> dict[str, float]:
+    """The mean NEES, its interval, and where it should lie."""
+    values = values[np.isfinite(values)]
+    low, high = consistent_interval(dimension, len(values))
+    expected = float(dimension) if len(values) else NAN
+    return named("nees", mean_interval(values)) | {
+        "nees_expected": expected,
+        "nees_consistent_low": low,
+        "nees_consistent_high": high,
+    }
+
+
+def mean_of(values: np.ndarray) -> float:
+    return float(np.mean(values)) if len(values) else NAN

@@ -1,0 +1,365 @@
+"""The study file: a diagram, what varies, how often, what is collected. Read this page to know its keys.
+
+format: 1
+study: Bias of least squares against encoder resolution
+diagram: one_dof_pid.yaml            # beside this file, or a bundled name; text of a diagram works too
+params: {pid.kp: 30}                 # settings changed in every run
+simulate: {stop: 10}                 # how to run, where it differs from the diagram
+repeat: 200                          # runs of everything that varies, each with a seed of its own
+seed: 7                              # the master seed all others come from
+sweep: {encoder.resolution: [1e-4, 1e-3], pid.kp: {linspace: [10, 40, 4]}}    # every combination
+zip: {pid.ki: [1, 2], pid.kd: [0.1, 0.2]}                                     # varied together
+methods: {slow: {params: {smooth.cutoff: 20}}, other: {diagram: other.yaml}}  # compared on the same seeds
+collect: [ls, didim, {signal: joint.q, statistic: rms}]
+ablate: {quantisation: {encoder.resolution: 1e-9}, noise: {encoder.noise_std: 0}}
+alone: true                          # each defect by itself, too
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .checks import described, is_number, raise_all, simulate_problems
+from .diagram import NAME
+from .errors import DiagramError, Place, Problem, listing
+from .files import read_file
+from .loader import SpecReader
+from .spec import SimulateSpec
+from .yaml_lines import Lined, read
+
+TOP = (
+    "format",
+    "study",
+    "description",
+    "diagram",
+    "params",
+    "parameters",
+    "simulate",
+    "repeat",
+    "seed",
+    "sweep",
+    "zip",
+    "methods",
+    "collect",
+    "ablate",
+    "alone",
+)
+#: What is kept of a collected signal.
+STATISTICS = ("rms", "mean", "std", "min", "max", "peak", "final")
+#: What a study may ask for: repetitions, and runs in all.
+MAX_REPEAT = 10_000_000
+MAX_RUNS = 100_000_000
+
+
+@dataclass
+class Axis:
+    """What varies as one: a swept setting, or several zipped ones; `values` has a tuple of as many for each step."""
+
+    names: tuple[str, ...]
+    values: list[tuple[Any, ...]]
+    places: dict[str, Place] = field(default_factory=dict, compare=False)
+
+
+@dataclass
+class MethodSpec:
+    """One entry of `methods:`: a diagram, where it is another one, and settings."""
+
+    name: str
+    diagram: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict, compare=False)  # of 'diagram' and of each setting
+
+
+@dataclass(frozen=True)
+class SignalSpec:
+    """A collected signal, of which one number is kept."""
+
+    signal: str
+    statistic: str
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def label(self) -> str:
+        return f"{self.statistic}({self.signal})"
+
+
+@dataclass
+class StudySpec:
+    """A whole study file, checked against the format but not yet against its diagrams."""
+
+    title: str = ""
+    description: str = ""
+    diagram: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    simulate: dict[str, Any] = field(default_factory=dict)
+    repeat: int = 1
+    seed: int = 0
+    axes: list[Axis] = field(default_factory=list)
+    methods: list[MethodSpec] = field(default_factory=list)
+    blocks: list[tuple[str, Place]] | None = None  # collected identifiers; None: all there are
+    signals: list[SignalSpec] = field(default_factory=list)
+    ablate: dict[str, dict[str, Any]] = field(default_factory=dict)
+    alone: bool = False
+    path: str = ""
+    places: dict[str, Place] = field(default_factory=dict)  # of top-level keys, and of settings: 'params.pid.kp'
+    plain: dict[str, Any] = field(default_factory=dict)  # the file as plain data
+
+    @property
+    def file(self) -> str:
+        return self.path or "<text>"
+
+
+def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
+    """Read a study: a path, YAML text (anything with a line break), or its keys as a dict."""
+    if isinstance(source, Mapping):
+        return parse_study(written(dict(source)), "")
+    if isinstance(source, str) and "\n" in source:
+        return parse_study(source, "")
+    path = os.fspath(source)
+    if not os.path.isfile(path):
+        found = "is a folder" if os.path.isdir(path) else "is no file"
+        raise DiagramError(f"'{path}' {found} (looked in {os.getcwd()}). Name a study file.")
+    return parse_study(read_file(path, path), path)
+
+
+def parse_study(text: str, path: str) -> StudySpec:
+    """The study of a text that came from this path ('' for none)."""
+    file = path or "<text>"
+    root, problems = read(text, file)
+    reader = StudyReader(file, problems)
+    spec = reader.study(root)
+    raise_all(reader.problems)
+    spec.path, spec.plain = path, root.plain()
+    return spec
+
+
+def written(plain: Mapping[str, Any]) -> str:
+    """The text of a study given as plain data: a key on each line."""
+    from .writer import flow
+
+    lines = ["" if "format" in plain else "format: 1"]
+    for key, value in plain.items():
+        if isinstance(value, str) and "\n" in value:
+            lines += [f"{key}: |2", *("  " + line for line in value.strip("\n").split("\n"))]
+        elif isinstance(value, Mapping) and value and all(isinstance(v, (Mapping, list, tuple)) for v in value.values()):
+            lines += [f"{key}:", *(f"  {flow(str(name))}: {flow(v)}" for name, v in value.items())]
+        else:
+            lines.append(f"{key}: {flow(value)}")
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+class StudyReader(SpecReader):
+    """Reads one file's tree into a StudySpec, collecting what is wrong on the way."""
+
+    def study(self, root: Lined) -> StudySpec:
+        spec = StudySpec()
+        top = dict(self.mapping(root, "a study file"))
+        if not isinstance(root.value, dict):
+            return spec
+        if "study" not in top:
+            hint = " This looks like a diagram: blocksim run." if "blocks" in top else ""
+            self.complain(f"there is no 'study:'. A study file has a title there.{hint}", root)
+            return spec
+        title = top.pop("study")
+        if not self.format_is_known(root, top):
+            return spec
+        self.known_keys(top, [k for k in TOP if k != "study"], "a study file")
+        spec.places = {key: self.place(item) for key, item in top.items()}
+        spec.title = self.text(title, "study")
+        spec.description = self.text(top["description"], "description") if "description" in top else ""
+        spec.diagram = self.diagram_name(top["diagram"], "diagram") if "diagram" in top else ""
+        self.fixed(top, spec)
+        self.counts(top, spec)
+        if "sweep" in top:
+            self.sweep(top["sweep"], spec)
+        if "zip" in top:
+            self.zip(top["zip"], spec)
+        if "methods" in top:
+            self.methods(top["methods"], spec)
+        if "collect" in top and top["collect"].value is not None:
+            self.collect(top["collect"], spec)
+        if "ablate" in top:
+            self.ablate(top["ablate"], spec)
+        if not spec.diagram and not (spec.methods and all(m.diagram for m in spec.methods)) and not self.problems:
+            self.complain("there is no 'diagram:'. A study names the diagram it runs: diagram: file.yaml.", root)
+        self.once(spec)
+        return spec
+
+    def diagram_name(self, at: Lined, where: str) -> str:
+        if not isinstance(at.value, str) or not at.value:
+            self.complain(f"{where}: found {described(at.plain())}. A file or a bundled diagram is wanted.", at)
+            return ""
+        return at.value
+
+    def fixed(self, top: dict[str, Lined], spec: StudySpec) -> None:
+        """params:, simulate: and alone:."""
+        if "params" in top and "parameters" in top:
+            self.complain("'params' and 'parameters' mean the same; write one of them.", top["parameters"])
+        for key in ("params", "parameters"):
+            if key in top:
+                spec.params.update(self.changes(top[key], key, spec.places, "params"))
+        if "simulate" in top:
+            allowed = [f.name for f in fields(SimulateSpec) if f.name != "seed"]
+            entries = self.mapping(top["simulate"], "simulate")
+            self.known_keys(entries, allowed, "simulate of a study")
+            places = {f"simulate.{key}": self.place(item) for key, item in entries.items()}
+            spec.simulate = {key: item.plain() for key, item in entries.items() if key in allowed and item.value is not None}
+            self.problems += simulate_problems(SimulateSpec(**spec.simulate), places)
+        if "alone" in top:
+            spec.alone = top["alone"].value
+            if not isinstance(spec.alone, bool):
+                self.complain(f"alone: found {described(spec.alone)}. true or false is wanted.", top["alone"])
+
+    def counts(self, top: dict[str, Lined], spec: StudySpec) -> None:
+        """repeat: and seed:."""
+        for key, least, most in (("repeat", 1, MAX_REPEAT), ("seed", 0, 2**63)):
+            if key not in top:
+                continue
+            found = top[key].value
+            if type(found) is not int or not least <= found <= most:
+                self.complain(f"{key}: found {described(found)}. A whole number from {least} to {most} is wanted.", top[key])
+            else:
+                setattr(spec, key, found)
+
+    def changes(self, at: Lined, where: str, places: dict[str, Place], prefix: str) -> dict[str, Any]:
+        """Settings by name: {encoder.resolution: 1e-3, Ts: 1e-3}."""
+        found = {}
+        for name, item in self.mapping(at, where).items():
+            places[f"{prefix}.{name}"] = self.place(item)
+            if isinstance(item.value, dict) or item.value is None:
+                self.complain(f"{where}: {name}: found {described(item.plain())}. A number, a text or a list is wanted.", item)
+            else:
+                found[name] = item.plain()
+        return found
+
+    def sweep(self, at: Lined, spec: StudySpec) -> None:
+        entries = self.mapping(at, "sweep")
+        if not entries and isinstance(at.value, (dict, type(None))):
+            self.complain("sweep: is empty. Name a setting and its values: sweep: {encoder.resolution: [1e-4, 1e-3]}.", at)
+        for name, item in entries.items():
+            values = self.values(name, item, "sweep")
+            if values is not None:
+                spec.axes.append(Axis((name,), [(v,) for v in values], {name: self.place(item)}))
+
+    def zip(self, at: Lined, spec: StudySpec) -> None:
+        entries = self.mapping(at, "zip")
+        if not entries and isinstance(at.value, (dict, type(None))):
+            self.complain("zip: is empty. Name settings that vary together: zip: {pid.kp: [1, 2], pid.kd: [3, 4]}.", at)
+        lists = {name: self.values(name, item, "zip") for name, item in entries.items()}
+        found = {name: values for name, values in lists.items() if values is not None}
+        if len(found) < len(lists) or not found:
+            return
+        lengths = {name: len(values) for name, values in found.items()}
+        if len(set(lengths.values())) > 1:
+            text = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+            self.complain(f"zip: settings that vary together need as many values each; {text}.", at)
+            return
+        steps = list(zip(*found.values(), strict=True))
+        spec.axes.append(Axis(tuple(found), steps, {name: self.place(item) for name, item in entries.items()}))
+
+    def values(self, name: str, at: Lined, where: str) -> list[Any] | None:
+        """The values of one swept setting: a list, {linspace: [first, last, count]} or {logspace: [first, last, count]}."""
+        found = at.plain()
+        if isinstance(found, list):
+            if not found:
+                self.complain(f"{where}: {name} has no values.", at)
+                return None
+            if any(v is None or isinstance(v, dict) for v in found):
+                self.complain(f"{where}: {name}: found {described(found)}. Numbers, texts or lists are wanted.", at)
+                return None
+            return found
+        if isinstance(found, dict) and len(found) == 1 and next(iter(found)) in ("linspace", "logspace"):
+            return self.spaced(name, at, where, *next(iter(found.items())))
+        wanted = "A list of values, {linspace: [first, last, count]} or {logspace: [first, last, count]} is wanted."
+        self.complain(f"{where}: {name}: found {described(found)}. {wanted}", at)
+        return None
+
+    def spaced(self, name: str, at: Lined, where: str, kind: str, given: Any) -> list[float] | None:
+        """Evenly spaced values; a logspace goes from its first value to its last, not from their powers of ten."""
+        fine = isinstance(given, list) and len(given) == 3 and all(is_number(v) and math.isfinite(v) for v in given)
+        if not fine or type(given[2]) is not int or not 1 <= given[2] <= MAX_REPEAT:
+            found = described(given)
+            self.complain(f"{where}: {name}: {kind}: found {found}. [first, last, count] is wanted, count 1 or more.", at)
+            return None
+        first, last, count = given
+        if kind == "logspace" and not (first > 0 and last > 0):
+            self.complain(f"{where}: {name}: logspace: first and last must be above 0, found {first} and {last}.", at)
+            return None
+        import numpy as np
+
+        made = np.linspace(first, last, count) if kind == "linspace" else np.geomspace(first, last, count)
+        return [float(v) for v in made]
+
+    def methods(self, at: Lined, spec: StudySpec) -> None:
+        entries = self.mapping(at, "methods")
+        if not entries and isinstance(at.value, (dict, type(None))):
+            self.complain("methods: is empty. Name what is compared: methods: {slow: {params: {smooth.cutoff: 20}}}.", at)
+        for name, item in entries.items():
+            method = MethodSpec(name, places={"": self.place(item)})
+            inner = {} if item.value is None else self.mapping(item, f"methods: {name}")
+            self.known_keys(inner, ("diagram", "params"), f"method '{name}'")
+            if not NAME.match(name):
+                self.complain(f"methods: '{name}' cannot name a method; letters, digits and _ can.", item)
+            if "diagram" in inner:
+                method.diagram = self.diagram_name(inner["diagram"], f"methods: {name}: diagram")
+                method.places["diagram"] = self.place(inner["diagram"])
+            if "params" in inner:
+                method.params = self.changes(inner["params"], f"methods: {name}", method.places, "params")
+            spec.methods.append(method)
+
+    def collect(self, at: Lined, spec: StudySpec) -> None:
+        spec.blocks = []
+        for item in self.sequence(at, "collect"):
+            if isinstance(item.value, str) and item.value:
+                if item.value in [name for name, _ in spec.blocks]:
+                    self.complain(f"collect: '{item.value}' is given twice.", item)
+                spec.blocks.append((item.value, self.place(item)))
+            elif isinstance(item.value, dict):
+                self.signal(item, spec)
+            else:
+                found = described(item.plain())
+                self.complain(f"collect: found {found}. Write an identifier, or {{signal: joint.q, statistic: rms}}.", item)
+
+    def signal(self, at: Lined, spec: StudySpec) -> None:
+        self.known_keys(at.value, ("signal", "statistic"), "a collected signal")
+        signal = at.value["signal"].value if "signal" in at.value else None
+        statistic = at.value["statistic"].value if "statistic" in at.value else "rms"
+        if not isinstance(signal, str) or not signal:
+            self.complain("collect: an entry names its signal: {signal: joint.q, statistic: rms}.", at)
+        elif statistic not in STATISTICS:
+            self.complain(f"collect: statistic: found {described(statistic)}. There are: {listing(STATISTICS)}.", at)
+        elif any((s.signal, s.statistic) == (signal, statistic) for s in spec.signals):
+            self.complain(f"collect: the {statistic} of '{signal}' is given twice.", at)
+        else:
+            spec.signals.append(SignalSpec(signal, statistic, self.place(at)))
+
+    def ablate(self, at: Lined, spec: StudySpec) -> None:
+        entries = self.mapping(at, "ablate")
+        if not entries and isinstance(at.value, (dict, type(None))):
+            self.complain("ablate: is empty. Say what switches each defect off: ablate: {noise: {encoder.noise_std: 0}}.", at)
+        for name, item in entries.items():
+            changes = self.changes(item, f"ablate: {name}", spec.places, f"ablate.{name}")
+            if not changes and isinstance(item.value, (dict, type(None))):
+                self.complain(f"ablate: {name} changes nothing. Write {name}: {{block.setting: value}}.", item)
+            for setting, value in changes.items():
+                other = next((n for n, c in spec.ablate.items() if setting in c and c[setting] != value), None)
+                if other is not None:
+                    self.complain(f"ablate: '{other}' and '{name}' set {setting} to different values; both off is unclear.", item)
+            spec.ablate[name] = changes
+
+    def once(self, spec: StudySpec) -> None:
+        """A setting varies along one axis, and all combinations are not more than can be run."""
+        seen: set[str] = set()
+        for axis in spec.axes:
+            for name in axis.names:
+                if name in seen:
+                    self.problems.append(Problem(f"'{name}' is varied twice, by sweep and by zip.", axis.places[name]))
+                seen.add(name)
+        runs = math.prod(len(a.values) for a in spec.axes) * spec.repeat * max(len(spec.methods), 1)
+        if runs > MAX_RUNS:
+            where = spec.places.get("sweep") or spec.places.get("repeat")
+            self.problems.append(Problem(f"this is a study of {runs:.3g} runs; at most {MAX_RUNS:.3g} are made.", where))

@@ -1,0 +1,336 @@
+"""The tables of a study: estimates, scores, budget of errors, signals and failures, sorted by run whatever order they came in.
+
+Read row by row from the store, so that memory holds one row of the study at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import ablation, scores
+from .results import writing
+from .scores import NAN
+
+if TYPE_CHECKING:
+    from .study_plan import Plan, Row
+    from .study_store import Store
+
+ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "error", "z", "low", "high", "crb_std", "nees",
+             "reason")  # fmt: skip
+SIGNALS = ("repeat", "seed", "signal", "value")
+SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
+OWN = {"method", "ablation", "point", *ESTIMATES, *scores.COLUMNS, *ablation.COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+#: The files a study may write beside its results.
+TABLES = ("estimates.csv", "scores.csv", "budget.csv", "signals.csv", "signal_scores.csv")
+
+
+@dataclass
+class Found:
+    """What one method found in all runs of one row; a row of the arrays per repetition, nan where the run failed."""
+
+    names: list[str]
+    units: list[str]
+    values: np.ndarray
+    stds: np.ndarray
+    truths: np.ndarray
+    quantiles: np.ndarray
+    bounds: np.ndarray
+    nees: np.ndarray
+    dimension: int  # of the NEES
+    reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
+    failures: dict[int, str] = field(default_factory=dict)  # by repetition
+    runs: int = 0
+
+    @property
+    def good(self) -> np.ndarray:
+        fine = np.ones(len(self.values), dtype=bool)
+        fine[list(self.failures)] = False
+        return fine
+
+
+def write_tables(plan: Plan, store: Store, folder: Path) -> list[dict[str, Any]]:
+    """Write every table there is something for; gives the failures, each with its seed and reason."""
+    failures: list[dict[str, Any]] = []
+    with writing(folder), Sheets(folder, plan) as sheets:
+        known = seen_blocks(plan, store)
+        errors: dict[tuple[int, int, str], dict[str, Found]] = {}
+        for number in range(plan.rows):
+            row = plan.row(number)
+            runs = {r["run"] % plan.repeat: r for r in store.read(number * plan.repeat, plan.repeat)}
+            write_signals(plan, row, runs, sheets)
+            for block, (names, units) in known[row.variant].items():
+                found = gathered(runs, block, names, units, plan.repeat)
+                write_estimates(plan, row, block, found, sheets)
+                write_scores(plan, row, block, found, sheets)
+                failures += failures_of(plan, row, block, found)
+                errors.setdefault((row.variant, row.point, block), {})[plan.arms[row.arm][0]] = found
+            if not known[row.variant]:
+                failures += signal_failures(plan, row, runs)
+            if row.arm == len(plan.arms) - 1:
+                write_budgets(plan, row, errors, sheets)
+                errors.clear()
+    return failures
+
+
+# ---- from results to arrays ---------------------------------------------------------------------------------------------
+
+
+def seen_blocks(plan: Plan, store: Store) -> list[dict[str, tuple[list[str], list[str]]]]:
+    """For each variant its identifiers with their parameters and units, as the first run that succeeded told them."""
+    per_variant = len(plan.points) * len(plan.arms)
+    known: list[dict[str, tuple[list[str], list[str]]]] = []
+    for number, variant in enumerate(plan.variants):
+        blocks: dict[str, tuple[list[str], list[str]]] = {name: ([], []) for name in variant.blocks or []}
+        wanted = set(blocks)
+        first = number * per_variant * plan.repeat
+        for run in range(first, first + per_variant * plan.repeat):
+            for result in store.read(run, 1):
+                for name, told in result.get("estimates", {}).items():
+                    if told["names"] and not blocks.get(name, ([], []))[0]:
+                        blocks[name] = told["names"], told["units"]
+                        wanted.discard(name)
+            if not wanted and blocks:
+                break
+        known.append(blocks)
+    return known
+
+
+def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], units: list[str], repeat: int) -> Found:
+    """The arrays of one identifier; parameters it did not name at first come after the others."""
+    names, units = list(names), list(units)
+    for result in runs.values():
+        told = result.get("estimates", {}).get(block)
+        for name, unit in zip(told["names"], told["units"], strict=True) if told else ():
+            if name not in names:
+                names.append(name)
+                units.append(unit)
+    shape = (repeat, len(names))
+    arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb")}
+    values, stds, truths, quantiles, bounds = arrays.values()
+    found = Found(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0)
+    place = {name: column for column, name in enumerate(names)}
+    for k, result in runs.items():
+        found.runs += 1
+        told = result.get("estimates", {}).get(block)
+        reason = failure_of(result, told, block)
+        if told is not None:
+            columns = [place[name] for name in told["names"]]
+            for key, array in arrays.items():
+                if key in told:
+                    array[k, columns] = told[key]
+            if told.get("reason"):
+                found.reasons[k] = told["reason"]
+        if reason:
+            found.failures[k] = reason
+        elif told and "covariance" in told:
+            found.nees[k], found.dimension = nees_of(told)
+    return found
+
+
+def failure_of(result: dict[str, Any], told: dict[str, Any] | None, block: str) -> str:
+    """Why a method has no estimate in a run; '' where it has one."""
+    if "failure" in result:
+        return str(result["failure"])
+    if not told or not told["names"]:
+        return f"block '{block}' gave no estimates"
+    reason = told.get("reason", "")
+    bad = [name for name, value in zip(told["names"], told["values"], strict=True) if not math.isfinite(value)]
+    if bad:
+        return reason or f"{', '.join(bad)} not finite"
+    return (reason or "not converged") if told.get("converged") is False else ""
+
+
+def nees_of(told: dict[str, Any]) -> tuple[float, int]:
+    """The NEES of one run over the parameters whose truth is known, and how many those are."""
+    size = len(told["names"])
+    whole = np.zeros((size, size))
+    whole[np.tril_indices(size)] = told["covariance"]
+    whole += np.tril(whole, -1).T
+    error = np.array(told["values"]) - np.array(told["truths"])
+    known = np.isfinite(error)
+    if not known.any():
+        return NAN, 0
+    part = whole[np.ix_(known, known)]
+    return (scores.nees(error[known], part) if np.isfinite(part).all() else NAN), int(np.count_nonzero(known))
+
+
+# ---- from arrays to tables ----------------------------------------------------------------------------------------------
+
+
+class Sheets:
+    """The CSV files being written: to a name of their own first, put in place when all are done."""
+
+    def __init__(self, folder: Path, plan: Plan):
+        self.folder, self.plan = folder, plan
+        self.swept = swept_columns(plan)
+        self.open: dict[str, Any] = {}
+        self.stack = ExitStack()
+
+    def put(self, name: str, columns: Iterable[str], values: dict[str, Any]) -> None:
+        if name not in self.open:
+            stream = self.stack.enter_context((self.folder / f"{name}.new").open("w", encoding="utf-8", newline=""))
+            self.open[name] = csv.writer(stream, lineterminator="\n"), list(columns)
+            self.open[name][0].writerow(self.open[name][1])
+        writer, known = self.open[name]
+        writer.writerow([cell(values.get(column, "")) for column in known])
+
+    def head(self, row: Row, method: str | None = None) -> dict[str, Any]:
+        """What the lines of every table start with."""
+        point = self.plan.points[row.point]
+        swept = {column: point[name] for name, column in self.swept.items()}
+        named = {} if method is None else {"method": method}
+        return {**named, "ablation": self.plan.arms[row.arm][0], "point": row.point, **swept}
+
+    def __enter__(self) -> Sheets:
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        self.stack.close()
+        for name in TABLES:
+            if kind is None and name in self.open:
+                os.replace(self.folder / f"{name}.new", self.folder / name)
+            else:
+                (self.folder / (name if kind is None else f"{name}.new")).unlink(missing_ok=True)
+
+
+def swept_columns(plan: Plan) -> dict[str, str]:
+    """The column of each swept setting: its name, marked where a column of ours has that name."""
+    return {name: f"{name}_swept" if name in OWN else name for axis in plan.spec.axes for name in axis.names}
+
+
+def cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(value)
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def write_estimates(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets) -> None:
+    head = sheets.head(row, plan.label(row.variant, block))
+    for k in range(plan.repeat):
+        if not np.isfinite(found.values[k]).any():
+            continue  # it stands among the failures
+        for column, name in enumerate(found.names):
+            value, std, truth = (float(a[k, column]) for a in (found.values, found.stds, found.truths))
+            half = float(found.quantiles[k, column]) * std
+            error = value - truth
+            line = {"repeat": k, "seed": plan.seeds[k], "parameter": name, "unit": found.units[column]}
+            line |= {"value": value, "std": std, "truth": truth, "error": error, "z": error / std if std > 0 else NAN}
+            line |= {"low": value - half, "high": value + half, "crb_std": float(found.bounds[k, column])}
+            line["nees"] = float(found.nees[k])
+            line["reason"] = found.failures.get(k) or found.reasons.get(k, "")
+            sheets.put("estimates.csv", [*head, *ESTIMATES], head | line)
+
+
+def write_scores(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets) -> None:
+    head = sheets.head(row, plan.label(row.variant, block))
+    good = found.good & np.isfinite(found.values).any(axis=1) if found.names else found.good
+    shared = {"runs": found.runs, "failures": len(found.failures), **scores.score_nees(found.nees[good], found.dimension)}
+    columns = [*head, "parameter", *scores.COLUMNS]
+    for column, name in enumerate(found.names):
+        used = good & np.isfinite(found.values[:, column])
+        arrays = (a[used, column] for a in (found.values, found.truths, found.stds, found.quantiles, found.bounds))
+        line = {"parameter": name, "unit": found.units[column], **shared, **scores.score(*arrays)}
+        sheets.put("scores.csv", columns, head | line)
+    if not found.names:
+        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False})
+
+
+def write_budgets(plan: Plan, row: Row, errors: dict[tuple[int, int, str], dict[str, Found]], sheets: Sheets) -> None:
+    """The error budget of every parameter at one point of the sweep."""
+    if not plan.spec.ablate:
+        return
+    for (variant, _, block), by_arm in errors.items():
+        head = {k: v for k, v in sheets.head(row, plan.label(variant, block)).items() if k != "ablation"}
+        full = by_arm[ablation.FULL]
+        for column, name in enumerate(full.names):
+            arms = {arm: error_of(by_arm[stands], name) for arm, stands in plan.stands.items()}
+            truth = scores.mean_of(full.truths[full.good, column])
+            for line in ablation.budget(arms, truth):
+                line = {"parameter": name, "unit": full.units[column], **line}
+                sheets.put("budget.csv", [*head, "parameter", "unit", *ablation.COLUMNS], head | line)
+
+
+def error_of(found: Found, name: str) -> np.ndarray:
+    """The errors of one parameter by repetition, nan where the run failed."""
+    if name not in found.names:
+        return np.full(len(found.values), NAN)
+    column = found.names.index(name)
+    return np.where(found.good, found.values[:, column] - found.truths[:, column], NAN)
+
+
+def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> None:
+    head = sheets.head(row, plan.variants[row.variant].name) if plan.spec.methods else sheets.head(row)
+    columns: dict[str, list[float]] = {}
+    for k, result in runs.items():
+        for label, value in result.get("signals", {}).items():
+            columns.setdefault(label, []).append(value)
+            line = {"repeat": k, "seed": plan.seeds[k], "signal": label, "value": value}
+            sheets.put("signals.csv", [*head, *SIGNALS], head | line)
+    for label, found in columns.items():
+        x = np.array(found)
+        line = {"signal": label, "n": len(x), **scores.named("mean", scores.mean_interval(x))}
+        line |= scores.named("std", scores.std_interval(x)) | {"min": float(x.min()), "max": float(x.max())}
+        sheets.put("signal_scores.csv", [*head, *SIGNAL_SCORES], head | line)
+
+
+def failures_of(plan: Plan, row: Row, block: str, found: Found) -> Iterator[dict[str, Any]]:
+    for k, reason in sorted(found.failures.items()):
+        yield failure_line(plan, row, plan.label(row.variant, block), k, reason)
+
+
+def signal_failures(plan: Plan, row: Row, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for k, result in runs.items():
+        if "failure" in result:
+            yield failure_line(plan, row, plan.variants[row.variant].name, k, result["failure"])
+
+
+def failure_line(plan: Plan, row: Row, method: str, k: int, reason: str) -> dict[str, Any]:
+    where = {"method": method, "ablation": plan.arms[row.arm][0], "point": row.point}
+    return {**where, "repeat": k, "seed": plan.seeds[k], "changes": plan.changes(row), "reason": reason}
+
+
+# ---- reading them again -------------------------------------------------------------------------------------------------
+
+
+def read_table(path: Path) -> Any:
+    """A table as a pandas DataFrame where pandas is installed, else as a list of dicts with the same columns."""
+    rows: list[dict[str, Any]] = []
+    columns: list[str] = []
+    if path.exists():
+        with open(path, encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            columns = list(reader.fieldnames or [])
+            rows = [{key: value_of(key, text) for key, text in row.items()} for row in reader]
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows, columns=columns)
+
+
+WORDS = {"method", "ablation", "parameter", "unit", "reason", "defect", "signal"}
+
+
+def value_of(column: str, text: str) -> Any:
+    if column in WORDS:
+        return text
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text if text else NAN

@@ -1,0 +1,314 @@
+"""Twin: the diagram of a run once more, with ideal sensors, ready to run many times with other values of its parameters.
+
+What is ideal a block says itself (`Block.ideal`). Reference, controller, observers and plant stay as they were in the run; of a
+measured record, the sources it holds are played from it. A twin is compiled once; parameters are only numbers to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .block import Block, outport, param, table
+from .changes import by_unit, refilled
+from .declarations import Inport, Model, Outport, Param
+from .diagram import Diagram, Node, Ref, named_blocks, reference, resolve
+from .errors import RecordError, SimulationError
+from .experiment import Experiment, make_experiment
+from .process import Run
+from .replay import Samples
+from .simulate import prepared, simulate_many
+from .simulation import Simulation
+from .solvers import COMPILED
+from .spec import LogSpec
+from .ticks import exact
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Signals = dict[str, "np.ndarray"]
+#: Seconds a program has run in CPython: once they would have paid for compiling it, it is compiled.
+SPENT: dict[str, float] = {}
+
+
+class Lines(Block):
+    """y(t) = straight lines between the samples of a recorded signal; its end values hold before and after."""
+
+    values_: Any = Param(default=[[0.0]], doc="a row per sample", shape=(None, None))
+    begin: float = param(0.0, "time of the first sample", "s")
+    interval: float = param(1.0, "time between samples", "s", above=0)
+    values = table("a row per sample", shape=(None, None))
+    y = outport("the recorded signal", size="columns")
+
+    @staticmethod
+    def table_values(values_):
+        return values_
+
+    @staticmethod
+    def size_columns(values_):
+        return len(values_[0])
+
+    @staticmethod
+    def output(t, values, begin, interval, columns, out):
+        last = len(values) - 1
+        place = min(max((t - begin) / interval, 0.0), float(last))
+        i = min(int(place), max(last - 1, 0))
+        following = min(i + 1, last)
+        for j in range(columns):
+            out[j] = values[i, j] + (place - i) * (values[following, j] - values[i, j])
+
+
+@dataclass(frozen=True)
+class Played:
+    """A recorded signal that takes the place of a signal of the diagram, or only of what arrives at one input of one block."""
+
+    signal: str  # 'ref.q', or 'joint.tau' where `port` says that it is an input
+    values: np.ndarray
+    hold: str = "linear"  # or 'zero', what a digital controller does
+    port: bool = False
+
+
+@dataclass
+class Twin:
+    """An experiment whose log has the rows of a record, from `first` on."""
+
+    experiment: Experiment
+    seed: int
+    first: int
+    signals: tuple[str, ...]
+
+    def run(self, params: Mapping[str, Any]) -> Signals:
+        """The twin's signals at these parameters; SimulationError where it fails."""
+        program = self.experiment.program
+        begun = time.perf_counter()
+        simulation = Simulation(self.experiment, dict(params), self.seed)
+        record = simulation.run()
+        if not program.compiled and self.experiment.options.solver in COMPILED:
+            SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
+            if SPENT[program.key] > simulation.cost_of_compiling():
+                program.fast()
+        return self.rows(record)
+
+    def run_many(self, table: Sequence[Mapping[str, Any]]) -> list[Signals | SimulationError]:
+        """The same for a table of parameters, on all cores."""
+        return simulate_many(self.experiment, params=table, seeds=[self.seed], collect=self.rows, on_error="keep")
+
+    def rows(self, record: Any) -> Signals:
+        return {name: record[name][self.first :] for name in self.signals}
+
+
+def twin_of(
+    run: Run, t: np.ndarray, signals: Iterable[str], played: Sequence[Played] = (), start: Mapping[str, Any] | None = None
+) -> Twin:
+    """The twin of a run that gives these signals at the times of its record.
+
+    `start` are initial values beside the diagram's. The random sources that are left have the draws of the run.
+    """
+    names, every = tuple(signals), interval_of(t)
+    begin = exact(run.diagram.simulate.start or 0) if run.simulated else Fraction(float(t[0])).limit_denominator(10**7)
+    first = (Fraction(float(t[0])).limit_denominator(10**7) - begin) / every
+    if first < 0 or abs(first - round(first)) > Fraction(1, 1000):
+        raise RecordError(
+            f"the samples start at {t[0]:g} s and come every {float(every):g} s, which is no grid from the start of the run at "
+            f"{float(begin):g} s: connect the signal before it is decimated, and decimate here."
+        )
+    recorded = [*played, *([] if run.simulated else recorded_sources(run, t))]
+    base = kept_base(run, names, recorded, begin, every, begin + every * (round(first) + len(t) - 1))
+    values = {player_path(p): p.values.reshape(len(t), -1) for p in recorded}
+    own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
+    return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names)
+
+
+def interval_of(t: np.ndarray) -> Fraction:
+    """The interval of a regular grid, exact."""
+    import numpy as np
+
+    if len(t) < 2:
+        raise RecordError(f"a record of {len(t)} samples is too short to be simulated again.")
+    mean = float(t[-1] - t[0]) / (len(t) - 1)
+    if np.abs(t - t[0] - mean * np.arange(len(t))).max() > 1e-3 * mean:
+        raise RecordError("its samples are not evenly spaced; resample the record first.")
+    return Fraction(mean).limit_denominator(10**7)
+
+
+def recorded_sources(run: Run, t: np.ndarray) -> list[Played]:
+    """Outputs of source blocks that a measured record holds on this grid: what really was asked of the loop."""
+    found = []
+    for path, node in blocks_of(run.diagram):
+        block = node.block
+        if isinstance(block, Block) and not block.after_run and not (block.bound or type(block)).of(Inport):
+            for port in (block.bound or type(block)).of(Outport):
+                name = f"{path}.{port}"
+                if name in run.record and len(run.record.time(name)) == len(t) and (run.record.time(name) == t).all():
+                    found.append(Played(name, run.record[name]))
+    return found
+
+
+def blocks_of(diagram: Diagram, prefix: str = "") -> Iterable[tuple[str, Node]]:
+    for node in diagram.nodes.values():
+        yield prefix + node.name, node
+        if isinstance(node.block, Diagram):
+            yield from blocks_of(node.block, f"{prefix}{node.name}.")
+
+
+# ---- the experiment, kept for the next run of the same diagram ----------------------------------------------------------
+
+
+KEPT: dict[int, tuple[Any, dict[Any, Experiment]]] = {}
+LOCK = threading.Lock()
+
+
+def kept_base(
+    run: Run, signals: tuple[str, ...], played: Sequence[Played], begin: Fraction, every: Fraction, stop: Fraction
+) -> Experiment:
+    """The experiment for a diagram and a grid, made once however many runs are identified."""
+    diagram = run.diagram
+    shapes = tuple((p.signal, p.hold, p.port, p.values.reshape(len(p.values), -1).shape) for p in played)
+    frozen = models_named(diagram)
+    fixed = repr(sorted((n, v) for n, v in run.changes.items() if n.rpartition(".")[0] in frozen))
+    key = (signals, shapes, begin, every, stop, fixed)
+    with LOCK:
+        if id(diagram) not in KEPT:
+            forget = functools.partial(lambda place, _: KEPT.pop(place, None), id(diagram))
+            KEPT[id(diagram)] = (weakref.ref(diagram, forget), {})
+        known = KEPT[id(diagram)][1]
+        if key not in known:
+            made = twin_diagram(run, signals, played, begin, every)
+            times: dict[str, Any] = {"start": str(begin), "stop": str(stop), "every": str(every)}
+            known[key] = make_experiment(replace(made, simulate=replace(made.simulate, **times)))
+        return known[key]
+
+
+def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[str, np.ndarray]) -> Experiment:
+    """The experiment with settings and recorded samples of one run."""
+    base, changes = prepared(base, changes, {})
+    gathered = by_unit(base.schedule, changes)
+    gathered += [(base.schedule.by_path[path], {"values_": values}) for path, values in samples.items() if path in base.schedule.by_path]
+    made = replace(base, numbers=refilled(base, gathered)) if gathered else replace(base)
+    made.text = ""  # it is in no file, and would be long with all its samples
+    return made
+
+
+def settings_in(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Those changes that concern blocks which the twin has."""
+    return {n: v for n, v in changes.items() if n.rpartition(".")[0] in experiment.schedule.by_path}
+
+
+# ---- the diagram ---------------------------------------------------------------------------------------------------------
+
+
+def twin_diagram(run: Run, signals: Sequence[str], played: Sequence[Played], begin: Fraction, every: Fraction) -> Diagram:
+    """The diagram with recorded signals in place, without all that the wanted signals do not depend on, and ideal sensors."""
+    diagram = run.diagram
+    for one in played:
+        *scope, block, port = one.signal.split(".")
+        diagram = edited(diagram, scope, functools.partial(playing, one=one, source=(block, port), begin=begin, every=every))
+    diagram = pruned(diagram, {name.partition(".")[0] for name in signals})
+    diagram = idealised(diagram, "", run.changes)
+    return replace(diagram, log=[LogSpec(name) for name in signals])
+
+
+def player_path(one: Played) -> str:
+    """Where the block stands that plays a recorded signal."""
+    *scope, block, port = one.signal.split(".")
+    return ".".join([*scope, f"{block}_{port}_recorded"])
+
+
+def edited(diagram: Diagram, scope: Sequence[str], edit: Callable[[Diagram], Diagram]) -> Diagram:
+    """A copy of a diagram with one of its subsystems, by the names on the way to it, changed."""
+    if not scope:
+        return edit(diagram)
+    node = diagram.nodes[scope[0]]
+    assert isinstance(node.block, Diagram)
+    return replace(diagram, nodes={**diagram.nodes, node.name: replace(node, block=edited(node.block, scope[1:], edit))})
+
+
+def playing(part: Diagram, one: Played, source: tuple[str, str], begin: Fraction, every: Fraction) -> Diagram:
+    """A diagram in which a recorded signal stands where the signal, or the input, `source` was."""
+    columns = one.values.reshape(len(one.values), -1)
+    blank = [[0.0] * columns.shape[1]] * 2
+    if one.hold == "zero":
+        block: Block = Samples(Ts=str(every), offset=str(begin % every), values_=blank)
+    else:
+        block = Lines(begin=float(begin), interval=float(every), values_=blank)
+    block.settings["values_"] = columns
+    name = f"{source[0]}_{source[1]}_recorded"
+    links = resolve(part)
+    nodes = {}
+    for node in part.nodes.values():
+        written: dict[str, Any] = {}
+        for port, refs in links[node.name].items():
+            here = one.port and (node.name, port) == source
+            texts = [redirected(r, source, name) if not one.port else spelled(r) for r in refs]
+            if texts or here:
+                written[port] = f"{name}.y" if here else texts[0] if len(texts) == 1 else texts
+        nodes[node.name] = replace(node, inputs=written) if written else node
+    nodes[name] = Node(name, block)
+    ports = part.ports
+    if ports is not None and not one.port:
+        found = {n: (reference(part, text, lambda _: None), text) for n, text in ports.outputs.items()}
+        outputs = {n: text if ref is None else redirected(ref, source, name) for n, (ref, text) in found.items()}
+        ports = replace(ports, outputs=outputs)
+    return replace(part, nodes=nodes, ports=ports)
+
+
+def redirected(ref: Ref, source: tuple[str, str], name: str) -> str:
+    return spelled(Ref(name, "y", ref.element) if (ref.block, ref.port) == source else ref)
+
+
+def spelled(ref: Ref) -> str:
+    """A reference as people write it; an input of the subsystem itself goes by its name."""
+    return str(ref) if ref.block else str(ref).removeprefix(".")
+
+
+def pruned(diagram: Diagram, wanted: set[str]) -> Diagram:
+    """Without the blocks that those wanted do not depend on: records, scopes, filters, a loop that drives nothing any more."""
+    links = resolve(diagram)
+    waiting, needed = list(wanted), set(wanted)
+    while waiting:
+        for refs in links[waiting.pop()].values():
+            for ref in refs:
+                if ref.block not in needed:
+                    needed.add(ref.block)
+                    waiting.append(ref.block)
+    return replace(diagram, nodes={n: node for n, node in diagram.nodes.items() if n in needed}, known=named_blocks(diagram))
+
+
+def models_named(diagram: Diagram, prefix: str = "") -> set[str]:
+    """Paths of the blocks whose equations and values running blocks use."""
+    found = set()
+    for node in diagram.nodes.values():
+        if isinstance(node.block, Diagram):
+            found |= models_named(node.block, f"{prefix}{node.name}.")
+        elif not node.block.after_run:
+            found |= {f"{prefix}{node.block.settings[s]}" for s in node.block.of(Model) if node.block.settings[s]}
+    return found
+
+
+def idealised(part: Diagram, prefix: str, changes: Mapping[str, Any]) -> Diagram:
+    """Every sensor as its ideal; what an observer in the loop knows of the plant stays what it was in the run."""
+    nodes, known, blocks = {}, dict(part.known), named_blocks(part)
+    for name, node in part.nodes.items():
+        block = node.block
+        if isinstance(block, Diagram):
+            nodes[name] = replace(node, block=idealised(block, f"{prefix}{name}.", changes))
+            continue
+        ideal = block.ideal()
+        named = {s: ideal.settings[s] for s in ideal.of(Model) if ideal.settings[s] in blocks}
+        for model in named.values():
+            own = {k.rpartition(".")[2]: v for k, v in changes.items() if k.rpartition(".")[0] == f"{prefix}{model}"}
+            known[as_it_was(model)] = type(blocks[model])(**{**blocks[model].settings, **own})
+        if named:
+            ideal = type(ideal)(**{**ideal.settings, **{s: as_it_was(model) for s, model in named.items()}})
+        nodes[name] = replace(node, block=ideal)
+    return replace(part, nodes=nodes, known=known)
+
+
+def as_it_was(model: str) -> str:
+    return f"{model} in the run"

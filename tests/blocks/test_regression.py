@@ -1,0 +1,223 @@
+"""Regression against statsmodels, closed forms and repeated draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.linalg import toeplitz
+from scipy.signal import lfilter
+from statsmodels.stats.diagnostic import acorr_ljungbox
+
+from blocks.regression import autocovariance, autoregression, coloured, fit, huber, ljung_box, null_words, total
+from blocksim.errors import RecordError
+
+TRUE = np.array([1.0, 2.0, 0.5, -0.3])
+DRAWS = 400
+
+
+def system(n=1000):
+    """Columns of a joint: acceleration, speed, its sign, ones."""
+    t = np.arange(n) * 0.01
+    qd = np.sin(np.pi * t) + 0.4 * np.sin(2.6 * np.pi * t)
+    return np.c_[np.gradient(qd, 0.01), qd, np.sign(qd), np.ones(n)]
+
+
+@pytest.fixture
+def noisy(rng):
+    W = system()
+    return W, W @ TRUE + rng.standard_t(3, len(W)) * 0.2
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def test_ordinary_least_squares_are_those_of_statsmodels(noisy):
+    W, y = noisy
+    found, other = fit(W, y), sm.OLS(y, W).fit()
+    np.testing.assert_allclose(found.values, other.params, rtol=1e-10)
+    np.testing.assert_allclose(found.covariance, other.cov_params(), rtol=1e-8, atol=1e-18)
+    assert found.condition == pytest.approx(np.linalg.cond(W), rel=1e-9)
+    assert found.relative_condition == pytest.approx(np.linalg.cond(W * other.params), rel=1e-9)
+    assert found.sigma**2 == pytest.approx(other.mse_resid)
+
+
+def test_given_weights_are_roots_of_those_of_statsmodels(noisy, rng):
+    W, y = noisy
+    weights = rng.uniform(0.1, 3, len(y))
+    found, other = fit(W, y, weights=np.sqrt(weights)), sm.WLS(y, W, weights=weights).fit()
+    np.testing.assert_allclose(found.values, other.params, rtol=1e-10)
+    np.testing.assert_allclose(found.std, other.bse, rtol=1e-9)
+
+
+def test_rows_without_weight_do_not_count(noisy):
+    W, y = noisy
+    used = np.arange(len(y)) % 3 > 0
+    found, other = fit(W, y, weights=used.astype(float)), fit(W[used], y[used])
+    np.testing.assert_allclose(found.values, other.values, rtol=1e-10)
+    np.testing.assert_allclose(found.std, other.std, rtol=1e-10)
+
+
+def test_joints_are_weighted_by_their_own_regressions(rng):
+    """Gautier 2001 (6)-(8) written out: p^j counts the columns that joint has."""
+    A, n = system(), 1000
+    W = np.zeros((2 * n, 6))
+    W[:n, :4], W[n:, 2:] = A, A[:, [1, 0, 2, 3]]
+    y = W @ np.arange(1.0, 7.0) + np.r_[rng.normal(size=n) * 0.1, rng.normal(size=n) * 5]
+    found = fit(W, y, groups=np.repeat([0, 1], n))
+    sigma = [np.sqrt(np.linalg.lstsq(Wj, yj)[1][0] / (n - 4)) for Wj, yj in ((W[:n, :4], y[:n]), (W[n:, 2:], y[n:]))]
+    s = 1 / np.repeat(sigma, n)
+    np.testing.assert_allclose(found.weights, s, rtol=1e-9)
+    np.testing.assert_allclose(found.values, np.linalg.lstsq(W * s[:, None], y * s)[0], rtol=1e-9)
+    np.testing.assert_allclose(found.covariance, np.linalg.inv((W * s[:, None]).T @ (W * s[:, None])), rtol=1e-7)
+
+
+def test_hubers_estimate_is_that_of_statsmodels(noisy):
+    W, y = noisy
+    y[::50] += 30
+    found, other = huber(W, y), sm.RLM(y, W).fit(maxiter=300, tol=1e-13)
+    np.testing.assert_allclose(found.values, other.params, rtol=1e-8)
+    np.testing.assert_allclose(found.std, other.bse, rtol=1e-7)
+    assert np.abs(found.values - TRUE).max() < 0.1 < np.abs(fit(W, y).values - TRUE).max()
+
+
+def test_total_least_squares_of_one_column_is_demings_line(rng):
+    """y = b x with errors of equal size in both: b = (d + sqrt(d^2 + 4 c^2)) / 2 c, d = Syy - Sxx, c = Sxy (Deming)."""
+    x = rng.normal(size=500)
+    u, v = x + rng.normal(size=500) * 0.3, 2 * x + rng.normal(size=500) * 0.3
+    d, c = v @ v - u @ u, u @ v
+    found = total(u[:, None], v, [0.3], 0.3)
+    assert found.values[0] == pytest.approx((d + np.sqrt(d**2 + 4 * c**2)) / (2 * c), rel=1e-10)
+    scaled = total(1000 * u[:, None], v, [300.0], 0.3)
+    assert scaled.values[0] == pytest.approx(found.values[0] / 1000, rel=1e-10)
+    assert scaled.std[0] == pytest.approx(found.std[0] / 1000, rel=1e-8)
+
+
+def test_total_least_squares_solve_the_shifted_normal_equations(rng):
+    """(W'W - s^2 I) x = W'y with s the smallest singular value of [W y] (Golub and Van Loan)."""
+    W = rng.normal(size=(300, 3))
+    y = W @ [1, -2, 3] + rng.normal(size=300) * 0.2
+    s = np.linalg.svd(np.c_[W, y], compute_uv=False)[-1]
+    expected = np.linalg.solve(W.T @ W - s**2 * np.eye(3), W.T @ y)
+    np.testing.assert_allclose(total(W, y, [1, 1, 1], 1).values, expected, rtol=1e-10)
+
+
+def test_total_least_squares_with_only_exact_columns_are_ordinary_ones(noisy):
+    W, y = noisy
+    np.testing.assert_allclose(total(W, y, [0, 0, 0, 0], 1.0).values, fit(W, y).values, rtol=1e-9)
+    np.testing.assert_allclose(total(W, y, [0, 0, 0, 0], 1.0).std, fit(W, y).std, rtol=1e-9)
+
+
+def test_total_least_squares_remove_the_bias_and_know_their_error(rng):
+    W, sizes = system(), np.array([0.6, 0.2, 0.0, 0.0])
+    z, plain = [], []
+    for _ in range(DRAWS):
+        seen, y = W + rng.normal(size=W.shape) * sizes, W @ TRUE + rng.normal(size=len(W)) * 0.3
+        found = total(seen, y, sizes, 0.3)
+        z.append((found.values - TRUE) / found.std)
+        plain.append(fit(seen, y).values)
+    assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(DRAWS)
+    assert np.mean(np.abs(z) < 1.96, axis=0) == pytest.approx(0.95, abs=0.035)
+    assert np.mean(plain, axis=0)[1] < 0.9 * TRUE[1]  # what noise in the motion does to least squares
+
+
+def test_whiteness_is_tested_as_statsmodels_do(rng):
+    e = lfilter([1], [1, -0.1], rng.normal(size=800))
+    other = acorr_ljungbox(e, lags=[20])
+    Q, p = ljung_box(e, 20)  # statsmodels subtract the mean, the residuals of a fit need not have none
+    Qc, pc = ljung_box(e - e.mean(), 20)
+    assert (Qc, pc) == pytest.approx((other.lb_stat.iloc[0], other.lb_pvalue.iloc[0]), rel=1e-9)
+    assert p == pytest.approx(pc, abs=0.2) and Q > 0
+
+
+def test_an_autoregression_is_found_by_levinson(rng):
+    e = lfilter([1], [1, -1.2, 0.5], rng.normal(size=20000))
+    c = autocovariance(e, 10)
+    np.testing.assert_allclose(c, [e[: len(e) - k] @ e[k:] / len(e) for k in range(11)], rtol=1e-9)
+    a, variance = autoregression(c, len(e))
+    order = len(a)
+    np.testing.assert_allclose(a, np.linalg.solve(toeplitz(c[:order]), c[1 : order + 1]), rtol=1e-8)
+    assert a[:2] == pytest.approx([1.2, -0.5], abs=0.03) and variance == pytest.approx(1, abs=0.04)
+
+
+def test_the_coloured_covariance_is_the_sandwich_of_the_fitted_autoregression(rng):
+    """B W' C W B with C[i, j] = phi^|i - j| / (1 - phi^2), written out."""
+    W, phi = system(300), 0.8
+    y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=300))
+    found = fit(W, y)
+    from blocks.regression import spectral
+
+    C = toeplitz(phi ** np.arange(300.0)) * 0.7 / (1 - phi**2)
+    np.testing.assert_allclose(spectral(W, np.array([phi]), 0.7), C @ W, rtol=1e-9, atol=1e-9)
+    B = np.linalg.inv(W.T @ W)
+    np.testing.assert_allclose(found.bread, B, rtol=1e-8)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_intervals_for_coloured_noise_cover_the_truth(phi, rng):
+    """95 % intervals over 400 draws; those of white noise and of Newey and West are too short when phi is 0.9."""
+    W, groups = system(), np.zeros(1000, dtype=int)
+    hits = np.zeros((3, 4))
+    for _ in range(DRAWS):
+        y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=1500))[500:] * 0.3
+        found = fit(W, y)
+        std = np.sqrt(np.diag(coloured(W, found, groups)[0]))
+        kernel = sm.OLS(y, W).fit(cov_type="HAC", cov_kwds={"maxlags": 6}).bse  # 4 (n / 100)^(2 / 9)
+        hits += np.abs(found.values - TRUE) < 1.96 * np.array([std, found.std, kernel])
+    shares = hits / DRAWS
+    assert shares[0] == pytest.approx(0.95, abs=0.035)
+    if phi == 0.9:
+        assert shares[1].max() < 0.6 and shares[2].max() < 0.88
+
+
+def test_gaps_do_not_disturb_the_coloured_covariance(rng):
+    W, n = system(4000), 4000
+    used = (np.arange(n) // 100) % 4 > 0
+    y = W @ TRUE + lfilter([1], [1, -0.9], rng.normal(size=n))
+    y[~used] = 1e6
+    found = fit(W, y, weights=used.astype(float))
+    std = np.sqrt(np.diag(coloured(W, found, np.zeros(n, dtype=int))[0]))
+    C = toeplitz(0.9 ** np.arange(n)) / (1 - 0.81)
+    V = W * used[:, None]
+    B = np.linalg.inv(V.T @ V)
+    np.testing.assert_allclose(std, np.sqrt(np.diag(B @ V.T @ C @ V @ B)), rtol=0.25)
+
+
+def test_what_the_data_do_not_determine_is_said_in_words(noisy):
+    W, y = noisy
+    wide = np.c_[W, W[:, 1] * 0.8, np.zeros(len(W))]
+    found = fit(wide, y)
+    names = ("J", "Fv", "Fc", "offset", "Fx", "k")
+    assert found.rank == 4
+    assert null_words(found, names) == [
+        "k does not show in these data",
+        "Fv, Fx move together: only Fv + 0.8 Fx is determined",
+    ]
+    assert np.isinf(found.std[[1, 4, 5]]).all() and np.isfinite(found.std[[0, 2, 3]]).all()
+    np.testing.assert_allclose(wide @ found.null.T, 0, atol=1e-9)
+    np.testing.assert_allclose(found.std[[0, 2, 3]], fit(W, y).std[[0, 2, 3]], rtol=1e-2)
+    np.testing.assert_allclose(found.residuals, fit(W, y).residuals, atol=1e-9)
+
+
+def test_units_do_not_decide_the_rank(noisy):
+    W, y = noisy
+    scale = np.array([1e-9, 1.0, 1e12, 1e3])
+    found = fit(W * scale, y)
+    assert found.rank == 4
+    np.testing.assert_allclose(found.values * scale, fit(W, y).values, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("W", "y", "words"),
+    [
+        (np.ones((3, 3)), np.ones(3), "3 rows are too few for 3 parameters"),
+        (np.ones((5, 2)), np.ones(4), r"found \(5, 2\) and \(4,\)"),
+        (np.full((5, 2), np.nan), np.ones(5), "10 values of the regressor are missing"),
+        (np.ones((5, 2)), np.array([1, 2, np.inf, 4, 5]), "1 values of the effort are missing"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(W, y, words):
+    with pytest.raises(RecordError, match=words):
+        fit(W, y)

@@ -1,0 +1,169 @@
+"""Memory of many runs: used again when nobody holds it, never before; every run is bit for bit the one run alone."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.reel import PIECE, Reel
+from blocksim.simulate import experiment
+
+NOISY = """format: 1
+simulate: {stop: 2, solver: rk4, step: 0.01}
+blocks:
+  noise: {type: WhiteNoise, Ts: 0.01}
+  rough: {type: RandomBinary, clock: 0.05}
+  sum:   {type: Sum, in: [noise, rough]}
+  lag:   {type: FirstOrderLag, T: 0.3, in: sum}
+  pair:  {type: Mux, in: [lag, noise]}
+log:
+  - lag
+  - pair
+  - {signal: rough, every: 0.05}
+"""
+GROWING = """format: 1
+simulate: {stop: 1.6}
+blocks:
+  slope: {type: Function, expression: u**2 + 1, in: x}
+  x:     {type: Integrator, in: slope}
+"""
+SETS, SEEDS = {"lag.T": [0.2, 0.5, 1.0]}, range(5)
+
+
+@pytest.fixture(scope="module")
+def ready():
+    return experiment(NOISY)
+
+
+@pytest.fixture(scope="module")
+def alone(ready):
+    return [bs.simulate(ready, params={"lag.T": T}, seed=s) for T in SETS["lag.T"] for s in SEEDS]
+
+
+def same(one: bs.Record, other: bs.Record) -> bool:
+    times = all(np.array_equal(one.time(n), other.time(n)) for n in one)
+    return list(one) == list(other) and times and all(np.array_equal(one[n], other[n]) for n in one)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 7, None])
+def test_every_run_is_the_one_run_alone(ready, alone, jobs):
+    records = bs.simulate_many(ready, params=SETS, seeds=SEEDS, jobs=jobs)
+    assert all(same(many, one) for many, one in zip(records, alone, strict=True))
+    assert all(many.provenance == one.provenance for many, one in zip(records, alone, strict=True))
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize(
+    "collect",
+    [
+        lambda record: record,
+        lambda record: record["lag"],
+        lambda record: record["pair"][::7, 1],
+        lambda record: {"parts": [record["lag"][5:9], record.t]},
+        lambda record: memoryview(record["rough"]),
+        lambda record: record.between(0.5, 1.0),
+        lambda record: record.select("pair"),
+        lambda record: lambda: record["lag"].sum(),
+    ],
+    ids=["record", "signal", "stride", "inside", "buffer", "between", "select", "closure"],
+)
+def test_whatever_collect_returns_stays_as_it_was(ready, alone, collect, jobs):
+    kept = bs.simulate_many(ready, params=SETS, seeds=SEEDS, jobs=jobs, collect=collect)
+    for many, one in zip(kept, map(collect, alone), strict=True):
+        if isinstance(one, bs.Record):
+            assert same(many, one)
+        elif callable(one):
+            assert many() == one()
+        elif isinstance(one, dict):
+            assert all(np.array_equal(a, b) for a, b in zip(many["parts"], one["parts"], strict=True))
+        else:
+            assert np.array_equal(np.asarray(many), np.asarray(one))
+
+
+def test_what_collect_puts_elsewhere_stays_too(ready, alone):
+    seen = {}
+
+    def collect(record):
+        seen[(record.provenance["parameters"]["lag.T"], record.provenance["seed"])] = record["lag"]
+
+    assert bs.simulate_many(ready, params=SETS, seeds=SEEDS, jobs=2, collect=collect) == [None] * 15
+    assert all(np.array_equal(seen[(r.provenance["parameters"]["lag.T"], r.provenance["seed"])], r["lag"]) for r in alone)
+
+
+def test_records_share_no_times_and_no_values(ready):
+    one, two = bs.simulate_many(ready, seeds=[1, 2], jobs=1)
+    before = two.t.copy(), two["lag"].copy()
+    one.t[:] = 0.0
+    one["lag"][:] = 0.0
+    assert np.array_equal(two.t, before[0]) and np.array_equal(two["lag"], before[1])
+    assert bs.simulate(ready, seed=1).t[-1] == 2.0
+
+
+def test_runs_of_several_lengths_take_turns():
+    text = NOISY.replace("blocks:", "parameters: {Ts: 0.01}\nblocks:").replace("every: 0.05", 'every: "${Ts}"')
+    grids = {"Ts": [0.01, 0.02, 0.05, 0.01, 0.05]}
+    for collect in (None, lambda record: record):
+        records = bs.simulate_many(text, params=grids, jobs=2, collect=collect)
+        assert [len(r["rough"]) for r in records] == [201, 101, 41, 201, 41]
+        assert all(same(many, bs.simulate(text, params={"Ts": Ts})) for many, Ts in zip(records, grids["Ts"], strict=True))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_failed_runs_keep_their_records_among_others(jobs):
+    starts = [0.0, -10.0, 0.5, -8.0, 0.1, -9.0]
+    kept = bs.simulate_many(GROWING, params={"x.x": starts}, jobs=jobs, on_error="keep", collect=lambda r: r["x"])
+    for start, found in zip(starts, kept, strict=True):
+        try:
+            assert np.array_equal(found, bs.simulate(GROWING, params={"x.x": start})["x"])
+        except bs.SimulationError as error:
+            assert isinstance(found, bs.SimulationError) and str(found) == str(error)
+            assert same(found.record, error.record)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_the_first_failure_of_the_table_is_raised(jobs):
+    def collect(record):
+        if record.provenance["seed"] in (6, 7, 20):
+            raise LookupError(record.provenance["seed"])
+
+    with pytest.raises(LookupError, match="6"):
+        bs.simulate_many(NOISY, seeds=range(40), jobs=jobs, collect=collect)
+
+
+def test_memory_does_not_grow_with_the_number_of_runs(ready):
+    def peak(runs: int) -> int:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            bs.simulate_many(ready, seeds=range(runs), jobs=2, collect=lambda r: float(r["lag"][-1]))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(10)
+    log = 8 * len(bs.start(ready).machine.log)
+    assert peak(300) - peak(30) < 270 * log / 10
+
+
+def test_a_reel_gives_what_nobody_holds():
+    reel = Reel()
+    first = reel.take(100)
+    address = first.ctypes.data
+    part = first[10:20]
+    del first
+    reel.take(100)
+    assert reel.take(100).ctypes.data != address and len(part) == 10
+    del part
+    again = {reel.take(100).ctypes.data for _ in range(6)}
+    assert len(again) == 2
+
+
+def test_a_reel_for_runs_that_are_kept_is_long_but_not_longer_than_needed():
+    short, long = Reel(3), Reel(10**6)
+    pieces = [short.take(50) for _ in range(6)]
+    assert all(piece.base is pieces[0].base for piece in pieces) and len(pieces[0].base) == 300
+    assert len(long.take(1000).base) == PIECE and len(long.take(3 * PIECE)) == 3 * PIECE

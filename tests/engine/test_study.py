@@ -1,0 +1,397 @@
+"""Studies with known truth: scores against closed forms, the same tables however they were computed, failures that are counted."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import study_toys as toys
+
+import blocksim as bs
+from blocksim.study import rerun_study
+from blocksim.study_batch import pickled_classes
+from blocksim.study_plan import seeds_of
+
+BASIC = {"study": "A level", "diagram": toys.LEVEL, "repeat": 60, "seed": 3, "collect": ["mean"]}
+SWEPT = {**BASIC, "sweep": {"noise.std": [0.1, 0.5]}, "collect": ["mean", {"signal": "level", "statistic": "final"}]}
+TABLES = ("estimates.csv", "scores.csv", "signals.csv", "signal_scores.csv")
+HERE = Path(__file__).parent
+
+
+def table(result, **where):
+    """The lines of the scores with these values."""
+    found = result.scores
+    for column, value in where.items():
+        found = found[found[column] == value]
+    return found
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES if (folder / name).exists()}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study") / "one"
+    return bs.run_study(SWEPT, jobs=1, out=folder)
+
+
+# ---- scores against closed forms ----------------------------------------------------------------------------------------
+
+
+def test_bias_spread_coverage_nees_and_bound_of_an_honest_method():
+    n = 2000
+    line = bs.run_study({**BASIC, "repeat": n}, jobs=1).scores.iloc[0]
+    assert (line["n"], line["failures"], line["truth"]) == (n, 0, 1.0)
+    assert abs(line["bias"]) < 4 * 0.05 / math.sqrt(n)  # the estimate is normal with standard deviation 0.5 / sqrt(100)
+    assert line["bias_low"] < line["bias"] < line["bias_high"]
+    assert line["std"] == pytest.approx(0.05, rel=4 / math.sqrt(2 * n))
+    assert line["std_low"] < 0.05 * 1.05 and line["std_high"] > 0.05 * 0.95
+    assert line["rmse"] == pytest.approx(math.hypot(line["bias"], line["std"]), rel=1e-3)
+    assert line["rmse_percent"] == pytest.approx(100 * line["rmse"])
+    expected = 2 * (0.5 - 0.5 * math.erfc(1.959964 / math.sqrt(2)))  # normal quantile, Student statistic of 99: about 0.947
+    assert line["coverage"] == pytest.approx(expected, abs=0.003 + 4 * math.sqrt(0.05 * 0.95 / n))
+    assert line["nees"] == pytest.approx(99 / 97, abs=4 * math.sqrt(2.1 / n))  # the mean of F(1, 99)
+    assert line["nees_expected"] == 1 and line["nees_consistent_low"] < 1 < line["nees_consistent_high"]
+    assert line["crb_std"] == pytest.approx(0.05) and line["crb_ratio"] == pytest.approx(1, rel=0.08)
+    assert line["z_std"] == pytest.approx(math.sqrt(99 / 97), rel=0.08)
+
+
+def test_an_overconfident_method_is_seen():
+    line = bs.run_study({**BASIC, "repeat": 400, "params": {"mean.claim": 0.5}}, jobs=1).scores.iloc[0]
+    expected = math.erf(0.5 * 1.959964 / math.sqrt(2))  # half the width covers 67 %
+    assert line["coverage_low"] < expected + 0.03 and line["coverage_high"] > expected - 0.03 and line["coverage_high"] < 0.9
+    assert line["nees"] == pytest.approx(4, rel=0.3) and line["nees"] > line["nees_consistent_high"]
+
+
+def test_a_bias_is_found_and_marked():
+    scores = bs.run_study({**BASIC, "sweep": {"level.value": [1.0, 1.1]}}, jobs=1).scores
+    assert scores["bias"][1] - scores["bias"][0] == pytest.approx(0.1, abs=1e-12)  # the same noise
+    assert bool(scores["bias_significant"][1]) and scores["bias_percent"][1] == pytest.approx(10, abs=3)
+
+
+def test_loop_gain_swept_method_by_method():
+    gains = [0.1, 0.5, 1.0]
+    result = bs.run_study({"study": "Loop", "diagram": toys.LOOP, "repeat": 60, "sweep": {"gain.k": gains}}, jobs=1)
+    for k in gains:
+        expected = -k * 0.25 * (1 + 2 * k) / (1 + 0.25 * k * k)
+        ls, iv = (table(result, method=m, **{"gain.k": k}).iloc[0] for m in ("ls", "iv"))
+        assert ls["bias"] == pytest.approx(expected, abs=4 * ls["std"] / math.sqrt(60) + 2e-3)
+        assert ls["bias_significant"]
+        assert abs(iv["bias"]) < 4 * iv["std"] / math.sqrt(60) + 2e-3
+
+
+# ---- ablation -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_budget_of_two_sensors_in_series():
+    off = {"one": {"one.gain": 1.0, "one.offset": 0.0}, "two": {"two.gain": 1.0, "two.offset": 0.0}}
+    result = bs.run_study({"study": "Line", "diagram": toys.LINE, "repeat": 40, "ablate": off, "alone": True}, jobs=1)
+    lines = {(r["parameter"], r["defect"]): r for r in result.budget.to_dict("records")}
+    closed = {  # slope 2 g1 g2, offset g2 b1 + b2, with g = 1.1 and 0.9, b = 0.3 and -0.1
+        ("slope", "one"): (2 * 0.9 * (1.1 - 1), 2 * (1.1 - 1)),
+        ("slope", "two"): (2 * 1.1 * (0.9 - 1), 2 * (0.9 - 1)),
+        ("offset", "one"): (0.9 * 0.3, 0.3),
+        ("offset", "two"): (0.9 * 0.3 - 0.1 - 0.3, -0.1),
+    }
+    for key, (removed, alone) in closed.items():
+        assert lines[key]["effect"] == pytest.approx(removed, abs=1e-12) and lines[key]["significant"]
+        assert lines[key]["alone"] == pytest.approx(alone, abs=1e-12)
+    assert lines["slope", "(interaction)"]["effect"] == pytest.approx(2 * (1.1 * 0.9 - 1) - 0.18 + 0.22, abs=1e-12)
+    for name in ("slope", "offset"):
+        rest = lines[name, "(residual)"]
+        assert not rest["significant"] and rest["effect_low"] < 0 < rest["effect_high"]
+        parts = sum(lines[name, d]["effect"] for d in ("one", "two", "(residual)", "(interaction)"))
+        assert parts == pytest.approx(lines[name, "(bias)"]["effect"], abs=1e-12)
+
+
+def test_defects_that_do_not_touch_each_other_add_up():
+    off = {"one": {"one.offset": 0.0}, "two": {"two.offset": 0.0}}
+    study = {"study": "Line", "diagram": toys.LINE, "repeat": 10, "params": {"two.gain": 1.0}, "ablate": off}
+    lines = {r["defect"]: r for r in bs.run_study(study, jobs=1).budget.to_dict("records") if r["parameter"] == "offset"}
+    assert lines["one"]["effect"] == pytest.approx(0.3) and lines["two"]["effect"] == pytest.approx(-0.1)
+    assert lines["(interaction)"]["effect"] == pytest.approx(0, abs=1e-12) and not lines["(interaction)"]["significant"]
+
+
+def test_one_defect_is_not_run_twice():
+    result = bs.run_study({**BASIC, "repeat": 5, "ablate": {"noise": {"noise.std": 0.0}}, "alone": True}, jobs=1)
+    assert [a["name"] for a in result.about["ablations"]] == ["full", "without noise"]
+    residual = result.budget[result.budget["defect"] == "(residual)"].iloc[0]
+    assert residual["effect"] == pytest.approx(0, abs=1e-15)
+
+
+# ---- the same seeds, the same tables ------------------------------------------------------------------------------------
+
+
+def test_a_seed_has_the_same_noise_everywhere(reference):
+    errors = {std: g.sort_values("repeat")["error"].to_numpy() for std, g in reference.estimates.groupby("noise.std")}
+    assert errors[0.5] == pytest.approx(5 * errors[0.1], abs=1e-12)
+    assert reference.estimates["seed"].nunique() == 60
+
+
+def test_more_repetitions_keep_the_first_seeds():
+    assert seeds_of(7, 10) == seeds_of(7, 1000)[:10] and len(set(seeds_of(7, 1000))) == 1000
+    assert seeds_of(8, 3) != seeds_of(7, 3) and all(0 <= s < 2**53 for s in seeds_of(7, 100))
+
+
+def test_the_numbers_are_those_of_simulate(reference):
+    line = reference.estimates.iloc[-1]
+    record = bs.simulate(toys.LEVEL, params={"noise.std": line["noise.std"]}, seed=int(line["seed"]))
+    assert record.estimates["mean"]["level"].value == line["value"] and record.estimates["mean"]["level"].std == line["std"]
+
+
+def test_two_processes_give_the_same_tables(reference, tmp_path):
+    bs.run_study(SWEPT, jobs=2, out=tmp_path / "two")
+    assert len(tables(tmp_path / "two")) == 4
+    assert tables(tmp_path / "two") == tables(reference.folder)
+
+
+def test_variants_are_compared_on_the_same_seeds(tmp_path):
+    (tmp_path / "other.yaml").write_text(toys.LEVEL.replace("value: 1.0", "value: 3.0"))
+    (tmp_path / "level.yaml").write_text(toys.LEVEL)
+    (tmp_path / "study.yaml").write_text(
+        "format: 1\nstudy: Compared\ndiagram: level.yaml\nrepeat: 10\ncollect: [mean]\n"
+        "methods: {plain: {}, bold: {params: {mean.claim: 0.5}}, high: {diagram: other.yaml}}\n"
+    )
+    result = bs.run_study(tmp_path / "study.yaml", jobs=1, out=tmp_path / "out")
+    values = {m: g["value"].to_numpy() for m, g in result.estimates.groupby("method")}
+    assert set(values) == {"plain", "bold", "high"}
+    assert (values["plain"] == values["bold"]).all() and values["high"] == pytest.approx(values["plain"] + 2)
+    assert (tmp_path / "out" / "methods" / "high" / "diagram.yaml").is_file()
+    again = rerun_study(tmp_path / "out", jobs=1)
+    assert (again.estimates["value"] == result.estimates["value"]).all()
+
+
+def test_zipped_settings_vary_together():
+    study = {**BASIC, "repeat": 2, "zip": {"noise.std": [0.1, 0.2], "scale": [1, 2]}, "sweep": {"mean.claim": [1, 2]}}
+    points = bs.run_study(study, jobs=1).about["points"]
+    assert [(p["mean.claim"], p["noise.std"], p["scale"]) for p in points] == [(1, 0.1, 1), (1, 0.2, 2), (2, 0.1, 1), (2, 0.2, 2)]
+
+
+def test_spaced_values():
+    sweep = {"noise.std": {"logspace": [0.01, 1, 3]}, "level.value": {"linspace": [1, 2, 2]}}
+    points = bs.run_study({**BASIC, "repeat": 1, "sweep": sweep}, jobs=1).about["points"]
+    assert [p["noise.std"] for p in points[::2]] == pytest.approx([0.01, 0.1, 1]) and points[1]["level.value"] == 2
+
+
+def test_memory_does_not_grow_with_the_repetitions(tmp_path):
+    code = (
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport resource, study_toys, blocksim as bs\n"
+        "peaks = []\nfor n in (200, 3000):\n"
+        f"    bs.run_study({{'study': 'x', 'diagram': study_toys.LEVEL, 'repeat': n}}, jobs=1, out={str(tmp_path)!r} + f'/{{n}}')\n"
+        "    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\nprint(*peaks)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    few, many = map(int, done.stdout.split())
+    assert many - few < 8 * 1024  # kB, where the records of the runs are 10 kB each, arrays and all
+
+
+# ---- failures -----------------------------------------------------------------------------------------------------------
+
+
+def test_runs_without_an_estimate_are_counted_with_seed_and_reason():
+    levels = bs.run_study(BASIC, jobs=1).estimates["value"].to_numpy()
+    limit, refuse = np.quantile(levels, [0.5, 0.75])
+    result = bs.run_study({**BASIC, "params": {"mean.limit": float(limit), "mean.refuse": float(refuse)}}, jobs=1)
+    line = result.scores.iloc[0]
+    assert (line["runs"], line["n"], line["failures"]) == (60, 30, 30)
+    assert line["mean"] == pytest.approx(levels[levels <= limit].mean())
+    by_seed = {f["seed"]: f["reason"] for f in result.failures}
+    seeds = seeds_of(3, 60)
+    assert {seeds.index(s) for s in by_seed} == {int(k) for k in np.flatnonzero(levels > limit)}
+    for seed, reason in by_seed.items():
+        high = levels[seeds.index(seed)] > refuse
+        assert ("block 'mean': the level is too high" in reason) if high else reason == "diverged after 7 iterations"
+
+
+GROWING = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 0.01}
+blocks:
+  slope: {type: Function, expression: u**2 + 1, in: x}
+  x:     {type: Integrator, in: slope}
+  mean:  {type: MeanOf, in: x}
+"""
+
+
+def test_a_run_that_diverges_is_a_failure_and_the_others_go_on():
+    result = bs.run_study({"study": "Growing", "diagram": GROWING, "sweep": {"x.x": [0.0, -10.0]}}, jobs=1)
+    assert [(f["point"], "'x'" in f["reason"]) for f in result.failures] == [(0, True)]
+    assert list(result.scores["n"]) == [0, 1] and list(result.scores["failures"]) == [1, 0]
+    assert "1 failed" in str(result)
+
+
+# ---- interruptions ------------------------------------------------------------------------------------------------------
+
+
+def slow_study(tmp_path: Path) -> Path:
+    (tmp_path / "level.yaml").write_text(toys.LEVEL)
+    path = tmp_path / "slow.yaml"
+    path.write_text(
+        "format: 1\nstudy: Slow\ndiagram: level.yaml\nrepeat: 60\nseed: 3\nparams: {mean.wait: 0.05}\n"
+        "sweep: {noise.std: [0.1, 0.5]}\ncollect: [mean, {signal: level, statistic: final}]\n"
+    )
+    return path
+
+
+def started(path: Path, out: Path, *options: str) -> subprocess.Popen:
+    code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport study_toys\nfrom blocksim.cli import main\nmain()"
+    command = [sys.executable, "-c", code, "study", str(path), "--out", str(out), *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_lines(out: Path, count: int) -> None:
+    file, until = out / "results.jsonl", time.monotonic() + 60
+    while time.monotonic() < until:
+        if file.exists() and file.read_bytes().count(b"\n") > count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the study does not get on")
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)], ids=["killed", "Ctrl-C"])
+def test_an_interrupted_study_goes_on_to_the_same_tables(tmp_path, sent, code):
+    path, out = slow_study(tmp_path), tmp_path / "out"
+    process = started(path, out, "--jobs", "2")
+    wait_for_lines(out, 4)
+    process.send_signal(sent)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == code
+    if code == 130:
+        assert "--resume" in said and str(out) in said and "Traceback" not in said
+    kept = (out / "results.jsonl").read_bytes()
+    assert not (out / "estimates.csv").exists() and kept.count(b"\n") < 121
+    again = bs.run_study(path, jobs=1, out=out, resume=True)
+    assert (out / "results.jsonl").read_bytes().startswith(kept[: kept.rindex(b"\n") + 1])  # nothing was computed twice
+    whole = bs.run_study(SWEPT, jobs=1)  # it does not wait, and it is in another file; the numbers are the same
+    assert tables(again.folder) == tables(whole.folder)
+
+
+def test_a_torn_last_line_is_made_again(reference, tmp_path):
+    bs.run_study(SWEPT, jobs=1, out=tmp_path)
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(file.read_bytes()[:-37])
+    bs.run_study(SWEPT, jobs=1, out=tmp_path, resume=True)
+    assert tables(tmp_path) == tables(reference.folder) and file.read_bytes().count(b"\n") == 121
+
+
+def test_a_line_that_is_there_twice_counts_once(reference, tmp_path):
+    bs.run_study(SWEPT, jobs=1, out=tmp_path)
+    file = tmp_path / "results.jsonl"
+    lines = file.read_bytes().splitlines(True)
+    file.write_bytes(b"".join([*lines[:-20], *lines[5:10]]))
+    bs.run_study(SWEPT, jobs=1, out=tmp_path, resume=True)
+    assert tables(tmp_path) == tables(reference.folder)
+
+
+def test_a_full_disk_keeps_what_was_computed(reference, tmp_path, monkeypatch):
+    from blocksim import study_store
+
+    whole, calls = study_store.append, []
+
+    def full(fd, data):
+        calls.append(len(data))
+        if len(calls) == 4:
+            os.write(fd, data[: len(data) // 2])
+            raise OSError(28, "No space left on device")
+        whole(fd, data)
+
+    monkeypatch.setattr(study_store, "append", full)
+    with pytest.raises(bs.StudyError, match=r"results.jsonl' cannot be written: No space left on device. .*kept: \d+ of 120"):
+        bs.run_study(SWEPT, jobs=1, out=tmp_path)
+    monkeypatch.undo()
+    kept = (tmp_path / "results.jsonl").read_bytes()
+    assert kept.endswith(b"\n") and kept.count(b"\n") > 4
+    bs.run_study(SWEPT, jobs=1, out=tmp_path, resume=True)
+    assert (tmp_path / "results.jsonl").read_bytes().startswith(kept) and tables(tmp_path) == tables(reference.folder)
+
+
+def test_results_are_not_overwritten_nor_mixed(tmp_path):
+    bs.run_study({**BASIC, "repeat": 2}, jobs=1, out=tmp_path)
+    with pytest.raises(bs.StudyError, match="holds the results of a study already.*--resume"):
+        bs.run_study({**BASIC, "repeat": 2}, jobs=1, out=tmp_path)
+    before = tables(tmp_path), (tmp_path / "diagram.yaml").read_text()
+    for other in ({"repeat": 3}, {"seed": 4, "repeat": 2}, {"repeat": 2, "diagram": toys.LEVEL.replace("0.5", "0.6")}):
+        with pytest.raises(bs.StudyError, match="are of another study"):
+            bs.run_study({**BASIC, **other}, jobs=1, out=tmp_path, resume=True)
+    assert before == (tables(tmp_path), (tmp_path / "diagram.yaml").read_text())
+    bs.run_study({**BASIC, "repeat": 2, "study": "Another title"}, jobs=1, out=tmp_path, resume=True)
+
+
+def test_two_studies_do_not_write_to_one_folder(tmp_path):
+    from blocksim.study_store import Store
+
+    store = Store(tmp_path, "x", 3)
+    with pytest.raises(bs.StudyError, match="another process is running"):
+        Store(tmp_path, "x", 3, resume=True)
+    store.close()
+    Store(tmp_path, "x", 3, resume=True).close()
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path, reference, monkeypatch):
+    from blocksim import study_run
+
+    begun, started_workers = study_run.Worker.__init__, []
+
+    def dying(self, job):
+        begun(self, job)
+        started_workers.append(self)
+        if len(started_workers) == 1:
+            self.process.kill()
+
+    monkeypatch.setattr(study_run.Worker, "__init__", dying)
+    monkeypatch.setattr(study_run, "blas_threads", list)  # all work goes to workers
+    bs.run_study(SWEPT, jobs=1, out=tmp_path)
+    assert len(started_workers) == 2 and tables(tmp_path) == tables(reference.folder)
+
+
+# ---- the folder, and the command ----------------------------------------------------------------------------------------
+
+
+def test_the_folder_tells_all_and_runs_again(reference, tmp_path):
+    about = reference.about
+    assert about["seeds"] == seeds_of(3, 60) and about["complete"] and about["failures"] == [] and about["versions"]["numpy"]
+    assert (reference.folder / "diagram.yaml").is_file()
+    again = rerun_study(reference.folder, out=tmp_path / "again", jobs=1)
+    assert tables(again.folder) == tables(reference.folder)
+    file = tmp_path / "again" / "estimates.csv"
+    file.write_text(file.read_text().replace(",0,", ",1,", 1))
+    with pytest.raises(bs.StudyError, match=r"estimates.csv of .* differs .* first in line 2"):
+        rerun_study(tmp_path / "again", jobs=1)
+
+
+def test_the_command(tmp_path, reference):
+    path = slow_study(tmp_path)
+    path.write_text(path.read_text().replace("0.05", "0.0"))
+    process = started(path, tmp_path / "out", "--jobs", "1")
+    said, complaints = process.communicate(timeout=60)
+    assert process.returncode == 0 and complaints == ""
+    assert "Slow" in said and "coverage" in said and "0/60" in said and "wrote" in said
+    assert tables(tmp_path / "out") == tables(reference.folder)
+
+
+def test_progress_says_what_there_is_so_far(tmp_path):
+    said = []
+    bs.run_study({**BASIC, "params": {"level.value": 2.0}}, jobs=1, progress=lambda tally: said.append(tally.summary()))
+    assert said[-1].startswith("60/60 runs, largest bias mean.level +1")
+
+
+def test_blocks_of_a_script_reach_other_processes():
+    assert pickled_classes()
+
+
+def test_without_pandas_a_table_is_a_list_of_dicts(reference, monkeypatch):
+    from blocksim.study_tables import read_table
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    rows = read_table(reference.folder / "scores.csv")
+    monkeypatch.undo()
+    assert isinstance(rows, list) and list(rows[0]) == list(reference.scores.columns)
+    assert rows[1]["bias"] == reference.scores["bias"][1]
