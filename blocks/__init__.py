@@ -28,6 +28,7 @@ MODULES = (
     "resample",
     "irw",
     "didim",
+    "instrumental",
     "least_squares",
     "frequency_response",
     "rpem_hybrid",

@@ -21,9 +21,12 @@ from .resimulation import (
     Rows,
     colour_remark,
     diverged,
+    effort_of,
     history,
     iterate,
     least_squares_step,
+    power,
+    product,
     relative_error,
     remarks,
     stacked,
@@ -80,7 +83,7 @@ blocks:
             return like(signals[model.drive], 0 * effort, effort, diverged("DIDIM", path, looped))
         rows = system(path.motion)
         slopes = sensitivities(looped, path.beta, rows, system)
-        predicted = model.regressor(path.motion) @ path.beta
+        predicted = effort_of(model, path.motion, path.beta)
         return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, rows, slopes))
 
     def report(self, path: Path, looped: Looped, rows: Rows, slopes: np.ndarray | None) -> Estimates:
@@ -92,7 +95,7 @@ blocks:
             covariance, orders = coloured(rows.W, found, rows.groups)
         if slopes is not None and found.rank == len(names):
             w = found.weights[:, None]
-            K = np.linalg.inv(found.bread @ (rows.W * w).T @ (slopes * w))
+            K = np.linalg.inv(found.bread @ product(rows.W * w, slopes * w))
             covariance = K @ covariance @ K.T
         told += colour_remark(found.residuals, rows)
         details = {
@@ -115,8 +118,8 @@ def sensitivities(looped: Looped, beta: np.ndarray, rows: Rows, system: Callable
     before = rows.times(beta)
     slopes = np.empty_like(rows.W)
     for i, value in enumerate(beta):
-        length = float(np.linalg.norm(rows.W[:, i]))
-        size = abs(value) or (float(np.linalg.norm(rows.y)) / length if length else 1.0)
+        length = power(rows.W[:, i])
+        size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
         moved = beta.copy()
         moved[i] += DIFFERENCE * size
         try:

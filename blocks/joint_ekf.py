@@ -198,8 +198,8 @@ blocks:
                 P_next[i * N + j] = total + drift[i] if i == j else total
 
     @staticmethod
-    def table_values(model, parameters, start, factor):
-        plant = starting_plant(model, parameters, start, factor)
+    def table_values(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
         return values_of(plant, equations_of(plant).parameters)
 
     @staticmethod
@@ -214,7 +214,7 @@ blocks:
 
     @staticmethod
     def table_z_next(model, parameters, estimate, start, factor, x0):
-        plant = starting_plant(model, parameters, start, factor)
+        plant = starting_plant(model, parameters, estimate, start, factor)
         first = initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
         return [*first, *values_of(plant, chosen_parameters(plant, estimate))]
 
@@ -230,7 +230,9 @@ blocks:
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         settings = self.settings
-        plant = starting_plant(plants["model"], settings["parameters"], settings["start"], settings["factor"])
+        plant = starting_plant(
+            plants["model"], settings["parameters"], settings["estimate"], settings["start"], settings["factor"]
+        )
         ports = measured_ports(plant, settings["measures"])
         turns = 0 if settings["discretisation"] == "euler" else settings["substeps"]
         names = chosen_parameters(plant, settings["estimate"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from blocksim.block import Block, RecordBlock, inport, model, outport, param, static
+from blocksim.declarations import Inport, Param
 from blocksim.errors import RecordError, did_you_mean, listing
 from blocksim.estimates import Estimates
 
@@ -77,7 +78,8 @@ blocks:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
             return type(self)
         plant = plants["model"]
-        return bound_class(type(self), plant.kind, plant.motion, plant.drive, rows_at_once(plant))
+        base, kind = cast(Any, type(self)), cast(Any, plant.kind)
+        return bound_class(base, kind, plant.motion, plant.drive, rows_at_once(plant))
 
     def process(self, t, model, **signals):
         rows = rows_of(model, signals)
@@ -105,16 +107,16 @@ blocks:
 
 def rows_at_once(plant: Plant) -> int:
     """How many equations a plant has, by the effort of a drive of its size; 0 where the size is not known yet."""
-    size = plant.kind.declared[plant.drive].size
+    size = plant.kind.of(Inport)[plant.drive].size
     if not isinstance(size, int):
         return 0
     return plant.effort(np.zeros(2) if size == 1 else np.zeros((2, size))).shape[1]
 
 
-@lru_cache(maxsize=None)
+@cache
 def bound_class(base: type[Block], kind: type[Block], motion: tuple[str, ...], drive: str, rows: int) -> type[Block]:
     """A record block with the ports of a plant: its motion and its drive in, its effort out."""
-    declared = kind.declared
+    declared: dict[str, Any] = dict(kind.declared)
     members: dict[str, Any] = {"__doc__": base.__doc__, "__module__": base.__module__}
     for name in (*motion, drive):
         known = declared.get(name)  # an acceleration may be no output of the plant
@@ -151,6 +153,7 @@ class Task:
     used: np.ndarray
     names: tuple[str, ...]
     held: dict[str, float]
+    effort: np.ndarray  # y with the part of the known parameters
     told: tuple[str, ...] = ()  # warnings so far
 
 
@@ -173,7 +176,7 @@ def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> Rows:
     for name, values in signals.items():
         if not np.isfinite(values).all():
             raise RecordError(
-                f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite; IRWSmoother can bridge missing ones."
+                f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite; IRWSmoother bridges missing ones."
             )
     W, y = plant.regressor(signals), plant.effort(signals[plant.drive])
     if W.shape[:2] != y.shape:
@@ -326,7 +329,7 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
     told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
     quantile = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
     return Estimates.of(
-        block.method, found.names, one.values, found.covariance, plant, quantile, warnings=tuple(told), reason=summary(details),
+        block.method, found.names, one.values, found.covariance, plant, quantile=quantile, warnings=tuple(told), reason=summary(details),
         details=details,
     )  # fmt: skip
 
@@ -345,14 +348,14 @@ def spread(residuals: np.ndarray) -> float:
 def share_of_error(found: Fit, task: Task, rows: np.ndarray) -> float:
     """|residual| / |effort| in percent, over rows that count."""
     rows = rows & task.used
-    size = float(np.linalg.norm(task.y[rows]))
+    size = float(np.linalg.norm(task.effort[rows]))
     return 100 * float(np.linalg.norm(found.residuals[rows])) / size if size > 0 else 0.0
 
 
 def summary(details: Mapping[str, Any]) -> str:
     text = (
-        f"{details['rows']} rows, condition {details['condition']:.3g} of W and {details['relative_condition']:.3g} of W diag(x), "
-        f"error of the effort {details['relative_error']:.3g} %"
+        f"{details['rows']} rows, condition {details['condition']:.3g} of W and "
+        f"{details['relative_condition']:.3g} of W diag(x), error of the effort {details['relative_error']:.3g} %"
     )
     return text + "".join(f"; {name} set to 0 ({why})" for name, why in details["dropped"].items())
 
@@ -365,7 +368,7 @@ def rank_warnings(found: Found) -> list[str]:
     if one.scaled_condition > NEARLY_DEPENDENT:
         words = ", ".join(weak_words(one, names)) or "no single pair stands out"
         return [
-            f"ill-conditioned: columns of W are nearly dependent (condition {one.scaled_condition:.3g} at equal lengths); {words}."
+            f"ill-conditioned: columns of W are nearly dependent (condition {one.scaled_condition:.3g} scaled to one length); {words}."
         ]
     return []
 
@@ -388,7 +391,7 @@ def physical_warnings(plant: Plant, found: Found) -> list[str]:
     """Values the plant itself would refuse."""
     told = []
     for name, value in zip(found.names, found.fit.values, strict=True):
-        if plant.kind.declared[name].problems(float(value)):
-            limits = plant.kind.declared[name].limits()
-            told.append(f"unphysical: {name} = {value:.4g}, but {plant.kind.declared[name].doc} is {limits or 'finite'}.")
+        declared = plant.kind.of(Param)[name]
+        if declared.problems(float(value)):
+            told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {declared.limits() or 'finite'}.")
     return told

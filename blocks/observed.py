@@ -152,18 +152,22 @@ def chosen_parameters(plant: Plant, names: str | Sequence[str] | None) -> list[s
     return asked
 
 
-def starting_plant(plant: Plant, parameters: Mapping[str, Any] | None, start: Mapping[str, Any] | None, factor: float) -> Plant:
-    """The plant with the values an estimation starts from, which must be possible ones."""
-    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.parameters})
-    try:
-        return known_plant(scaled, {**(parameters or {}), **(start or {})})
-    except DiagramError as error:
-        if not start:
-            raise
-        text = str(error).removeprefix("parameters: ")
+def starting_plant(
+    plant: Plant, parameters: Mapping[str, Any] | None, estimate: Any, start: Mapping[str, Any] | None, factor: float
+) -> Plant:
+    """The plant with the values an estimation starts from, which must be possible ones; what is not estimated stays as it is."""
+    seen = known_plant(plant, parameters)
+    names = chosen_parameters(seen, estimate)
+    for name in start or {}:
+        if name not in names:
+            raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(names)}." + did_you_mean(name, names))
+    first = {n: factor * seen.settings[n] for n in names if n not in (start or {})}
+    problems = plant.kind.problems({**seen.settings, **first, **(start or {})})
+    if problems:
         raise DiagramError(
-            f"start: {text} The plant's equations are solved for its accelerations, which is impossible there."
-        ) from None
+            f"start: {problems[0][1]} The plant's equations are solved for its accelerations, which is impossible there."
+        )
+    return seen.changed({**first, **(start or {})})
 
 
 def estimate_port(plant: Plant, name: str) -> Outport:

@@ -143,10 +143,9 @@ def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = Tru
     null = vt[~kept] / safe
     null = null / np.linalg.norm(null, axis=1, keepdims=True)
     covariance = undetermined(bread * (sigma**2 if scaled else 1.0), null)
-    return Fit(
-        values, covariance, residuals, rank, condition(Ww), condition(Ww * values), ratio(s, Ww.shape), null, reduced(vt[kept], lengths), sigma,
-        weights, bread, weighted,
-    )  # fmt: skip
+    combinations = reduced(vt[kept], lengths)
+    numbers = condition(Ww), condition(Ww * values), ratio(s, Ww.shape)
+    return Fit(values, covariance, residuals, rank, *numbers, null, combinations, sigma, weights, bread, weighted)
 
 
 def undetermined(covariance: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -196,7 +195,7 @@ def null_words(found: Fit, names: Sequence[str]) -> list[str]:
     if silent:
         told.append(f"{listing(silent)} {'does' if len(silent) == 1 else 'do'} not show in these data")
     for row in found.combinations:
-        places = np.flatnonzero(row)
+        places = np.flatnonzero(row).tolist()
         if len(places) > 1:
             told.append(f"{listing(names[i] for i in places)} move together: only {combination(row, names)} is determined")
     return told
@@ -205,7 +204,7 @@ def null_words(found: Fit, names: Sequence[str]) -> list[str]:
 def combination(row: np.ndarray, names: Sequence[str]) -> str:
     """'Fv + 0.8 Fc - 2 Ms'."""
     text = ""
-    for i in np.flatnonzero(row):
+    for i in np.flatnonzero(row).tolist():
         size = f"{abs(row[i]):.3g}"
         term = names[i] if size == "1" else f"{size} {names[i]}"
         text += (" - " if row[i] < 0 else " + " if text else "") + term
@@ -298,7 +297,7 @@ def total(W: Any, y: Any, column_errors: Any = None, effort_error: float | None 
     exact = sizes == 0
     order = np.r_[np.flatnonzero(exact), np.flatnonzero(~exact)]
     scale = np.where(exact, 1.0, sizes)[order]
-    R = np.linalg.qr(np.c_[W[:, order] / scale, y / last], mode="r")
+    R: np.ndarray = np.linalg.qr(np.c_[W[:, order] / scale, y / last], mode="r")
     m, n, p = int(exact.sum()), len(y), W.shape[1]
     s, vt = np.linalg.svd(R[m:, m:])[1:]
     v = vt[-1]

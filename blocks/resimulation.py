@@ -192,7 +192,32 @@ class Rows:
     groups: np.ndarray
 
     def times(self, beta: np.ndarray) -> np.ndarray:
-        return self.W @ beta
+        return times(self.W, beta)
+
+
+def times(W: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """W beta without BLAS, whose threads cost more than such slim matrices when several runs are identified at once."""
+    return np.einsum("ij,j->i", W, beta)
+
+
+def effort_of(plant: Plant, motion: Mapping[str, np.ndarray], beta: np.ndarray) -> np.ndarray:
+    """What the inverse model says of a motion, (samples, joints)."""
+    return np.einsum("kij,j->ki", plant.regressor(motion), beta)
+
+
+def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A' B, likewise."""
+    return np.einsum("ij,ik->jk", A, B)
+
+
+def against(rest: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """W' rest, likewise."""
+    return np.einsum("i,ij->j", rest, W)
+
+
+def power(rest: np.ndarray) -> float:
+    """Sum of squares, likewise."""
+    return float(np.einsum("i,i->", rest, rest))
 
 
 def stacked(W: np.ndarray, y: np.ndarray, count: np.ndarray) -> Rows:
@@ -205,10 +230,10 @@ def by_joint(rows: Rows, beta: np.ndarray) -> np.ndarray:
     joints = int(rows.groups.max()) + 1
     if joints == 1:
         return rows.weights
-    rest = (rows.y - rows.W @ beta) * rows.weights
-    power = np.bincount(rows.groups, rest**2) / np.maximum(np.bincount(rows.groups, rows.weights > 0), 1)
+    rest = (rows.y - rows.times(beta)) * rows.weights
+    squares = np.bincount(rows.groups, rest**2) / np.maximum(np.bincount(rows.groups, rows.weights > 0), 1)
     least = 1e-14 * np.sqrt(np.bincount(rows.groups, rows.y**2) / np.bincount(rows.groups)) + 1e-300
-    return rows.weights / np.maximum(np.sqrt(power), least)[rows.groups]
+    return rows.weights / np.maximum(np.sqrt(squares), least)[rows.groups]
 
 
 def least_squares_step(rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,19 +243,18 @@ def least_squares_step(rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.nda
     comes from an orthogonal factorisation. Directions that the data do not determine keep their values.
     """
     weights = by_joint(rows, beta)
-    full = bool((weights == 1).all())
-    Ww = rows.W if full else rows.W * weights[:, None]
-    rest = rows.y - rows.W @ beta
-    return solved_step(Ww.T @ Ww, Ww.T @ (rest if full else rest * weights), float(rest @ (rest * weights**2)), int((weights > 0).sum()))
+    Ww = rows.W if (weights == 1).all() else rows.W * weights[:, None]
+    rest = (rows.y - rows.times(beta)) * weights
+    return solved_step(product(Ww, Ww), against(rest, Ww), power(rest), int((weights > 0).sum()))
 
 
-def solved_step(A: np.ndarray, b: np.ndarray, power: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     """x of A x = b and its standard deviation, A being scaled to a diagonal of ones first."""
     scale = np.sqrt(np.abs(np.diag(A)))
     scale = np.where(scale > 0, scale, 1.0)
     inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=1e-13)
     step = inverse @ (b / scale) / scale
-    variance = max(power - float(b @ step), 0.0) / max(1, count - len(b))
+    variance = max(left - float(b @ step), 0.0) / max(1, count - len(b))
     return step, np.sqrt(np.abs(np.diag(inverse)) * variance) / scale
 
 
@@ -364,5 +388,5 @@ def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
 
 def relative_error(residuals: np.ndarray, y: np.ndarray) -> float:
     """||y - W beta|| / ||y||, in %."""
-    size = float(np.linalg.norm(y))
-    return 100 * float(np.linalg.norm(residuals)) / size if size else float("nan")
+    size = power(y)
+    return 100 * float(np.sqrt(power(residuals) / size)) if size else float("nan")

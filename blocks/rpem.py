@@ -222,18 +222,18 @@ blocks:
             regularised(P_next, mu, d, work)
 
     @staticmethod
-    def table_values(model, parameters, start, factor):
-        plant = starting_plant(model, parameters, start, factor)
+    def table_values(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
         return values_of(plant, equations_of(plant).parameters)
 
     @staticmethod
     def table_theta_next(model, parameters, estimate, start, factor):
-        plant = starting_plant(model, parameters, start, factor)
+        plant = starting_plant(model, parameters, estimate, start, factor)
         return values_of(plant, chosen_parameters(plant, estimate))
 
     @staticmethod
     def table_units(model, parameters, estimate, start, factor, scale):
-        plant = starting_plant(model, parameters, start, factor)
+        plant = starting_plant(model, parameters, estimate, start, factor)
         names = chosen_parameters(plant, estimate)
         if scale is not None:
             return spread(scale, names, "scale")

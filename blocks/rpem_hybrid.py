@@ -21,6 +21,7 @@ from blocksim.estimates import Estimate, Estimates
 from blocksim.plant import Plant
 from blocksim.process import Run
 from blocksim.replay import Samples
+from blocksim.solvers import FIXED
 from blocksim.spec import LogSpec
 
 from .filters import enough, sample_time
@@ -93,7 +94,8 @@ blocks:
         problem = self.problem(model, run)
         if len(t) // self.horizons - round(self.skip / Ts) <= len(problem.names):
             raise RecordError(
-                f"{len(t)} samples in {self.horizons} horizons, {self.skip:g} s skipped: too few for {len(problem.names)} parameters."
+                f"{len(t)} samples in {self.horizons} horizons, {self.skip:g} s skipped, are too few for "
+                f"{len(problem.names)} parameters."
             )
         rules = Rules(self.method, self.difference, self.tolerance, self.iterations, self.halvings)
         search = Search(problem.start)
@@ -111,19 +113,19 @@ blocks:
         """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
         from blocksim.simulate import experiment
 
-        made = run.record.provenance
-        spec = run.diagram.simulate
+        made, spec = run.record.provenance, run.diagram.simulate
         interval = Fraction(Ts).limit_denominator(10**7)
-        options = {n: made.get(n) if made.get(n) is not None else getattr(spec, n) for n in ("solver", "step", "rtol", "atol")}
-        options["solver"] = self.solver or options["solver"] or "rk4"
-        options["step"] = (
-            str(self.step) if self.step else options["step"] or (interval if options["solver"] != "dopri5" else None)
-        )
+        asked = {n: made.get(n) if made.get(n) is not None else getattr(spec, n) for n in ("solver", "step", "rtol", "atol")}
+        solver = self.solver or asked["solver"] or "rk4"
+        options: dict[str, Any] = {"solver": solver}
+        if solver in FIXED:
+            options["step"] = str(self.step or asked["step"] or interval)
+        else:
+            options |= {n: asked[n] for n in ("rtol", "atol") if asked[n] is not None}
         diagram = Diagram(f"{plant.kind.__name__} driven by a record")
         diagram.add("u", player(u, interval, self.hold))
         diagram.add("plant", plant.kind(**{**plant.settings, **problem.known}), {plant.drive: "u.y"})
         diagram.log = [LogSpec(f"plant.{self.signal}")]
-        options = {n: v for n, v in options.items() if v is not None}
         ready = experiment(diagram, start=0, stop=str(interval * (end - 1)), every=str(interval), **options)
         return Twin(ready, f"plant.{self.signal}", tuple(problem.names))
 
@@ -237,7 +239,7 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
         return Estimates(method, nothing, model=plant.path, warnings=(search.reason,), reason=search.reason, details=details)
     visible = np.linalg.norm(search.psi, axis=0) * problem.scale > 1e-12 * np.linalg.norm(search.y_hat)
     covariance = covariance_of(search, visible)
-    correlation, probability = whiteness(search.residual.reshape(-1, max(1, search.residual.size // len(search.psi))))
+    correlation, probability = whiteness(search.residual.reshape(-1, 1 if search.y_hat.ndim == 1 else search.y_hat.shape[1]))
     details.update(sigma=math.sqrt(search.loss), autocorrelation=correlation, whiteness=probability)
     made = tuple(
         Estimate(n, float(value), float(std), truth, unit)
@@ -297,7 +299,8 @@ def looked_up(setting: str, name: str, value: Any, run: Run) -> float:
     found = estimates.get(value) or estimates.get(f"{prefix}.{value}")
     if found is None:
         raise RecordError(
-            f"{setting}: {name} = {value!r} is neither a number nor an identifier before this block. There are: {listing(estimates)}."
+            f"{setting}: {name} = {value!r} is neither a number nor an identifier before this block. "
+            f"There are: {listing(estimates)}."
         )
     if name not in found or not math.isfinite(found[name].value):
         raise RecordError(f"{setting}: '{value}' found no {name}. It found: {listing(found)}. {found.reason}")

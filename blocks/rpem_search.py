@@ -92,10 +92,8 @@ def searched(rules: Rules, twin: Twin, problem: Problem, y: np.ndarray, counted:
     for iteration in range(rules.iterations + 1):
         psi = gradient(rules, twin, problem, search, counted)
         if psi is None:
-            search.reason, search.failed = (
-                "the model cannot be simulated beside the present values, so there is no gradient.",
-                True,
-            )
+            search.failed = True
+            search.reason = "the model cannot be simulated beside the present values, so there is no gradient."
             break
         search.psi, search.residual = psi, (y - search.y_hat)[counted].reshape(len(psi))
         if iteration == rules.iterations:
@@ -109,7 +107,7 @@ def searched(rules: Rules, twin: Twin, problem: Problem, y: np.ndarray, counted:
             break
         if not stepped(rules, twin, problem, search, y, counted, way):
             search.reason = f"after {iteration} iterations no step lowers V, halved {rules.halvings} times."
-            search.converged = rules.method == "newton" and iteration > 0
+            search.converged = rules.method == "newton" and within(search, free, way, problem.scale)
             break
     search.simulations += twin.simulations
     search.ends.append(len(search.history))
@@ -158,10 +156,16 @@ def nothing_left(rules: Rules, problem: Problem, search: Search, way: np.ndarray
     """Whether the step is small against the scale of the parameters, or for newton against their standard deviations."""
     if (np.abs(way) <= rules.tolerance * problem.scale).all():
         return True
-    if rules.method == "gradient":
-        return False
-    covariance = covariance_of(search, free)
-    return bool((np.abs(way[free]) <= SMALL * np.sqrt(np.diag(covariance)[free])).all())
+    return rules.method == "newton" and within(search, free, way / SMALL)
+
+
+def within(search: Search, free: np.ndarray, way: np.ndarray, scale: np.ndarray | None = None) -> bool:
+    """Whether a step is shorter than the standard deviations, or than a millionth of the scale: rounding."""
+    spread = np.sqrt(np.diag(covariance_of(search, free)))[free]
+    small = np.abs(way[free]) <= spread
+    if scale is not None:
+        small |= np.abs(way[free]) <= 1e-6 * scale[free]
+    return bool(small.all())
 
 
 def stepped(rules: Rules, twin: Twin, problem: Problem, search: Search, y: np.ndarray, counted: slice, way: np.ndarray) -> bool:
@@ -199,12 +203,13 @@ def covariance_of(search: Search, free: np.ndarray) -> np.ndarray:
 
 
 def whiteness(residual: np.ndarray) -> tuple[np.ndarray, float]:
-    """Autocorrelation at lags 1 to 20, and the probability of one as large in white noise (Ljung and Box)."""
+    """Autocorrelation at lags 1 to 20, a column per output, and the least probability of it in white noise (Ljung, Box)."""
     from scipy.stats import chi2
 
-    e = residual[:, 0] - residual[:, 0].mean()
-    power, n = float(e @ e), len(e)
-    if power == 0 or n <= 2 * LAGS:
-        return np.zeros(LAGS), 1.0
-    r = np.array([float(e[k:] @ e[:-k]) / power for k in range(1, LAGS + 1)])
-    return r, float(chi2.sf(n * (n + 2) * np.sum(r**2 / (n - np.arange(1, LAGS + 1))), LAGS))
+    e = residual - residual.mean(axis=0)
+    power, n = np.sum(e**2, axis=0), len(e)
+    if n <= 2 * LAGS or not power.all():
+        return np.zeros((LAGS, e.shape[1])), 1.0
+    r = np.array([np.sum(e[k:] * e[:-k], axis=0) / power for k in range(1, LAGS + 1)])
+    weights = n * (n + 2) / (n - np.arange(1, LAGS + 1))
+    return r, float(chi2.sf(weights @ r**2, LAGS).min())

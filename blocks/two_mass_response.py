@@ -127,7 +127,7 @@ def fitted(
 def best_fit(
     robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, start: Mapping[str, float], known: bool, smeared: float
 ) -> tuple[Fit, tuple[str, ...]]:
-    """Weighted by the noise of each line; by relative errors where the linear robot misses the response by much more than noise."""
+    """Weighted by the noise of each line; by relative errors where the linear robot misses the response by far more."""
     from scipy.optimize import least_squares
 
     scale = np.array([start["Jm"], start["Ja"], start["k1"], start["Jm"] * w[len(w) // 2], start["d"]])
@@ -160,7 +160,7 @@ def best_fit(
     if fit.misfit <= 1 + 4 * math.sqrt(2 * smeared / (2 * len(w) - len(FITTED))):
         return fit, ()
     warning = (
-        f"the linear robot misses the response by {math.sqrt(fit.misfit):.3g} times its noise (friction, cubic spring, leakage?): "
+        f"the linear robot misses the response by {math.sqrt(fit.misfit):.3g} times its noise (friction, cubic spring, leaks?): "
         "starting values, with standard deviations that take the misfit for noise."
     )
     if fit.misfit <= FAR:
@@ -193,10 +193,10 @@ def central(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.n
 
 
 def mean_springs(k: Any, windups: Any) -> tuple[float, float]:
-    """k1 and k3 of (6.8): the cubic spring nearest to the mean stiffness k[i] over the simulated wind-ups of each data set i.
+    """k1 and k3 of (6.8): the cubic spring nearest to the stiffness k[i] over the simulated wind-ups of each data set i.
 
-    `windups` is a list of arrays, r phi_m - phi_a of a robot with the linear spring k[i]. Two data sets of unlike size are needed:
-    one alone is explained by k1 = k. The answer is a start: a spring of mean stiffness k is not k1 + k3 phi^2 at every instant.
+    `windups` is a list of arrays, r phi_m - phi_a of a robot with the linear spring k[i]. Two data sets of unlike size are
+    needed, as one alone is explained by k1 = k. The answer is a start: a mean stiffness is not k1 + k3 phi^2 at every instant.
     """
     if len(k) != len(windups) or len(k) < 2:
         raise RecordError(

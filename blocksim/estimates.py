@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("name", "value", "std", "%std", "truth", "error %", "z", "unit")
 NAN = float("nan")
+NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution lie below
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Estimate:
     std: float = NAN
     truth: float = NAN
     unit: str = ""
-    quantile: float = 1.959963984540054  # of the interval: 95 % of a normal distribution, or of Student's
+    quantile: float = NORMAL  # of the 95 % interval: that of a normal distribution, or of Student's
 
     @property
     def relative_std(self) -> float:
@@ -97,18 +98,19 @@ class Estimates(Mapping[str, Estimate]):
         values: Any,
         covariance: Any = None,
         plant: Plant | None = None,
-        quantile: float = 1.959963984540054,
         **more: Any,
     ) -> Estimates:
         """Estimates of parameters of a plant, which knows their units and, where it was simulated, their truth.
 
-        `covariance` may also be standard deviations, one per name. `more` are warnings, reason and details.
+        `covariance` may also be standard deviations, one per name. `more` are warnings, reason, details and
+        the quantile of the intervals.
         """
         values = np.asarray(values, dtype=float)
         given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
         std = np.sqrt(np.diag(given)) if given.ndim == 2 else given
         truth = plant.truth if plant is not None else {}
         declared = plant.kind.declared if plant is not None else {}
+        quantile = more.pop("quantile", NORMAL)
         items = tuple(
             Estimate(n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", quantile)
             for n, v, s in zip(names, values, std, strict=True)
@@ -226,10 +228,10 @@ class Estimates(Mapping[str, Estimate]):
     def __str__(self) -> str:
         head, rows = self.rows()
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(w) if name in ("name", "unit") else cell.rjust(w) for name, cell, w in zip(head, row, widths, strict=True))
-            for row in [head, *rows]
-        ]  # fmt: skip
+        lines = []
+        for row in [head, *rows]:
+            cells = zip(head, row, widths, strict=True)
+            lines.append("  ".join(c.ljust(w) if name in ("name", "unit") else c.rjust(w) for name, c, w in cells))
         return "\n".join([self.title(), *(line.rstrip() for line in lines), *self.notes()])
 
     def _repr_html_(self) -> str:
@@ -261,12 +263,7 @@ class Estimates(Mapping[str, Estimate]):
     def from_dict(cls, data: Mapping[str, Any]) -> Estimates:
         """The estimates `to_dict` told of; arrays among the details come back as lists."""
         try:
-            items = tuple(
-                Estimate(n, *(number(d.get(k)) for k in ("value", "std", "truth")), d.get("unit", ""), float(d["quantile"]))
-                if "quantile" in d
-                else Estimate(n, *(number(d.get(k)) for k in ("value", "std", "truth")), d.get("unit", ""))
-                for n, d in data["parameters"].items()
-            )
+            items = tuple(read_estimate(name, one) for name, one in data["parameters"].items())
             matrix = data.get("covariance")
             covariance = None if matrix is None else np.array([[number(v) for v in row] for row in matrix])
             rest = {k: data.get(k) or "" for k in ("model", "reason")}
@@ -342,6 +339,11 @@ def jsonable(value: Any) -> Any:
 
 def number(value: Any) -> float:
     return NAN if value is None else float(value)
+
+
+def read_estimate(name: str, data: Mapping[str, Any]) -> Estimate:
+    value, std, truth = (number(data.get(key)) for key in ("value", "std", "truth"))
+    return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)))
 
 
 def csv_rows(estimates: Estimates) -> list[list[str]]:

@@ -57,6 +57,7 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
 
     t, given = arriving(unit, record)
     interval = sample_interval(unit, t)
+    check_present(unit, t, given)
     diagram = Diagram(f"replay of {unit.path}")
     inputs: dict[str, Any] = {}
     for port, arrays in given.items():
@@ -86,6 +87,19 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
         ) from None
     measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
     return with_signals(record, t, unit, {port: made[f"block.{port}"] for port in ports}, measured)
+
+
+def check_present(unit: Unit, t: np.ndarray, given: dict[str, Any]) -> None:
+    """What runs sample by sample has nothing to bridge a missing one with."""
+    import numpy as np
+
+    for port, arrays in given.items():
+        for values in arrays if isinstance(arrays, list) else [arrays]:
+            rows = np.flatnonzero(~np.isfinite(values.reshape(len(t), -1)).all(axis=1))
+            if len(rows):
+                words = f"{len(rows)} samples are missing or infinite, the first at {t[rows[0]]:.9g} s"
+                way = "Put an IRWSmoother or a Resample before it, which bridge them."
+                raise DiagramError([Problem(f"block '{unit.path}': input '{port}': {words}. {way}", unit.node.at("in"))])
 
 
 def columns(values: np.ndarray) -> int:

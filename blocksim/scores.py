@@ -1,8 +1,8 @@
 """Scores: how good an estimator is, from many runs with known truth; every score with its 95 % confidence interval.
 
-Intervals of means are Student's, of standard deviations chi-square's, of shares Wilson's. A root mean square takes the interval
-of the mean of squares. NEES, the normalised estimation error squared e' P^-1 e, is on average the number of parameters where the
-method's covariance P is honest; its mean over n runs then lies within a chi-square interval in 95 % of studies (Bar-Shalom).
+Intervals of means are Student's, of standard deviations chi-square's, of shares Wilson's. NEES, the normalised
+estimation error squared e' P^-1 e, is on average the number of parameters where the method's covariance P is honest; its mean
+over n runs then lies within a chi-square interval in 95 % of studies (Bar-Shalom).
 """
 
 from __future__ import annotations
@@ -48,9 +48,27 @@ def std_interval(values: np.ndarray) -> Interval:
 
 
 def rms_interval(values: np.ndarray) -> Interval:
-    """The root of the mean of squares, and the roots of that mean's interval."""
-    mean, low, high = (math.sqrt(max(v, 0.0)) if not math.isnan(v) else NAN for v in mean_interval(values**2))
-    return mean, low, high
+    """The root of the mean of squares and its interval, for normal values with any mean.
+
+    n (s^2 + b^2) / s^2 is a noncentral chi-square of n degrees, taken as a chi-square of as many as give the same mean and
+    variance (Patnaik 1949). Student's interval of the squares would cover 90 % of 30 runs instead of 95 %.
+    """
+    from scipy.special import chdtri
+
+    n = len(values)
+    if n == 0:
+        return NAN, NAN, NAN
+    squares = float(np.mean(values**2))
+    root = math.sqrt(squares)
+    if n == 1 or math.isnan(squares):
+        return root, NAN, NAN
+    variance = float(np.var(values, ddof=1))
+    if variance <= ROUNDING**2 * squares:
+        return root, root, root
+    away = n * max(squares - variance, 0.0) / variance
+    degrees = (n + away) ** 2 / (n + 2 * away)
+    low, high = (root * math.sqrt(degrees / float(chdtri(degrees, tail))) for tail in (TAIL, 1 - TAIL))
+    return root, low, high
 
 
 def share_interval(hits: int, n: int) -> Interval:

@@ -270,7 +270,7 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
         cores = wait_for_workers(client, address)
         size = max(1, min(MOST_RUNS // 10, len(pending.runs) // (8 * cores)))
         open_batches: dict[str, tuple[Batch, int]] = {}
-        arriving = as_completed()
+        arriving = as_completed(loop=client.loop)
 
         def submit(batch: Batch, tries: int = 0) -> None:
             first, count = batch[0].runs[0][0], sum(len(p.runs) for p in batch)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .errors import RecordError
-from .grid import Grid, Signal, interpolate, regular_times
+from .grid import Grid, Signal, interpolate, regular_rows, regular_times
 from .record import METHODS
 
 #: Of a sampling interval: what rounding of printed times comes to, and what a logger's clock may jitter.
@@ -93,7 +93,7 @@ def placed(grid: Grid, base: TimeBase) -> Grid:
         values = np.full((rows, *signal.values.shape[1:]), np.nan)
         values[base.places] = signal.values
         signals[name] = replace(signal, values=values)
-    return Grid(grid.t[0] + base.interval * np.arange(rows), signals)
+    return Grid(grid.t[0] + regular_rows(rows, base.interval), signals)
 
 
 def irregular(t: np.ndarray, base: TimeBase, name: str) -> str:

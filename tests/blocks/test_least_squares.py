@@ -10,8 +10,8 @@ import pytest
 import statsmodels.api as sm
 
 import blocksim as bs
-from blocks.joints import GravityJoint
 from blocks.least_squares import LeastSquares
+from blocksim.declarations import Inport
 from blocksim.errors import DiagramError
 
 EMPS = Path(os.environ.get("BLOCKSIM_DATA", "")) / "emps" / "DATA_EMPS.mat"
@@ -332,13 +332,11 @@ def test_nearly_dependent_columns_are_called_ill_conditioned():
 
 
 def test_classes_follow_the_plant_and_are_made_once():
-    a, b = (bs.open_diagram(JOINT).nodes["ls"].block for _ in range(2))
-    bs.simulate(JOINT, stop=0.1, engine="python")
-    from blocks.least_squares import bound_class
-
-    kind = bound_class(LeastSquares, GravityJoint, ("q", "qd", "qdd"), "tau")
-    assert kind is bound_class(LeastSquares, GravityJoint, ("q", "qd", "qdd"), "tau")
-    assert type(a) is type(b) is LeastSquares
+    one, two = (bs.open_diagram(JOINT).nodes["ls"].block for _ in range(2))
+    assert one.bound is two.bound and list(one.bound.of(Inport)) == ["q", "qd", "qdd", "tau"]
+    assert one.bound.declared["residual"].unit == "N m"
+    other = bs.open_diagram(SCARA).nodes["wls"].block.bound
+    assert other is not one.bound and other.declared["tau_model"].size == 2
 
 
 PIPELINE = """

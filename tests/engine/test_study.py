@@ -184,7 +184,7 @@ def test_spaced_values():
 def test_memory_does_not_grow_with_the_repetitions(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport resource, study_toys, blocksim as bs\n"
-        "peaks = []\nfor n in (200, 3000):\n"
+        "peaks = []\nfor n in (200, 2000):\n"
         f"    bs.run_study({{'study': 'x', 'diagram': study_toys.LEVEL, 'repeat': n}}, jobs=1, out={str(tmp_path)!r} + f'/{{n}}')\n"
         "    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\nprint(*peaks)\n"
     )
@@ -235,7 +235,7 @@ def slow_study(tmp_path: Path) -> Path:
     (tmp_path / "level.yaml").write_text(toys.LEVEL)
     path = tmp_path / "slow.yaml"
     path.write_text(
-        "format: 1\nstudy: Slow\ndiagram: level.yaml\nrepeat: 60\nseed: 3\nparams: {mean.wait: 0.05}\n"
+        "format: 1\nstudy: Slow\ndiagram: level.yaml\nrepeat: 60\nseed: 3\nparams: {mean.wait: 0.03}\n"
         "sweep: {noise.std: [0.1, 0.5]}\ncollect: [mean, {signal: level, statistic: final}]\n"
     )
     return path
@@ -369,7 +369,7 @@ def test_the_folder_tells_all_and_runs_again(reference, tmp_path):
 
 def test_the_command(tmp_path, reference):
     path = slow_study(tmp_path)
-    path.write_text(path.read_text().replace("0.05", "0.0"))
+    path.write_text(path.read_text().replace("0.03", "0.0"))
     process = started(path, tmp_path / "out", "--jobs", "1")
     said, complaints = process.communicate(timeout=60)
     assert process.returncode == 0 and complaints == ""

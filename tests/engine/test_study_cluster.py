@@ -1,0 +1,82 @@
+"""A study on a real Dask cluster of two worker processes: the same tables, also when a worker is killed on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+import study_toys as toys
+
+import blocksim as bs
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'blocksim[distributed]'")
+
+STUDY = {"study": "A level", "diagram": toys.LEVEL, "repeat": 40, "seed": 3, "sweep": {"noise.std": [0.1, 0.5]},
+         "collect": ["mean", {"signal": "level", "statistic": "final"}]}  # fmt: skip
+TABLES = ("estimates.csv", "scores.csv", "signals.csv")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("local")
+    bs.run_study(STUDY, jobs=1, out=folder)
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+def test_a_cluster_gives_the_same_tables(cluster, expected, tmp_path):
+    bs.run_study(STUDY, scheduler=cluster.scheduler_address, out=tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in TABLES} == expected
+
+
+def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(cluster, expected, tmp_path):
+    slow = {**STUDY, "params": {"mean.wait": 0.05}}
+    with distributed.Client(cluster, set_as_default=False) as client:
+        before = set(client.run(os.getpid).values())
+    victim = min(before)
+
+    def kill_one():
+        file, until = tmp_path / "results.jsonl", time.monotonic() + 60
+        while time.monotonic() < until and not (file.exists() and file.read_bytes().count(b"\n") > 3):
+            time.sleep(0.02)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    bs.run_study(slow, scheduler=cluster.scheduler_address, out=tmp_path)
+    killer.join()
+    lines = (tmp_path / "results.jsonl").read_bytes().splitlines()
+    assert len(lines) == 81 and len({line.split(b",")[0] for line in lines[1:]}) == 80
+    assert {name: (tmp_path / name).read_bytes() for name in TABLES} == expected
+    with pytest.raises(ProcessLookupError):
+        os.kill(victim, 0)
+
+
+def test_a_scheduler_out_of_reach(tmp_path, monkeypatch):
+    from blocksim import study_run
+
+    monkeypatch.setattr(study_run, "PATIENCE", 1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(bs.StudyError, match=f"the Dask scheduler '{address}' cannot be reached"):
+        bs.run_study(STUDY, scheduler=address, out=tmp_path)
+    assert bs.run_study(STUDY, jobs=1, out=tmp_path, resume=True).about["complete"]
+
+
+def test_a_scheduler_without_workers(tmp_path, monkeypatch):
+    from blocksim import study_run
+
+    monkeypatch.setattr(study_run, "PATIENCE", 1)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+        with pytest.raises(bs.StudyError, match="has no workers"):
+            bs.run_study(STUDY, scheduler=empty.scheduler_address, out=tmp_path)
