@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -236,7 +236,8 @@ blocks:
         ports = measured_ports(plant, settings["measures"])
         turns = 0 if settings["discretisation"] == "euler" else settings["substeps"]
         names = chosen_parameters(plant, settings["estimate"])
-        return filter_for(JointEKF, plant.kind, equations_of(plant), ports, tuple(names), settings["form"], turns)
+        base, kind = cast(Any, JointEKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
+        return filter_for(base, kind, equations_of(plant), ports, tuple(names), settings["form"], turns)
 
 
 def factor_output(y, z_next, P_next, variances, n, d, N, m, where, out):
@@ -321,7 +322,7 @@ def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values
                 work[i * 2 * N + k] = work[i * 2 * N + k] - share * work[j * 2 * N + k]
 
 
-@functools.lru_cache(maxsize=256)
+@cache
 def filter_for(
     base: type[Block],
     kind: type[Block],
@@ -352,4 +353,4 @@ def filter_for(
         parts["update"] = staticmethod(with_helpers(factor_update, transition=moves))
     else:
         parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
-    return make_block(base, parts)
+    return make_block(base, {**parts, "estimated": names})

@@ -176,7 +176,7 @@ def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> Rows:
     for name, values in signals.items():
         if not np.isfinite(values).all():
             raise RecordError(
-                f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite; IRWSmoother bridges missing ones."
+                f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite; IRWSmoother bridges gaps."
             )
     W, y = plant.regressor(signals), plant.effort(signals[plant.drive])
     if W.shape[:2] != y.shape:
@@ -208,22 +208,19 @@ def task_of(
     known = block.settings["known"] or {}
     rest = [n for n in plant.parameters if n not in names]
     held = {n: float(known.get(n, plant.settings[n])) for n in rest}
-    W, y = rows.W, rows.y
-    if held:
-        y = y - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([held[n] for n in rest])
-        W = W[:, :, [plant.parameters.index(n) for n in names]]
     inner = inner_rows(block.skip, t)
-    W, y, used = W[inner], y[inner], fast_rows(block.drop_slow, signals, y.shape)[inner]
+    W, effort, used = rows.W[inner], rows.y[inner], fast_rows(block.drop_slow, signals, rows.y.shape)[inner]
     if not used.any():
         raise RecordError(no_rows(block, t, int(inner.sum())))
     if block.decimate > 1:
-        used = used[kept(len(y), block.decimate, "matlab")]
-        W, y = decimate(W, block.decimate, "matlab"), decimate(y, block.decimate, "matlab")
-    joints = y.shape[1]
-    groups = np.repeat(np.arange(joints), len(y))
+        used = used[kept(len(effort), block.decimate, "matlab")]
+        W, effort = (decimate(signal, block.decimate, "matlab") for signal in (W, effort))
+    y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([held[n] for n in rest])
+    W = W[:, :, [plant.parameters.index(n) for n in names]].transpose(1, 0, 2).reshape(-1, len(names))
+    groups = np.repeat(np.arange(y.shape[1]), len(y))
     leaked = [n for n in rest if plant.truth and n not in known]
     told = (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
-    return Task(W.transpose(1, 0, 2).reshape(-1, len(names)), y.T.ravel(), groups, used.T.ravel(), names, held, told)
+    return Task(W, y.T.ravel(), groups, used.T.ravel(), names, held, effort.T.ravel(), told)
 
 
 def fast_rows(share: float, signals: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
@@ -329,9 +326,16 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
     told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
     quantile = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
     return Estimates.of(
-        block.method, found.names, one.values, found.covariance, plant, quantile=quantile, warnings=tuple(told), reason=summary(details),
+        block.method,
+        found.names,
+        one.values,
+        found.covariance,
+        plant,
+        quantile=quantile,
+        warnings=tuple(told),
+        reason=summary(details),
         details=details,
-    )  # fmt: skip
+    )
 
 
 def correlation(residuals: np.ndarray, used: np.ndarray) -> float:
@@ -367,9 +371,7 @@ def rank_warnings(found: Found) -> list[str]:
         return [f"rank deficient: {one.rank} of {len(names)} parameters are determined. {words[0].upper()}{words[1:]}."]
     if one.scaled_condition > NEARLY_DEPENDENT:
         words = ", ".join(weak_words(one, names)) or "no single pair stands out"
-        return [
-            f"ill-conditioned: columns of W are nearly dependent (condition {one.scaled_condition:.3g} scaled to one length); {words}."
-        ]
+        return [f"ill-conditioned: columns of W are nearly dependent (condition {one.scaled_condition:.3g}, scaled); {words}."]
     return []
 
 

@@ -297,7 +297,7 @@ def total(W: Any, y: Any, column_errors: Any = None, effort_error: float | None 
     exact = sizes == 0
     order = np.r_[np.flatnonzero(exact), np.flatnonzero(~exact)]
     scale = np.where(exact, 1.0, sizes)[order]
-    R: np.ndarray = np.linalg.qr(np.c_[W[:, order] / scale, y / last], mode="r")
+    R: Any = np.linalg.qr(np.c_[W[:, order] / scale, y / last], mode="r")
     m, n, p = int(exact.sum()), len(y), W.shape[1]
     s, vt = np.linalg.svd(R[m:, m:])[1:]
     v = vt[-1]

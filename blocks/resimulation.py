@@ -51,6 +51,8 @@ class Resimulation(RecordBlock):
     residual = outport("measured less predicted, neither filtered nor decimated", size="n")
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:
+            return type(self)
         plant = plants["model"]
         if not plant.path:
             raise DiagramError(

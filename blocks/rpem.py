@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -277,7 +277,8 @@ blocks:
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         plant = known_plant(plants["model"], self.settings["parameters"])
         ports, names = measured_ports(plant, self.settings["measures"]), chosen_parameters(plant, self.settings["estimate"])
-        return method_for(RPEM, plant.kind, equations_of(plant), ports, tuple(names))
+        base, kind = cast(Any, RPEM), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
+        return method_for(base, kind, equations_of(plant), ports, tuple(names))
 
 
 def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -291,7 +292,7 @@ def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(low, dtype=float), np.array(high, dtype=float)
 
 
-@functools.lru_cache(maxsize=256)
+@cache
 def method_for(
     base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], names: tuple[str, ...]
 ) -> type[Block]:
@@ -309,4 +310,4 @@ def method_for(
     step = eq.function(f"{kind.__name__}_rates", ("f", "dfdx", "dfdp"), names)
     parts["output"] = staticmethod(with_helpers(base.functions["output"]))
     parts["update"] = staticmethod(with_helpers(base.functions["update"], carried=with_helpers(carried, rates=step)))
-    return make_block(base, parts)
+    return make_block(base, {**parts, "estimated": names})

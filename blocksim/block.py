@@ -106,6 +106,8 @@ class Block:
     sampled: ClassVar[bool] = False
     #: Works on whole records after the run instead of during it.
     after_run: ClassVar[bool] = False
+    #: Names of the parameters it estimates while it runs: its outputs theta and std end up among the record's estimates.
+    estimated: ClassVar[tuple[str, ...]] = ()
     #: YAML for a complete small diagram that uses the block; shown in the catalogue and run by the tests.
     example: ClassVar[str] = ""
 

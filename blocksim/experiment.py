@@ -29,8 +29,6 @@ from .units import infer_units
 if TYPE_CHECKING:
     import numpy as np
 
-    from .reel import Reel
-
 #: Refused above, unless `limit=` asks for more: steps (or log rows) of one run.
 MAX_STEPS = 10**9
 MAX_BYTES = 4 * 2**30
@@ -103,18 +101,16 @@ class Experiment:
             grids.append(signals)
         return grids
 
-    def instants(self, j: int, rows: int, reel: Reel | None = None) -> np.ndarray:
+    def instants(self, j: int, rows: int) -> np.ndarray:
         """The times of the first rows of a log grid; computed once, copied for each record."""
-        import numpy as np
-
         known = self.grid_times.get(j)
         if known is None or len(known) < rows:
+            import numpy as np
+
             first, every = self.clock.logs[j]
             known = (first + every * np.arange(rows)) * self.clock.base.numerator / self.clock.base.denominator
             self.grid_times[j] = known
-        times = np.empty(rows) if reel is None else reel.take(rows)
-        times[:] = known[:rows]
-        return times
+        return known[:rows].copy()
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .experiment import Experiment
-    from .reel import Reel
 
 #: A run takes at least this many steps; this many where a guard watches an input, whose swings the solver may not feel.
 STEPS, LOOKS = 50, 1000
@@ -129,8 +128,8 @@ def blank_machine(experiment: Experiment, end: int, rows: list[int]) -> Machine:
     )
 
 
-def fresh_machine(blank: Machine, numbers: Numbers, noise: np.ndarray, reel: Reel | None = None) -> Machine:
-    """A copy of a blank machine for one run, with a log of its own or from a reel."""
+def fresh_machine(blank: Machine, numbers: Numbers, noise: np.ndarray) -> Machine:
+    """A copy of a blank machine for one run."""
     import numpy as np
 
     return Machine(
@@ -138,7 +137,7 @@ def fresh_machine(blank: Machine, numbers: Numbers, noise: np.ndarray, reel: Ree
         blank.clock.copy(),
         blank.hits.copy(),
         blank.logs.copy(),
-        np.empty(len(blank.log)) if reel is None else reel.take(len(blank.log)),
+        np.empty(len(blank.log)),
         blank.g.copy(),
         blank.armed.copy(),
         blank.f.copy(),

@@ -255,13 +255,13 @@ def standing(unit: Unit) -> str:
 
 
 def wanting(unit: Unit, why: str, source: Record) -> str:
-    """Which input of a block is missing, along the way to where it is lost, and what to do."""
+    """Which input of a block is missing, why it cannot be computed, and what to do."""
     *steps, cause = why.split("\n")
     if not steps:
         return f"block '{unit.path}' cannot run on a record: {cause}."
-    signal = steps[-1].rpartition("'")[0].rpartition("'")[2]
-    way = "".join(f", whose {step.removeprefix('its ')}" for step in steps[1:])
+    first, last = (step.split("'")[3] for step in (steps[0], steps[-1]))
+    need = "" if first == last else f"that takes '{last}', and "
     return (
-        f"block '{unit.path}': {steps[0]}{way}, which the record does not have and which cannot be computed from it: {cause}. "
-        f"Map a column: record: {{signals: {{{signal}: COLUMN}}}} or --map {signal}=COLUMN. It has: {brief_listing(source)}."
+        f"block '{unit.path}': {steps[0]}, which the record does not have and which cannot be computed from it: {need}{cause}. "
+        f"Map a column: record: {{signals: {{{first}: COLUMN}}}} or --map {first}=COLUMN. It has: {brief_listing(source)}."
     )

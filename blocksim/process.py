@@ -13,6 +13,7 @@ from .diagram import Diagram, Ref
 from .errors import DiagramError, Problem, RecordError
 from .estimates import Estimates
 from .flatten import flatten
+from .last_estimates import estimators, last_estimates
 from .plant import Plant
 from .record import Grid, Record, Signal
 from .schedule import Schedule, Unit
@@ -42,7 +43,19 @@ def process(
     schedule = flatten(diagram) if isinstance(diagram, Diagram) else diagram
     for unit in schedule.after_run:
         record = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
+    for unit in estimators(schedule):
+        record = with_last(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
     return record
+
+
+def with_last(unit: Unit, record: Record, run: Run) -> Record:
+    """The record with the last estimates of a block that estimates while it runs."""
+    found = last_estimates(unit, record, plants_in(unit, run).get("model"))
+    if found is None:
+        return record
+    made = Record(record.grids, record.provenance, record.aliases)
+    made.estimates = {**record.estimates, unit.path: reported(found, unit, record, run)}
+    return made
 
 
 def apply(unit: Unit, record: Record, run: Run) -> Record:
@@ -137,12 +150,19 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     return values if ref.element is None else values[:, ref.element]
 
 
+def told(unit: Unit, port: str, record: Record) -> str:
+    """The declared unit of an output; of 'rad/s or m/s' the one that goes with what comes in."""
+    unit_of = unit.kind.declared[port].unit
+    given = {record.unit(f"{ref.block}.{ref.port}") for refs in unit.inputs.values() for ref in refs}
+    return next((u for u in unit_of.split(" or ") if u.partition("/")[0] in given), unit_of)
+
+
 def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray], measured: bool) -> Record:
     """A record that holds these outputs too, on the grid their times belong to."""
     sources = [ref for refs in unit.inputs.values() for ref in refs] if unit.kind.same_unit else []
     same = next((record.unit(f"{ref.block}.{ref.port}") for ref in sources), "")
     signals = {
-        f"{unit.path}.{port}": Signal(values, same or unit.kind.declared[port].unit, unit.kind.declared[port].doc, measured)
+        f"{unit.path}.{port}": Signal(values, same or told(unit, port, record), unit.kind.declared[port].doc, measured)
         for port, values in outputs.items()
     }
     grids = [Grid(g.t, dict(g.signals)) for g in record.grids]

@@ -74,6 +74,11 @@ class Schedule:
     def by_path(self) -> dict[str, Unit]:
         return {u.path: u for u in self.units}
 
+    @functools.cached_property
+    def reports(self) -> bool:
+        """Whether anything is left to do once the run has ended: record blocks, or estimates to keep."""
+        return bool(self.after_run) or any(u.kind.estimated for u in self.units)
+
     def unit(self, path: str) -> Unit:
         """The block of that path, whether it runs or works after the run."""
         found = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)

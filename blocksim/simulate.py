@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .changes import applied, only_a_number, shaping, subsystem_parameters
 from .diagram import Diagram
@@ -16,9 +16,6 @@ from .experiment import MAX_STEPS, Experiment, make_experiment
 from .record import Record
 from .simulation import Progress, Simulation
 from .solvers import COMPILED
-
-if TYPE_CHECKING:
-    from .reel import Reel
 
 Diagrammatic = str | os.PathLike | Diagram | Experiment
 
@@ -106,7 +103,7 @@ def simulate(
     ready, inner = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     sim = Simulation(ready, inner, seed, engine, limit=MAX_STEPS if limit is None else limit)
     record = sim.run(progress)
-    if ready.schedule.after_run:
+    if ready.schedule.reports:
         from .process import process
 
         record = process(ready.schedule, record, inner)
@@ -158,9 +155,9 @@ def simulate_many(
     """Run a table of parameter sets and seeds on all cores from one compiled program.
 
     `params` is a dict of lists (every combination) or a list of dicts (as they are); every set runs with every seed. Results come
-    in the order of the table: parameter sets outside, seeds inside. `collect(record)` keeps only what it returns: the log of a
-    run is written over by the next one unless something still holds a part of it. With `on_error="keep"` a failed run is its
-    SimulationError in the list, with the record up to the failure, instead of ending everything.
+    in the order of the table: parameter sets outside, seeds inside. `collect(record)` keeps only what it returns, so that memory
+    does not grow with the number of runs. With `on_error="keep"` a failed run is its SimulationError in the list, with the record
+    up to the failure, instead of ending everything.
     """
     from .process import process
 
@@ -175,12 +172,12 @@ def simulate_many(
             one.program.fast()
     done = itertools.count(1)
 
-    def run(index: int, reel: Reel) -> Any:
+    def run(index: int) -> Any:
         row, seed = runs[index]
         one, changes = made[row]
         try:
-            record = Simulation(one, changes, seed, reel=reel).run()
-            if one.schedule.after_run:
+            record = Simulation(one, changes, seed).run()
+            if one.schedule.reports:
                 record = process(one.schedule, record, changes)
             result = record if collect is None else collect(record)
         except SimulationError as error:
@@ -191,26 +188,23 @@ def simulate_many(
             progress(next(done) / work)
         return result
 
-    return share_out(work, run, jobs or os.cpu_count() or 1, kept=collect is None)
+    return share_out(work, run, jobs or os.cpu_count() or 1)
 
 
-def share_out(work: int, run: Callable[[int, Reel], Any], jobs: int, kept: bool) -> list[Any]:
-    """The results of run(0) ... run(work - 1), each thread with a reel of its own; the first run that raises ends all."""
+def share_out(work: int, run: Callable[[int], Any], jobs: int) -> list[Any]:
+    """The results of run(0) ... run(work - 1); each thread takes the next that nobody has, and one that raises ends all."""
     from concurrent.futures import ThreadPoolExecutor
-
-    from .reel import Reel
 
     todo, results, raised = deque(range(work)), [None] * work, {}
 
     def take_turns() -> None:
-        reel = Reel(work if kept else 1)
         while todo:
             try:
                 index = todo.popleft()
             except IndexError:  # another thread took the last one
                 return
             try:
-                results[index] = run(index, reel)
+                results[index] = run(index)
             except BaseException as error:
                 raised[index] = error
                 todo.clear()

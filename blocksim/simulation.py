@@ -21,8 +21,6 @@ from .solvers import SCIPY, kernel
 if TYPE_CHECKING:
     import numpy as np
 
-    from .reel import Reel
-
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: Steps between looks at the clock.
@@ -43,7 +41,6 @@ class Simulation:
         engine: str = "auto",
         stop: float | None = None,
         limit: int = MAX_STEPS,
-        reel: Reel | None = None,
     ):
         self.experiment = experiment
         self.engine = engine
@@ -51,7 +48,6 @@ class Simulation:
         self.params = params or {}
         self.end = experiment.clock.end if stop is None else math.floor(stop / experiment.clock.base + 1e-9)
         self.rows = self.check_length(limit)
-        self.reel = reel
         self.machine = self.make_machine()
         self.finished = False
 
@@ -82,7 +78,7 @@ class Simulation:
         experiment = self.experiment
         numbers = changed_numbers(experiment, self.params)
         blank = experiment.blank if self.end == experiment.clock.end else blank_machine(experiment, self.end, self.rows)
-        return fresh_machine(blank, numbers, self.draw_noise(numbers.o), self.reel)
+        return fresh_machine(blank, numbers, self.draw_noise(numbers.o))
 
     def draw_noise(self, o: np.ndarray) -> np.ndarray:
         """Every random number of the run; o says where each stream starts."""
@@ -216,7 +212,7 @@ class Simulation:
                 first = start + column * rows
                 values = machine.log[first : first + filled * size]
                 signals[name] = Signal(values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held)
-            grids.append(Grid.trusted(experiment.instants(j, filled, self.reel), signals))
+            grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)
 
     def provenance(self) -> dict[str, Any]:

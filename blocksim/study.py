@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .ablation import FULL
 from .errors import DiagramError, StudyError
 from .results import finite, versions, write_json, writing
 from .study_batch import Lines, pickled_classes
@@ -154,8 +155,8 @@ def run_study(
         write_beginning(plan, folder, texts)
         begun = time.time()
         run_pending(plan, store, folder, identity, texts, jobs, scheduler, progress)
-        failures = write_tables(plan, store, folder)
-        about = {**description(plan, identity, failures), "jobs": jobs or cores(), "scheduler": scheduler}
+        remarks = write_tables(plan, store, folder)
+        about = {**description(plan, identity), **vars(remarks), "jobs": jobs or cores(), "scheduler": scheduler}
         with writing(folder):
             write_json(folder / "study.json", {**about, "started": begun, "seconds": time.time() - begun, "complete": True})
     finally:
@@ -225,7 +226,7 @@ def write_beginning(plan: Plan, folder: Path, texts: Mapping[str, str]) -> None:
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def description(plan: Plan, identity: str, failures: list[dict[str, Any]]) -> dict[str, Any]:
+def description(plan: Plan, identity: str) -> dict[str, Any]:
     spec = plan.spec
     return {
         "title": spec.title,
@@ -243,7 +244,6 @@ def description(plan: Plan, identity: str, failures: list[dict[str, Any]]) -> di
         "swept": list(swept_columns(plan).values()),
         "points": plan.points,
         "ablations": [{"name": name, "changes": changes} for name, changes in plan.arms],
-        "failures": failures,
     }
 
 
@@ -286,6 +286,8 @@ def printed(result: StudyResult) -> str:
     budget = budget_rows(result)
     if budget[0]:
         text += f"\n\nError budget: what each defect adds to the bias\n\n{as_text(budget[1], budget[0][:MOST_LINES])}"
+    for method, warned in result.about["warnings"].items():
+        text += f"\n\n{method} warned in {warned['runs']} runs, first: {warned['first']}"
     if result.failures:
         first = result.failures[0]
         text += f"\n\n{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}"
@@ -293,10 +295,10 @@ def printed(result: StudyResult) -> str:
 
 
 def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
-    found = records(result.scores)
-    head = ["method", *(["ablation"] if len(result.about["ablations"]) > 1 else []), *result.swept]
+    """The scores with every defect on; what happens without each is the budget's to tell."""
+    head = ["method", *result.swept]
     rows = []
-    for line in found:
+    for line in (one for one in records(result.scores) if one["ablation"] == FULL):
         cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
         mark = " *" if line["bias_significant"] is True else ""
         rows.append([

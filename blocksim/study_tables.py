@@ -49,6 +49,7 @@ class Found:
     dimension: int  # of the NEES
     reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
     failures: dict[int, str] = field(default_factory=dict)  # by repetition
+    warnings: dict[int, list[str]] = field(default_factory=dict)  # by repetition
     runs: int = 0
 
     @property
@@ -58,9 +59,22 @@ class Found:
         return fine
 
 
-def write_tables(plan: Plan, store: Store, folder: Path) -> list[dict[str, Any]]:
-    """Write every table there is something for; gives the failures, each with its seed and reason."""
-    failures: list[dict[str, Any]] = []
+@dataclass
+class Remarks:
+    """What tables do not show: every failed run with its seed and reason, and how often each method warned."""
+
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
+
+    def note(self, method: str, found: Found) -> None:
+        if found.warnings:
+            known = self.warnings.setdefault(method, {"runs": 0, "first": found.warnings[min(found.warnings)][0]})
+            known["runs"] += len(found.warnings)
+
+
+def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
+    """Write every table there is something for."""
+    remarks = Remarks()
     with writing(folder), Sheets(folder, plan) as sheets:
         known = seen_blocks(plan, store)
         errors: dict[tuple[int, int, str], dict[str, Found]] = {}
@@ -72,14 +86,15 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> list[dict[str, Any]]
                 found = gathered(runs, block, names, units, plan.repeat)
                 write_estimates(plan, row, block, found, sheets)
                 write_scores(plan, row, block, found, sheets)
-                failures += failures_of(plan, row, block, found)
+                remarks.failures += failures_of(plan, row, block, found)
+                remarks.note(plan.label(row.variant, block), found)
                 errors.setdefault((row.variant, row.point, block), {})[plan.arms[row.arm][0]] = found
             if not known[row.variant]:
-                failures += signal_failures(plan, row, runs)
+                remarks.failures += signal_failures(plan, row, runs)
             if row.arm == len(plan.arms) - 1:
                 write_budgets(plan, row, errors, sheets)
                 errors.clear()
-    return failures
+    return remarks
 
 
 # ---- from results to arrays ---------------------------------------------------------------------------------------------
@@ -130,6 +145,8 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
                     array[k, columns] = told[key]
             if told.get("reason"):
                 found.reasons[k] = told["reason"]
+            if told.get("warnings"):
+                found.warnings[k] = told["warnings"]
         if reason:
             found.failures[k] = reason
         elif told and "covariance" in told:

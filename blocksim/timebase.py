@@ -113,6 +113,7 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
     if low >= high:
         raise RecordError(f"resample: the signals share no time: one starts at {low:g} s, one ends at {high:g} s.")
     t = regular_times(float(low), float(high), every)
+    notes.append(f"put on an even grid of {every} s ({method})")
     signals = {}
     for grid in grids:
         for name, signal in grid.signals.items():

@@ -48,7 +48,9 @@ def leaks(unit: Unit, record: Record) -> list[str]:
     told = []
     for port, refs in unit.inputs.items():
         names = [f"{ref.block}.{ref.port}" for ref in refs]
-        told += [f"input '{port}' of '{unit.path}' is {name}" for name in names if not record.signal(name).measured]
+        told += [
+            f"input '{port}' of '{unit.path}' is {name}" for name in names if name in record and not record.signal(name).measured
+        ]
     if not told:
         return []
     return [f"leak of truth: {'; '.join(told)}: no sensor delivers that. Fit for a check, not for a claim."]

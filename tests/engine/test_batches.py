@@ -1,4 +1,4 @@
-"""Memory of many runs: used again when nobody holds it, never before; every run is bit for bit the one run alone."""
+"""Many runs in several threads: each is bit for bit the one run alone, and what is kept of it stays as it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.reel import PIECE, Reel
 from blocksim.simulate import experiment
 
 NOISY = """format: 1
@@ -147,23 +146,3 @@ def test_memory_does_not_grow_with_the_number_of_runs(ready):
     peak(10)
     log = 8 * len(bs.start(ready).machine.log)
     assert peak(300) - peak(30) < 270 * log / 10
-
-
-def test_a_reel_gives_what_nobody_holds():
-    reel = Reel()
-    first = reel.take(100)
-    address = first.ctypes.data
-    part = first[10:20]
-    del first
-    reel.take(100)
-    assert reel.take(100).ctypes.data != address and len(part) == 10
-    del part
-    again = {reel.take(100).ctypes.data for _ in range(6)}
-    assert len(again) == 2
-
-
-def test_a_reel_for_runs_that_are_kept_is_long_but_not_longer_than_needed():
-    short, long = Reel(3), Reel(10**6)
-    pieces = [short.take(50) for _ in range(6)]
-    assert all(piece.base is pieces[0].base for piece in pieces) and len(pieces[0].base) == 300
-    assert len(long.take(1000).base) == PIECE and len(long.take(3 * PIECE)) == 3 * PIECE

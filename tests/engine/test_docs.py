@@ -23,9 +23,10 @@ def fenced(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def whole_diagrams() -> list[tuple[str, str]]:
+def whole_diagrams(study: bool = False) -> list[tuple[str, str]]:
     written = [path for path in PAGES if path.name != "blocks.md"]
-    return [(path.name, text) for path in written for text in fenced(path, "yaml") if "format: 1" in text]
+    texts = [(path.name, text) for path in written for text in fenced(path, "yaml") if "format: 1" in text]
+    return [(name, text) for name, text in texts if ("\nstudy:" in text) == study]
 
 
 @pytest.mark.parametrize(("page", "text"), whole_diagrams())
@@ -33,6 +34,14 @@ def test_a_diagram_of_a_page_loads(page, text):
     diagram = bs.open_diagram(text)
     if not diagram.ports:
         bs.simulate(diagram, stop=0.1)
+
+
+@pytest.mark.parametrize(("page", "text"), whole_diagrams(study=True))
+def test_a_study_of_a_page_can_be_planned(page, text):
+    from blocksim.study_file import load_study
+    from blocksim.study_plan import make_plan
+
+    assert make_plan(load_study(text)).runs > 1
 
 
 def test_every_class_of_own_blocks_is_accepted(tmp_path):

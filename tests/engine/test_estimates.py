@@ -30,9 +30,8 @@ def found() -> Estimates:
     values = np.array([2e-4, 2e-4, 0.019, 0.0135])
     covariance = np.diag([1e-5, 1e-5, 1e-3, 1e-4]) ** 2
     covariance[0, 1] = covariance[1, 0] = 0.5e-10
-    return Estimates.of(
-        "wls", NAMES, values, covariance, plant(), warnings=("take care",), reason="enough", details={"condition": math.inf, "a": np.arange(2)}
-    )  # fmt: skip
+    details = {"condition": math.inf, "a": np.arange(2)}
+    return Estimates.of("wls", NAMES, values, covariance, plant(), warnings=("take care",), reason="enough", details=details)
 
 
 def test_one_estimate_knows_its_error():
@@ -104,7 +103,7 @@ def test_files_keep_everything(found, tmp_path):
 @pytest.mark.parametrize("text", ["{}", "[1]", '{"method": "x", "parameters": {"J": 3}}', '{"ls": {"J": 1}}', "{"])
 def test_other_files_are_refused(text, tmp_path):
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(RecordError, match="estimates|JSON"):
+    with pytest.raises(RecordError, match=r"estimates|JSON"):
         read_estimates(tmp_path / "x.json")
 
 
@@ -140,7 +139,7 @@ class TestScore:
         assert "gtau = 35.1507 (in truth 30)" in found.score(ElectroMechanicalPositioner(gtau=30.0)).warnings[-1]
 
     def test_another_type_is_refused(self, found):
-        with pytest.raises(RecordError, match="estimates of GravityJoint cannot be compared .* ElectroMechanicalPositioner"):
+        with pytest.raises(RecordError, match=r"estimates of GravityJoint cannot be compared .* ElectroMechanicalPositioner"):
             found.score(ElectroMechanicalPositioner())
 
 
@@ -161,8 +160,12 @@ class TestPicture:
 
     def test_whatever_the_numbers_are_it_is_drawn(self):
         strange = (
-            Estimate("a_{$", 1e9, math.inf, 1.0), Estimate("b", math.nan), Estimate("c", 0.0, 1.0, 0.0), Estimate("d", 0.0), Estimate("e", -5.0, 0.1, 1.0),
-        )  # fmt: skip
+            Estimate("a_{$", 1e9, math.inf, 1.0),
+            Estimate("b", math.nan),
+            Estimate("c", 0.0, 1.0, 0.0),
+            Estimate("d", 0.0),
+            Estimate("e", -5.0, 0.1, 1.0),
+        )
         assert len(plot_estimates({"": Estimates("x", strange)}).axes) == 1
         assert not plot_estimates({}).axes
 

@@ -300,8 +300,9 @@ class TestMissing:
     def test_a_signal_that_cannot_be_had(self, own):
         record = bs.Record.from_arrays(own.t, angle=own["encoder"])
         text = refused(PIPELINE, record, columns={"encoder": "angle"})
-        assert "block 'ls': its input 'tau' comes from 'back.y', whose input 'u' comes from 'drive.y'" in text
-        assert "'ref' (Multisine) is a source" in text and "--map" in text and "It has: angle" in text
+        assert "block 'ls': its input 'tau' comes from 'back.y', which the record does not have and which cannot be" in text
+        assert "that takes 'ref.y', and 'ref' (Multisine) is a source" in text
+        assert "--map back.y=COLUMN. It has: angle." in text
 
     @pytest.mark.parametrize(
         ("wire", "cause"),

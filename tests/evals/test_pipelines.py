@@ -63,6 +63,18 @@ class TestEMPS:
         assert record.estimates["ls"].details["relative_error"] == pytest.approx(error, rel=1e-9)
         assert error < 0.8 * identified("least_squares").estimates["ls"].details["relative_error"]
 
+    def test_direct_and_instrumental_methods_agree(self):
+        """Independent scripts found 94.908, 206.14, 20.252, -3.169 by DIDIM and 95.175, 203.16, 20.436, -3.179 by IDIM-IV."""
+        didim, iv = found(identified("didim"), "didim"), found(identified("instrumental"), "iv")
+        assert list(didim.values()) == pytest.approx([94.908, 206.14, 20.252, -3.169], rel=5e-4)
+        assert list(iv.values()) == pytest.approx([95.175, 203.16, 20.436, -3.179], rel=6e-3)
+
+    @pytest.mark.parametrize("start", [0.5, {"M": 50, "Fv": 500, "Fc": 5, "offset": 0}])
+    def test_direct_identification_forgets_its_start(self, start):
+        again = bs.identify("emps/didim", params={"didim.start": start}).estimates["didim"]
+        assert "converged" in again.reason
+        assert again.values_ == pytest.approx(identified("didim").estimates["didim"].values_, rel=1e-4)
+
     def test_the_structure_beats_the_filter(self):
         """At whatever decimation: the direction explains more than any of these filters does with the symmetric law."""
         for factor in (5, 10, 20, 50):
