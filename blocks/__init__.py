@@ -28,6 +28,7 @@ MODULES = (
     "resample",
     "irw",
     "ekf",
+    "rts",
     "joint_ekf",
     "rpem",
     "rls",

@@ -37,6 +37,7 @@ __all__ = ["DIDIM"]
 
 DIFFERENCE = 1e-4  # of a parameter, for the sensitivities
 
+
 class DIDIM(Resimulation):
     """beta_k+1 = (W_s' W_s)^-1 W_s' tau, W_s from the loop simulated at beta_k: torque is all it measures (Tout 2022, eq. 8).
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,8 +47,8 @@ def readings(x, u, p):
 def carried(x, S, u, p, h, turns, n, columns, inner, work):
     """Carry x and its derivatives S by `columns` quantities over `turns` steps of length h: Runge and Kutta's rule, order 4.
 
-    Differentiating the rule is the same as applying it to S' = df/dx S + df/dp, so S becomes the exact derivative of the new x. The
-    last `inner` columns of S belong to the parameters that `rates` is differentiated by, the others to first values. `work`
+    Differentiating the rule is the same as applying it to S' = df/dx S + df/dp, so S becomes the exact derivative of the new x.
+    The last `inner` columns of S belong to the parameters that `rates` is differentiated by, the others to first values. `work`
     holds three sets of x and S: a point between, the rate there, the sum of rates.
     """
     size = n + n * columns
@@ -75,6 +75,52 @@ def carried(x, S, u, p, h, turns, n, columns, inner, work):
             x[i] = work[2 * size + i]
         for i in range(n * columns):
             S[i] = work[2 * size + n + i]
+
+
+def euler(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
+    """x_next and S, its derivatives by the state and by d parameters, row by row: Euler's rule (10)."""
+    columns = n + d
+    found = rates(x_hat, u, p)
+    for i in range(n):
+        x_next[i] = x_hat[i] + Ts * found[i]
+        for j in range(n):
+            S[i * columns + j] = (1.0 if i == j else 0.0) + Ts * found[n + i * n + j]
+        for j in range(d):
+            S[i * columns + n + j] = Ts * found[n + n * n + i * d + j]
+
+
+def rk4(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
+    """The same by so many turns of the rule of order 4."""
+    columns = n + d
+    for i in range(n):
+        x_next[i] = x_hat[i]
+        for j in range(columns):
+            S[i * columns + j] = 1.0 if i == j else 0.0
+    carried(x_next, S, u, p, Ts / turns, turns, n, columns, d, work)
+
+
+def transition(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
+    """Stands for `euler` or `rk4` with the plant's equations in it."""
+
+
+def spread_on(P_next, S, P, noise, drift, n, d, work):
+    """P' = F P F^T + G W G^T + Q, where S = (F, G); W and Q are diagonal."""
+    columns = n + d
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for k in range(n):
+                total = total + S[i * columns + k] * P[k * n + j]
+            work[i * n + j] = total
+    for i in range(n):
+        for j in range(i, n):
+            total = drift[i] if i == j else 0.0
+            for k in range(n):
+                total = total + work[i * n + k] * S[j * columns + k]
+            for k in range(d):
+                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
+            P_next[i * n + j] = total
+            P_next[j * n + i] = total
 
 
 def measure(y, x_next, P_next, rate, variances, values, n, m, speeds, out):
@@ -109,38 +155,17 @@ def measure(y, x_next, P_next, rate, variances, values, n, m, speeds, out):
                 out[P + i * n + k] = out[P + i * n + k] - out[g + i * m + j] * variance * out[g + k * m + j]
                 out[P + k * n + i] = out[P + i * n + k]
     out[e + m] = nis
+    if m > 1:
+        for i in range(n):
+            for j in range(m):
+                total = 0.0
+                for k in range(n):
+                    total = total + out[P + i * n + k] * found[m + j * n + k]
+                out[g + i * m + j] = total / variances[j]
     for i in range(n):
         out[x + i] = out[i]
     for i in range(len(speeds)):
         out[x + n + i] = rate[speeds[i]]
-
-
-def follow(x_hat, P, u, x_next, P_next, rate, work, values, noise, drift, Ts, n, d, substeps):
-    """The rule of order 4: F and G are the derivatives of the step by the state and the parameters, P' = F P F^T + G Q G^T."""
-    columns = n + d
-    size = n + n * columns
-    for i in range(n):
-        x_next[i] = x_hat[i]
-        for j in range(columns):
-            work[3 * size + i * columns + j] = 1.0 if i == j else 0.0
-    S = work[3 * size :]
-    carried(x_next, S, u, values, Ts / substeps, substeps, n, columns, d, work)
-    for i in range(n):
-        rate[i] = (x_next[i] - x_hat[i]) / Ts
-        for j in range(n):
-            total = 0.0
-            for k in range(n):
-                total = total + S[i * columns + k] * P[k * n + j]
-            work[i * n + j] = total
-    for i in range(n):
-        for j in range(i, n):
-            total = drift[i] if i == j else 0.0
-            for k in range(n):
-                total = total + work[i * n + k] * S[j * columns + k]
-            for k in range(d):
-                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
-            P_next[i * n + j] = total
-            P_next[j * n + i] = total
 
 
 class EKF(SampledBlock):
@@ -150,8 +175,8 @@ class EKF(SampledBlock):
     believes of them is set by `factor` (all parameters of the inverse model times this, the paper's beta_EKF) and by
     `parameters: {J: 2e-4, friction: tanh}`. Derivatives of the equations are exact.
 
-    Process noise multiplies the parameters (12): `sigma_w2`, for all or one each, is the variance of their relative error, in every
-    sample anew; `Q` adds to the state. R is the variance of a reading: that of the encoder that makes y unless given (14).
+    Process noise multiplies the parameters (12): `sigma_w2`, for all or one each, is the variance of their relative error, in
+    every sample anew; `Q` adds to the state. R is the variance of a reading: that of the encoder that makes y unless given (14).
     `discretisation: euler` is (10); `rk4` follows the equations more closely, in `substeps` steps per sample. P0 and x0 are the
     first variances and the first state: R, or 0.1 for what is not measured, and the plant's own start.
 
@@ -194,7 +219,9 @@ blocks:
     nm = fixed(1, "elements of the gain")
     inputs = fixed(1, "inputs of the plant")
     d = fixed(0, "parameters that noise multiplies")
+    nS = fixed(1, "derivatives of the next state")
     room = fixed(1, "intermediate results")
+    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
     where = fixed((0,), "places of the readings in the state")
     speeds = fixed((), "places of the speeds in the state")
 
@@ -213,6 +240,7 @@ blocks:
     x_next: Any = memory(0.0, "predicted state", size="n", array=True)
     P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True)
     rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True)
+    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nS", array=True)
     work: Any = memory(0.0, "intermediate results", size="room", array=True)
 
     @staticmethod
@@ -241,34 +269,22 @@ blocks:
                     out[P + i * n + k] = out[P + i * n + k] - out[g + i * m + j] * variance * out[g + k * m + j]
                     out[P + k * n + i] = out[P + i * n + k]
         out[e + m] = nis
+        if m > 1:  # the gain of all at once, P H^T / R, is not made of the gains of one after another
+            for i in range(n):
+                for j in range(m):
+                    out[g + i * m + j] = out[P + i * n + where[j]] / variances[j]
         for i in range(n):
             out[x + i] = out[i]
         for i in range(len(speeds)):
             out[x + n + i] = rate[speeds[i]]
 
     @staticmethod
-    def update(x_hat, P, u, x_next, P_next, rate, work, values, noise, drift, Ts, n, d):
-        """Euler's rule: F = I + Ts df/dx, P' = F P F^T + Ts^2 df/dw Q df/dw^T."""
-        found = rates(x_hat, u, values)
+    def update(x_hat, P, u, x_next, P_next, rate, S, work, values, noise, drift, Ts, n, d, turns):
+        """Predict the state and its covariance at the next sample."""
+        transition(x_next, S, x_hat, u, values, Ts, n, d, turns, work)
+        spread_on(P_next, S, P, noise, drift, n, d, work)
         for i in range(n):
-            rate[i] = found[i]
-            x_next[i] = x_hat[i] + Ts * found[i]
-            for j in range(n):
-                total = P[i * n + j]
-                for k in range(n):
-                    total = total + Ts * found[n + i * n + k] * P[k * n + j]
-                work[i * n + j] = total
-        for i in range(n):
-            for j in range(i, n):
-                total = work[i * n + j]
-                for k in range(n):
-                    total = total + Ts * work[i * n + k] * found[n + j * n + k]
-                for k in range(d):
-                    total = total + Ts * Ts * noise[k] * found[n + n * n + i * d + k] * found[n + n * n + j * d + k]
-                if i == j:
-                    total = total + drift[i]
-                P_next[i * n + j] = total
-                P_next[j * n + i] = total
+            rate[i] = (x_next[i] - x_hat[i]) / Ts
 
     @staticmethod
     def table_values(model, parameters, factor):
@@ -276,11 +292,7 @@ blocks:
 
     @staticmethod
     def table_noise(model, parameters, factor, sigma_w2):
-        plant, values = believed(model, parameters, factor)
-        eq = equations_of(plant)
-        moving = noisy(plant, eq)
-        own = np.array([values[eq.parameters.index(name)] for name in moving])
-        return spread(sigma_w2, moving, "sigma_w2") * own**2
+        return noise_variances(*believed(model, parameters, factor), sigma_w2)
 
     @staticmethod
     def table_drift(model, parameters, Q):
@@ -308,13 +320,20 @@ blocks:
         return np.diag(first)
 
     @staticmethod
-    def check(substeps):
-        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
+    def check(substeps, discretisation):
+        if substeps < 1:
+            return f"substeps: must be at least 1, found {substeps}."
+        return (
+            "substeps: Euler's rule takes one step; for more, say discretisation: rk4."
+            if substeps > 1 and discretisation == "euler"
+            else None
+        )
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         plant = known_plant(plants["model"], self.settings["parameters"])
         ports = measured_ports(plant, self.settings["measures"])
-        return filter_for(EKF, plant.kind, equations_of(plant), ports, self.settings["discretisation"], self.settings["substeps"])
+        base, kind = cast(Any, EKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
+        return filter_for(base, kind, equations_of(plant), ports, steps(self.settings))
 
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
@@ -329,30 +348,44 @@ def noisy(plant: Plant, eq: Equations) -> list[str]:
     return [n for n in plant.parameters if n in eq.parameters]
 
 
-@functools.lru_cache(maxsize=256)
-def filter_for(
-    base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], discretisation: str, substeps: int
-) -> type[Block]:
+def noise_variances(plant: Plant, values: np.ndarray, sigma_w2: Any) -> np.ndarray:
+    """The variances of the parameters that process noise multiplies."""
+    eq = equations_of(plant)
+    moving = noisy(plant, eq)
+    own = np.array([values[eq.parameters.index(name)] for name in moving])
+    return spread(sigma_w2, moving, "sigma_w2") * own**2
+
+
+def steps(settings: Mapping[str, Any]) -> int:
+    """Steps of order 4 per sample; none for Euler's rule."""
+    return settings["substeps"] if settings["discretisation"] == "rk4" else 0
+
+
+def transition_of(plant: Plant, eq: Equations, turns: int) -> Any:
+    """The rule that carries this plant's state to the next sample."""
+    if eq.timed:
+        raise DiagramError(f"model: the equations of {plant.name} depend on the time, which a filter of states cannot follow.")
+    step = eq.function(f"{plant.kind.__name__}_rates", ("f", "dfdx", "dfdp"), noisy(plant, eq))
+    return with_helpers(rk4, carried=with_helpers(carried, rates=step)) if turns else with_helpers(euler, rates=step)
+
+
+@cache
+def filter_for(base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], turns: int) -> type[Block]:
     """The filter's class for one plant: its sizes, its ports, its functions with the plant's equations in them."""
     plant = Plant(kind)
-    n, inputs, moving, where = len(eq.states), len(eq.inputs), noisy(plant, eq), places(eq, ports)
-    m, d = sum(eq.ports[p] for p in ports), len(moving)
-    step = eq.function(f"{kind.__name__}_rates", ("f", "dfdx", "dfdp"), moving)
-    room = n * n if discretisation == "euler" else 4 * (n + n * (n + d))
-    sizes = {"n": n, "nn": n * n, "m": m, "nm": n * m, "inputs": inputs, "d": d, "room": room}
+    n, d, m, where = len(eq.states), len(noisy(plant, eq)), sum(eq.ports[p] for p in ports), places(eq, ports)
     speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
-    known = {**sizes, "where": where or (), "speeds": speeds}
+    known: dict[str, Any] = {"n": n, "nn": n * n, "m": m, "nm": n * m, "inputs": len(eq.inputs), "d": d, "nS": n * (n + d)}
+    known |= {"room": 3 * n * (1 + n + d) if turns else n * n, "turns": turns, "where": where or (), "speeds": speeds}
     parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
-    for state in state_names(eq):
-        parts[f"{state}_hat"] = port_like(plant, state, "estimated")
+    parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
     if speeds:
-        parts["qdd_hat"] = outport("estimated acceleration over the last interval", "rad/s^2", len(speeds))
+        unit = kind.declared["qdd"].unit if "qdd" in kind.declared else ""
+        parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
     if where is None:
         parts["output"] = staticmethod(with_helpers(measure, readings=reading_function(kind, eq, ports)))
-    if discretisation == "euler":
-        parts["update"] = staticmethod(with_helpers(base.functions["update"], rates=step))
-    else:
-        parts["update"] = staticmethod(with_helpers(follow, carried=with_helpers(carried, rates=step)))
+    moves = transition_of(plant, eq, turns)
+    parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
     return make_block(base, parts)
 
 
@@ -361,7 +394,7 @@ def reading_function(kind: type[Block], eq: Equations, ports: tuple[str, ...]) -
     made = eq.function(f"{kind.__name__}_readings", ("y", "dydx"), (), ports)
     if "u[" in made.__source__:  # type: ignore[attr-defined]
         raise DiagramError(
-            f"measures: {', '.join(ports)} of {kind.__name__} depends on its input at the same instant, which the filter gets only "
-            "for the next sample. Measure states, or outputs that depend on states alone."
+            f"measures: {', '.join(ports)} of {kind.__name__} depends on its input at the same instant, which the filter gets "
+            "only for the next sample. Measure states, or outputs that depend on states alone."
         )
     return made

@@ -27,7 +27,7 @@ from .two_mass_response import DERIVATIVES, FEWEST, FITTED, Robot, fitted, gear_
 __all__ = ["FrequencyResponse"]
 
 NEIGHBOURS = 5  # lines to either side whose noise is pooled: a variance of few periods is a poor weight
-ROUNDING = 1e-8  # of a gain: what solvers leave where there is no noise
+ROUNDING = 1e-7  # of a gain: what solvers leave where there is no noise
 
 
 class FrequencyResponse(RecordBlock):
@@ -132,7 +132,8 @@ blocks:
         f = np.arange(len(found.G)) / (frames.length * Ts)
         lowest = 1 if self.method == "periodic" else 2  # a window spreads what is left of the mean to its neighbours
         used = (np.arange(len(f)) >= lowest) & (f >= self.f_min * (1 - 1e-9)) & (f <= top * (1 + 1e-9)) & (f < 0.5 / Ts)
-        used &= found.drive > (self.threshold if self.method == "periodic" else 1e-9) * found.drive[used].max(initial=0.0)
+        share = self.threshold if self.method == "periodic" else 1e-9
+        used &= found.drive > share * found.drive[lowest:].max()
         if not used.any():
             raise RecordError(f"nothing is excited from {self.f_min:g} to {top:g} Hz; see f_min, f_max and threshold.")
         lines = np.flatnonzero(used)

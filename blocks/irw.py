@@ -8,6 +8,7 @@ Once it no longer changes, the filters go on with constant gains (irw_passes.py)
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import warnings
@@ -24,7 +25,7 @@ from .filters import sample_time
 
 __all__ = ["IRWSmoother"]
 
-LARGE = 50_000  # samples times passes from which compiling pays
+LARGE = 50_000  # samples times passes, over all calls so far, from which compiling pays
 ROOM = (9, 3, 3)  # for the small arrays of a pass
 LIMIT = 0.1  # of the sampling frequency: the highest cutoff of Brunot's rules, fs = 100 f_dyn and cutoff <= 10 f_dyn
 
@@ -129,7 +130,7 @@ def most_likely(y: np.ndarray, level: float, n: int, seen: int) -> float:
     """The NVR of greatest likelihood: the best of a coarse grid of bandwidths, then Brent's method between its neighbours."""
     from scipy.optimize import minimize_scalar
 
-    forward = passes(n, 60 * len(y) > LARGE)[0]
+    forward = passes(n, worth_compiling(60 * len(y)))[0]
     nothing = np.empty((n, n)), np.empty(0, dtype=bool), np.empty((0, 0)), np.empty((0, 0))
 
     def cost(exponent: float) -> float:
@@ -147,7 +148,7 @@ def smooth(
     y: np.ndarray, level: float, n: int, nvr: float, centred: bool, Ts: float, seen: int, out: np.ndarray
 ) -> tuple[float, float]:
     """x, its derivatives and their standard deviations into the rows of `out`; sums of innovations as `forward`."""
-    forward, backward = passes(n, len(y) > LARGE)
+    forward, backward = passes(n, worth_compiling(len(y)))
     # Only samples near ends and gaps are stored in full; the rest of these arrays is never touched.
     limit, steady, information = np.empty((n, n)), np.empty(len(y), dtype=bool), np.empty((n * (n + 1) // 2, len(y)))
     squares, logs = forward(y, level, n, nvr, np.zeros(ROOM), limit, steady, information, out)
@@ -169,6 +170,15 @@ def forward_of_order(y, level, n, nvr, room, limit, steady, information, vector)
 def backward_of_order(y, level, n, nvr, centred, scales, room, limit, steady, information, out):
     backward(y, level, {n}, nvr, centred, scales, room, limit, steady, information, out)
 """
+
+
+def worth_compiling(samples: int) -> bool:
+    """Whether this and the calls before are work enough: a study smooths thousands of short records."""
+    WORK.append(samples)
+    return sum(WORK) > LARGE
+
+
+WORK: collections.deque[int] = collections.deque(maxlen=1000)
 
 
 @functools.cache

@@ -142,7 +142,7 @@ blocks:
   loop: {type: CascadePPI, kp: 160.18, kv: 243.45, Ts: 1e-3, in: {q_ref: ref.q, q: emps.q, qd: emps.qd}}
   emps: {type: ElectroMechanicalPositioner, friction: sign, in: loop}
 """
-    inverse_parameters = ("M", "Fv", "Fc", "offset")
+    inverse_parameters: tuple[str, ...] = ("M", "Fv", "Fc", "offset")
 
     M: float = param(95.1089, "inertia of the carriage and, through the screw, of the motor", "kg", above=0)
     Fv: float = param(203.5034, "viscous friction", "N s/m", min=0)

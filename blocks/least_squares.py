@@ -73,6 +73,8 @@ blocks:
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
     column_errors: list | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
+    tau_model = outport("effort by the model with the estimates", size="rows")
+    residual = outport("effort less that of the model", size="rows")
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere

@@ -25,7 +25,9 @@ __all__ = ["CLOE", "OutputError"]
 
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
-LAGS, UNLIKELY = 20, 0.01
+LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
+ROUNDS = 10  # of weighting outputs by their residuals
+ROUNDING = 1e-9  # residuals below this share of the signal are no noise
 KEYS = ("start", "min", "max")
 
 
@@ -53,7 +55,7 @@ class CLOE(RecordBlock):
     min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the block
     declares. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several pairs may
     be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given the fit is
-    done twice, the second time with those of the first.
+    repeated with those of its residuals until they stay.
 
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
     that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by central
@@ -77,7 +79,9 @@ blocks:
 """
     method = "CLOE"
 
-    parameters: Any = static(None, "paths of numbers of the diagram, or {path: {start, min, max}}", kind=(list, dict), required=True)
+    parameters: Any = static(
+        None, "paths of numbers of the diagram, or {path: {start, min, max}}", kind=(list, dict), required=True
+    )
     output: Any = static(None, "the signal of the twin that is compared with y, or one for each", kind=(str, list), required=True)
     weights: Any = static(None, "what the residuals of each y are multiplied by; estimated where none are given", kind=list)
     start: float = param(0.7, "starting values, where none are given, as a share of those in the diagram")
@@ -107,16 +111,19 @@ blocks:
         return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found)
 
     def search(self, task: Task) -> Search:
-        """From every start; with weights of the first fit once more where there are several outputs and none were given."""
+        """From every start; where there are several outputs and no weights, again with those of the residuals, until they stay."""
         given = self.settings["weights"]
         task.weights = [1 / (float(np.std(m)) or 1.0) for m in task.measured] if given is None else [float(w) for w in given]
         best = self.from_starts(task)
-        if best.ok and given is None and len(task.measured) > 1:
+        for _ in range(ROUNDS if best.ok and given is None and len(task.measured) > 1 else 0):
             rest = [m[task.first :] - s[task.first :] for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
-            task.weights = [1 / (float(np.sqrt(np.mean(r**2))) or 1.0) for r in rest]
+            before, task.weights = task.weights, [1 / (float(np.sqrt(np.mean(r**2))) or 1.0) for r in rest]
             again = descend(task, best.theta, self.tol, self.max_iterations)
-            again.costs = best.costs
-            return again if again.ok else best
+            if not again.ok:
+                break
+            again.costs, best = best.costs, again
+            if np.allclose(task.weights, before, rtol=0.01):
+                break
         return best
 
     def from_starts(self, task: Task) -> Search:
@@ -142,7 +149,9 @@ blocks:
             check_output(schedule, name)
         arriving = len(unit.inputs["y"])
         if len(outputs) != arriving:
-            raise DiagramError(f"output: {len(outputs)} signals are named and {arriving} are connected to y; a pair each is wanted.")
+            raise DiagramError(
+                f"output: {len(outputs)} signals are named and {arriving} are connected to y; a pair each is wanted."
+            )
         weights = self.settings["weights"]
         if weights is not None and len(weights) != arriving:
             raise DiagramError(f"weights: {len(weights)} numbers for {arriving} signals at y.")
@@ -228,7 +237,9 @@ def one_sought(name: str, more: Any, schedule: Any, changes: Mapping[str, Any], 
         raise DiagramError(f"parameters: {error}") from None
     declared, value = unit.kind.declared[key], changes.get(name, unit.settings.get(key))
     if unit.after or not isinstance(declared, Param) or not isinstance(value, (int, float)) or isinstance(value, bool):
-        numbers = [n for n, d in unit.kind.declared.items() if isinstance(d, Param) and isinstance(unit.settings.get(n), (int, float))]
+        numbers = [
+            n for n, d in unit.kind.declared.items() if isinstance(d, Param) and isinstance(unit.settings.get(n), (int, float))
+        ]
         raise DiagramError(f"parameters: {name} is no single number of a running block. {unit.path} has: {listing(numbers)}.")
     more = {"start": more} if isinstance(more, (int, float)) else more or {}
     if not isinstance(more, Mapping) or set(more) - set(KEYS) or not all(isinstance(v, (int, float)) for v in more.values()):
@@ -267,7 +278,10 @@ def check_output(schedule: Any, name: str) -> None:
     known = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
     single = whole in schedule.by_path and len(schedule.by_path[whole].kind.of(Outport)) == 1
     if not single and not (path in schedule.by_path and port in schedule.by_path[path].kind.of(Outport)):
-        raise DiagramError(f"output: '{name}' is no signal of a running block." + (did_you_mean(name, known) or f" There are: {listing(known[:20])}."))
+        raise DiagramError(
+            f"output: '{name}' is no signal of a running block."
+            + (did_you_mean(name, known) or f" There are: {listing(known[:20])}.")
+        )
 
 
 def drawn(one: Sought, random: np.random.Generator) -> float:
@@ -345,7 +359,9 @@ class Task:
                 self.failures += 1
                 columns.append(np.zeros(len(self.weighted(self.measured))))
                 continue
-            up, down = (self.weighted([p[n].reshape(len(m), -1) for n, m in zip(self.outputs, self.measured, strict=True)]) for p in pair)  # type: ignore[index]
+            up, down = (
+                self.weighted([p[n].reshape(len(m), -1) for n, m in zip(self.outputs, self.measured, strict=True)]) for p in pair
+            )  # type: ignore[index]
             columns.append((up - down) / width)
         return np.stack(columns, axis=1)
 
@@ -374,7 +390,15 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
     first = inside(first, low, high)
     scale = np.array([s.scale for s in task.sought])
     found = least_squares(
-        task.residuals, first, task.sensitivities, bounds=(low, high), x_scale=scale, xtol=tol, ftol=tol, gtol=None, max_nfev=limit
+        task.residuals,
+        first,
+        task.sensitivities,
+        bounds=(low, high),
+        x_scale=scale,
+        xtol=tol,
+        ftol=tol,
+        gtol=None,
+        max_nfev=limit,
     )
     words = {0: f"stopped after {limit} iterations without an end", 2: "converged: the cost no longer falls"}
     words |= {3: "converged: the parameters no longer change", 4: "converged: neither cost nor parameters change"}
@@ -416,7 +440,9 @@ def report(method: str, task: Task, found: Search) -> Estimates:
         "sigma": [float(np.sqrt(np.mean(part**2))) / w for part, w in zip(parts_of(task, rest), task.weights, strict=True)],
     }
     std = linear.std
-    items = tuple(Estimate(s.path, float(v), float(d), s.truth, s.unit) for s, v, d in zip(task.sought, found.theta, std, strict=True))
+    items = tuple(
+        Estimate(s.path, float(v), float(d), s.truth, s.unit) for s, v, d in zip(task.sought, found.theta, std, strict=True)
+    )
     return Estimates(method, items, linear.covariance, warnings=tuple(told), reason=found.reason, details=details)
 
 
@@ -447,8 +473,8 @@ def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
 
 def colour_remarks(task: Task, rest: np.ndarray) -> list[str]:
     told = []
-    for name, part in zip(task.outputs, parts_of(task, rest), strict=True):
-        if len(part) > 5 * LAGS and ljung_box(part, LAGS)[1] < UNLIKELY:
+    for name, part, whole in zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True):
+        if len(part) > 5 * LAGS and np.std(part) > ROUNDING * np.std(whole) and ljung_box(part, LAGS)[1] < UNLIKELY:
             c = autocovariance(part, 1)
             told.append(
                 f"residuals of {name} are coloured (correlation {c[1] / c[0]:.2f} from sample to sample): the standard deviations "

@@ -21,9 +21,11 @@ from .filters import decimate, kept, low_pass
 from .regression import Fit, autocovariance, fit, ljung_box
 
 LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
+ROUNDING = 1e-9  # residuals below this share of the torque are no noise
 HALVINGS = 8  # of a step into values the plant cannot have
 RUNAWAY = 1e3  # relative change of a parameter, after the first step, that no longer is an iteration
 UNSETTLED = 0.1  # relative change at the end above which nothing was found
+NOTHING = 0.01  # standard deviations: a step this small is none, whatever tol says
 OPENING = 20  # samples from which position and speed at the start are taken
 
 
@@ -40,12 +42,15 @@ class Resimulation(RecordBlock):
     decimate: int = static(1, "one row in how many is kept, on both sides, by the rule of Decimate", kind=int)
     skip: float = param(0.0, "time at the start of the record that is left out, before decimation", "s", min=0)
     edges: int = static(0, "rows left out at either end, where filters see one side only", kind=int)
-    rest: str = static("drop", "rows of a joint that rests in the twin; keep them where it never sticks", choices=("drop", "keep"))
+    rest: str = static(
+        "drop", "rows of a joint that rests in the twin; keep them where it never sticks", choices=("drop", "keep")
+    )
     drop_slow: float = param(0.0, "rows slower than this share of a joint's top speed in the twin do not count", min=0, below=1)
     initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
                           choices=("diagram", "record"))  # fmt: skip
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
-    tol: float = param(1e-5, "relative change of every parameter at which the iteration ends", above=0)
+    tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
+                       "hundredth of its standard deviation", above=0)  # fmt: skip
     max_iterations: int = static(50, "the iteration is given up after so many", kind=int)
     predicted = outport("torque or force of the model at the estimate", size="n")
     residual = outport("measured less predicted, neither filtered nor decimated", size="n")
@@ -252,6 +257,8 @@ def least_squares_step(rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     """x of A x = b and its standard deviation, A being scaled to a diagonal of ones first."""
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        return np.full(len(b), np.nan), np.full(len(b), np.nan)
     scale = np.sqrt(np.abs(np.diag(A)))
     scale = np.where(scale > 0, scale, 1.0)
     inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=1e-13)
@@ -286,8 +293,12 @@ class Looped:
             self.limited.pop(name, None)
             if used != value:
                 self.limited[name] = used
-        self.simulations += 1
-        found = self.twin.run(values)
+        try:
+            found = self.twin.run(values)
+        except DiagramError as error:  # limits that several parameters have together
+            raise Impossible(str(error)) from None
+        finally:
+            self.simulations += 1
         return {s: found[f"{self.path}.{s}"] for s in self.plant.motion}
 
 
@@ -336,10 +347,12 @@ def iterate(
             return ended(path, f"diverged in iteration {count}: it leads where the loop cannot be simulated: {why}")
         path.beta, path.motion = path.beta + share * step, motion
         path.history.append(path.beta)
-        scale = np.abs(path.beta) + np.where(np.isfinite(std), std, 0.0)
+        std = np.where(np.isfinite(std), std, 0.0)
+        scale = np.abs(path.beta) + std
         change = float(np.max(np.abs(share * step) / np.where(scale > 0, scale, 1.0)))
-        if share == 1.0 and change < tol:
-            path.settled, path.reason = True, f"converged in {count} iterations: the last changed no parameter by more than {tol:g}"
+        if share == 1.0 and np.all(np.abs(step) <= tol * scale + NOTHING * std):
+            path.settled = True
+            path.reason = f"converged in {count} iterations: the last changed no parameter by more than {change:.1g} of its size"
             return path
         if count > 1 and change > RUNAWAY:
             return ended(path, f"diverged in iteration {count}: a parameter changed by {change:.3g} times its size")
@@ -373,7 +386,9 @@ def history(path: Path, looped: Looped) -> dict[str, Any]:
 def remarks(path: Path, looped: Looped) -> list[str]:
     """Warnings every such identifier has."""
     told = [] if path.settled else [f"not converged: {path.reason}"]
-    return told + [f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()]
+    return told + [
+        f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()
+    ]
 
 
 def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
@@ -382,7 +397,8 @@ def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
     for joint in range(int(rows.groups.max()) + 1):
         own = rows.groups == joint
         used = rows.weights[own] > 0
-        if used.sum() > 5 * LAGS and ljung_box(rest[own], LAGS, used)[1] < UNLIKELY:
+        noise = np.std(rest[own][used]) > ROUNDING * np.std(rows.y[own][used]) if used.any() else False
+        if noise and used.sum() > 5 * LAGS and ljung_box(rest[own], LAGS, used)[1] < UNLIKELY:
             c = autocovariance(rest[own], 1, used)
             told.append(f"{f'joint {joint + 1}, ' if rows.groups.max() else ''}{c[1] / c[0]:.2f} from row to row")
     return [f"residuals are coloured (correlation {'; '.join(told)})"] if told else []

@@ -87,7 +87,7 @@ class RecursiveLeastSquares(SampledBlock):
     Nothing need be known at the start: until the rows determine all parameters, for `count` samples at least, theta stays at
     `start` and std says 1e30. With P0, variances for all or one each, `start` is knowledge and counts.
 
-    R is the variance of the equations' errors, for all or one for each row: with several joints these are the weights (6) to (8).
+    R is the variance of the equations' errors, for all or one for each row: with several joints these are the weights of (6).
     Where it is not given, all rows weigh alike and std uses the variance of the residuals so far.
 
     Outputs: theta, and each parameter by name, such as J_hat; std; residual, y - w theta before this sample; P; loss, the weighted

@@ -61,22 +61,25 @@ def regularised(P, mu, d, work):
 class RPEM(SampledBlock):
     """theta += K (y - y_hat), K = P psi / (R2 + psi^T P psi): recursive prediction errors of any plant (thesis 3.24 - 3.31).
 
-    The plant runs beside the measured one, driven by the same u, without correction; psi = dy_hat/dtheta is carried along with its
-    state by S' = df/dx S + df/dtheta (3.9), exact, in `substeps` steps of order 4 per sample. It starts at x0.
+    The plant runs beside the measured one, driven by the same u, without correction; psi = dy_hat/dtheta is carried along with
+    its state by S' = df/dx S + df/dtheta (3.9), exact, in `substeps` steps of order 4 per sample. It starts at x0. Between samples
+    u is held: a torque that moves between them puts a ZeroOrderHold before plant and method, or else biases the estimates.
 
-    `algorithm: kalman` (3.28 - 3.31) lets the parameters wander by R1 in every sample, for none P is their covariance; `forgetting`
-    (3.24 - 3.27) divides P by `forgetting` instead. `mu` regularises (3.17). R2 is the variance of a reading, the sensor's unless
-    given: the thesis' R2 = 1 makes P no covariance.
+    `algorithm: kalman` (3.28 - 3.31) lets the parameters wander by R1 in every sample; for none, P is their covariance.
+    `forgetting` (3.24 - 3.27) divides P by `forgetting` instead. With `settling` either fades away as exp(-t / settling), so that
+    what was learnt far from the truth counts less and the end is not restless. `mu` regularises (3.17). R2 is the variance of a
+    reading, the sensor's unless given: the thesis' R2 = 1 makes P no covariance.
 
     `estimate` lists the parameters, which start at `start`, {Fv: 0.01}, or at `factor` times the plant's values. Each is
-    divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means "100 %".
-    Estimates stay within the limits the plant sets. A parameter that starts at zero needs a scale; one whose gradient is
+    divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means
+    "100 %". Estimates stay within the limits the plant sets. A parameter that starts at zero needs a scale; one whose gradient is
     zero there, as alpha beside A = 0, never leaves.
 
     A new theta makes a past that was computed with the old one wrong: `follow` moves the state by S times the change, to first
     order as if theta had been there from the start; without it, as in the thesis, old errors stay in the state.
 
-    `printed: true` is the thesis' appendix as printed: the gradient lacks the scales, and K is computed from the new P.
+    `printed` brings back mistakes of the thesis' appendix: `scaling`, the gradient is not multiplied by the scales although the
+    parameters are divided by them; `gain`, K is computed from the P that has seen the sample already; `both`.
     """
 
     family = "observers"
@@ -84,7 +87,8 @@ class RPEM(SampledBlock):
 format: 1
 simulate: {stop: 10.0, solver: rk4, step: 1e-3, seed: 1}
 blocks:
-  torque: {type: Sine, amplitude: 1.0, frequency: 0.2}
+  sine:   {type: Sine, amplitude: 1.0, frequency: 0.2}
+  torque: {type: ZeroOrderHold, Ts: 2e-3, in: sine}
   robot:  {type: TwoMassRobot, in: torque}
   speed:  {type: TorqueSensor, std: 0.3, Ts: 2e-3, in: robot.w_m}
   rpem:   {type: RPEM, Ts: 2e-3, model: robot, measures: w_m, estimate: [Fv, Fc], factor: 0.5, in: {y: speed, u: torque}}
@@ -108,7 +112,7 @@ blocks:
     x0: Any = param(None, "first state of the model; the plant's unless given", shape=(None,))
     substeps: int = static(1, "steps of order 4 per sample", kind=int)
     follow: bool = static(True, "move the state with the parameters", kind=bool)
-    printed: bool = static(False, "as the thesis' appendix prints it, mistakes included", kind=bool)
+    printed: str = static("none", "mistakes of the thesis' appendix", choices=("none", "scaling", "gain", "both"))
 
     # What the plant decides; these stand for one state, measured, and one parameter.
     n = fixed(1, "states")
@@ -155,6 +159,8 @@ blocks:
         g = 2 * d + 2 * m
         k = g + d * m
         P = k + d * m
+        unscaled = printed == "scaling" or printed == "both"
+        late = printed == "gain" or printed == "both"
         for i in range(d):
             out[i] = theta_next[i]
         for i in range(d * d):
@@ -172,20 +178,20 @@ blocks:
             for i in range(d):
                 share = 0.0
                 for c in range(d):
-                    share = share + out[P + i * d + c] * out[g + j * d + c] * (1.0 if printed else units[c])
+                    share = share + out[P + i * d + c] * out[g + j * d + c] * (1.0 if unscaled else units[c])
                 out[k + j * d + i] = share
-                total = total + share * out[g + j * d + i] * (1.0 if printed else units[i])
+                total = total + share * out[g + j * d + i] * (1.0 if unscaled else units[i])
             for i in range(d):
                 for c in range(d):
                     out[P + i * d + c] = out[P + i * d + c] - out[k + j * d + i] * out[k + j * d + c] / total
-            if printed:
+            if late:
                 total = variances[j]
                 for i in range(d):
                     share = 0.0
                     for c in range(d):
-                        share = share + out[P + i * d + c] * out[g + j * d + c]
+                        share = share + out[P + i * d + c] * out[g + j * d + c] * (1.0 if unscaled else units[c])
                     out[k + j * d + i] = share
-                    total = total + share * out[g + j * d + i]
+                    total = total + share * out[g + j * d + i] * (1.0 if unscaled else units[i])
             for i in range(d):
                 out[k + j * d + i] = out[k + j * d + i] * units[i] / total
                 value = out[i] + out[k + j * d + i] * rest
@@ -275,6 +281,8 @@ blocks:
         return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:  # a block with mistakes, which are told elsewhere
+            return type(self)
         plant = known_plant(plants["model"], self.settings["parameters"])
         ports, names = measured_ports(plant, self.settings["measures"]), chosen_parameters(plant, self.settings["estimate"])
         base, kind = cast(Any, RPEM), cast(Any, plant.kind)  # classes, which mypy does not take for hashable

@@ -153,7 +153,7 @@ def best_fit(
         return Fit(best, smeared * inverse, misfit, f"the fit {words} {end}.")
 
     first = least_squares(relative, [0.0, 0.0, 0.0, 0.0, 1.0], loss="soft_l1", f_scale=0.1, max_nfev=200)
-    tight: dict[str, Any] = {"xtol": 1e-14, "ftol": 1e-14, "gtol": 1e-14, "x_scale": "jac", "max_nfev": 200}
+    tight: dict[str, Any] = {"xtol": 1e-11, "ftol": 1e-11, "gtol": 1e-11, "x_scale": "jac", "max_nfev": 200}
     fit = judged(weighted, least_squares(weighted, first.x, **tight), "weighted by noise")
     if not known:
         return Fit(fit.values, fit.covariance * fit.misfit, fit.misfit, fit.reason), ()

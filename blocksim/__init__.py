@@ -57,6 +57,7 @@ PUBLIC = {
     "operating_point": "linearize",
     "draw": "draw",
     "plot": "plots",
+    "plot_traces": "estimate_traces",
     "library": "library",
     "register": "library",
     "schema": "schema",

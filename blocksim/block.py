@@ -181,6 +181,8 @@ class Block:
                     (name, f"no parameter '{name}'. {cls.__name__} takes: {listing(takes)}." + did_you_mean(name, takes))
                 )
         for name, declaration in takes.items():
+            if name in settings and settings[name] is None and declaration.default is None and not declaration.required:
+                continue  # nothing, said or not: what the block itself makes of that
             if name in settings:
                 found += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]
             elif declaration.required:

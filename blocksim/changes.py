@@ -181,7 +181,7 @@ def refilled(experiment: Experiment, gathered: list[tuple[Unit, dict[str, Any]]]
         replace(
             u,
             settings={**u.settings, **new.get(u.path, {})},
-            plants={n: plant.changed(new.get(plant.path, {})) for n, plant in u.plants.items()},
+            plants={n: plant.updated(new) for n, plant in u.plants.items()},
             tables=u.tables if u.path not in new and not any(p.path in new for p in u.plants.values()) else {},
         )
         for u in experiment.schedule.units

@@ -1,7 +1,7 @@
 """Estimates of blocks that estimate while they run: what they say at the end of a record, kept as any identifier's.
 
-A block class with `estimated`, the names of its parameters, has outputs `theta` and `std`, whose last elements belong to them; and
-perhaps `P`, whose last rows and columns do.
+A block class with `estimated`, the names of its parameters, has outputs `theta` and `std`, whose last elements belong to them;
+and perhaps `P`, whose last rows and columns do.
 """
 
 from __future__ import annotations

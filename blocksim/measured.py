@@ -29,7 +29,8 @@ from .errors import DiagramError, Problem, RecordError, listing
 from .files import Folders, folders_of
 from .flatten import flatten
 from .grid import Axis, Grid
-from .process import Run, apply
+from .last_estimates import estimators
+from .process import Run, apply, with_last
 from .record import MAX_BYTES, Record, brief_listing
 from .schedule import Schedule, Unit
 from .simulate import opened
@@ -81,6 +82,8 @@ def identify(
     made = Record(grids, about, aliases(schedule))
     for unit in plan:
         made = kept(signals, made, apply(unit, made, Run(schedule.diagram, {}, made, unit.path, simulated=False)))
+    for unit in (u for u in estimators(schedule) if u in plan):
+        made = with_last(unit, made, Run(schedule.diagram, {}, made, unit.path, simulated=False))
     return made
 
 
@@ -125,7 +128,8 @@ def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike | None)
         )
     beside = [os.path.dirname(diagram.path) or "."] if diagram.path else []
     homes = [*beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
-    may = Folders(None) if given is not None else folders_of(*homes)
+    trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
+    may = Folders(None) if trusted else folders_of(*homes)
     places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
     for place in places:
         if place.is_file():

@@ -27,6 +27,7 @@ class Plant:
     kind: type[Block]
     settings: dict[str, Any] = field(default_factory=dict)
     path: str = ""
+    plants: dict[str, Plant] = field(default_factory=dict)  # those it names itself, as a filter does that a smoother names
 
     @property
     def name(self) -> str:
@@ -86,6 +87,11 @@ class Plant:
     def changed(self, settings: Mapping[str, Any]) -> Plant:
         return replace(self, settings={**self.settings, **settings}) if settings else self
 
+    def updated(self, new: Mapping[str, Mapping[str, Any]]) -> Plant:
+        """With new settings by path, for itself and for the plants it names."""
+        named = {name: plant.updated(new) for name, plant in self.plants.items()}
+        return replace(self.changed(new.get(self.path, {})), plants=named)
+
 
 def plants_of(block: Block, blocks: Mapping[str, Block], prefix: str = "") -> dict[str, Plant]:
     """The plants a block's settings name, by setting. A name of the diagram goes before a type of the same name."""
@@ -95,7 +101,10 @@ def plants_of(block: Block, blocks: Mapping[str, Block], prefix: str = "") -> di
         if name is None:
             continue
         if name in blocks:
-            found[setting] = Plant(type(blocks[name]), blocks[name].settings, prefix + name)
+            others = {path: other for path, other in blocks.items() if path != name}  # so that a circle of names ends
+            found[setting] = Plant(
+                type(blocks[name]), blocks[name].settings, prefix + name, plants_of(blocks[name], others, prefix)
+            )
         elif name in library():
             kind = find(name)
             wanting = [n for n, d in kind.declared.items() if d.settable and d.required]

@@ -111,9 +111,11 @@ def changed_block(unit: Unit, run: Run) -> Block:
 def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
     """The plants a block asks for, with the settings of this run; of a measured record nobody knows the truth."""
     found: dict[str, Plant | None] = dict.fromkeys(unit.kind.of(Model))
+    new: dict[str, dict[str, Any]] = {}
+    for key, value in run.changes.items():
+        new.setdefault(key.rpartition(".")[0], {})[key.rpartition(".")[2]] = value
     for name, plant in unit.plants.items():
-        settings = {k.rpartition(".")[2]: v for k, v in run.changes.items() if k.rpartition(".")[0] == plant.path}
-        found[name] = replace(plant.changed(settings), path=plant.path if run.simulated else "")
+        found[name] = replace(plant.updated(new), path=plant.path if run.simulated else "")
     return found
 
 

@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -25,7 +26,7 @@ from . import __version__
 from .ablation import FULL
 from .errors import DiagramError, StudyError
 from .results import finite, versions, write_json, writing
-from .study_batch import Lines, pickled_classes
+from .study_batch import Lines, pickled_classes, unsendable
 from .study_file import StudySpec, load_study
 from .study_plan import Plan, copies, identity_of, job_of, make_plan, study_text
 from .study_run import Pending, run_cluster, run_local
@@ -156,9 +157,12 @@ def run_study(
         begun = time.time()
         run_pending(plan, store, folder, identity, texts, jobs, scheduler, progress)
         remarks = write_tables(plan, store, folder)
-        about = {**description(plan, identity), **vars(remarks), "jobs": jobs or cores(), "scheduler": scheduler}
+        about = {**description(plan, identity), **vars(remarks), "jobs": 1 if unsendable() else jobs or cores()}
         with writing(folder):
-            write_json(folder / "study.json", {**about, "started": begun, "seconds": time.time() - begun, "complete": True})
+            write_json(
+                folder / "study.json",
+                {**about, "scheduler": scheduler, "started": begun, "seconds": time.time() - begun, "complete": True},
+            )
     finally:
         store.close()
     result = StudyResult(folder, plan, keep)
@@ -181,16 +185,18 @@ def run_pending(
     left = store.missing()
     if not left:
         return
+    turn = threading.Lock()
     tally = Tally(plan.runs, store.done, before=store.done)
     pending = Pending(left, plan.batch)
-    job = job_of(plan, identity, texts, folder, pickled_classes() or b"")
+    job = job_of(plan, identity, texts, folder, b"" if unsendable() else pickled_classes())
     with ExitStack() as stack:
         show = stack.enter_context(display(tally, progress))
 
         def deliver(lines: Lines) -> None:
-            fresh = set(store.add(lines))
-            tally.add(plan, [line for line in lines if line[0] in fresh])
-            show(tally)
+            with turn:
+                fresh = set(store.add(lines))
+                tally.add(plan, [line for line in lines if line[0] in fresh])
+                show(tally)
 
         try:
             if scheduler is None:
@@ -300,12 +306,11 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
     rows = []
     for line in (one for one in records(result.scores) if one["ablation"] == FULL):
         cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
-        mark = " *" if line["bias_significant"] is True else ""
         rows.append([
             *(short(line[name]) for name in head),
             f"{line['parameter']}{' [' + line['unit'] + ']' if line['unit'] else ''}",
             short(line["truth"]),
-            f"{short(line['bias'])} ± {short((line['bias_high'] - line['bias_low']) / 2, 2)}{mark}",
+            around(line, "bias", line["bias_significant"] is True),
             short(line["bias_percent"], 3),
             short(line["std"]),
             short(line["rmse"]),
@@ -319,8 +324,7 @@ def budget_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
     head = ["method", *result.swept, "parameter", "defect"]
     rows = []
     for line in records(result.budget):
-        half = (line["effect_high"] - line["effect_low"]) / 2
-        effect = f"{short(line['effect'])} ± {short(half, 2)}{' *' if line['significant'] else ''}"
+        effect = around(line, "effect", line["significant"])
         rows.append([*(short(line[name]) for name in head), effect, short(line["percent_of_truth"], 3), short(line["alone"])])
     return rows, [*head, "effect on bias", "% of truth", "alone"]
 
@@ -334,6 +338,12 @@ def short(value: Any, digits: int = 4) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:.{digits}g}"
     return str(value)
+
+
+def around(line: dict[str, Any], name: str, marked: bool) -> str:
+    """'0.012 ± 0.003 *': a score, half its interval, and a mark where it is more than luck."""
+    value, half = short(line[name]), short((line[f"{name}_high"] - line[f"{name}_low"]) / 2, 2)
+    return value + (f" ± {half}" if half else "") + (" *" if marked else "")
 
 
 def as_text(columns: list[str], rows: list[list[str]]) -> str:

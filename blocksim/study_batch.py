@@ -11,13 +11,14 @@ import json
 import pickle
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .errors import BlocksimError, StudyError
+from .errors import BlocksimError, DiagramError, StudyError
+from .library import register, registered
 
 if TYPE_CHECKING:
     from .estimates import Estimates
@@ -63,7 +64,17 @@ def run_batch(job: Job, batch: Batch) -> Lines:
     """Simulate, identify, and tell each run in a line."""
     if job.version != __version__:
         raise StudyError(f"this worker has blocksim {__version__}, the study was started with {job.version}. Install the same.")
+    for variant in {piece.variant for piece in batch}:
+        ready_diagram(job, variant)
     return [line for piece in batch for line in run_piece(job, piece)]
+
+
+def ready_diagram(job: Job, variant: int) -> None:
+    """What hinders a worker from the start is an error of the study, not a failure of a run."""
+    try:
+        shaped(job, variant, {})
+    except Exception as error:
+        raise StudyError(f"a worker cannot open the diagram: {reason_of(error)}") from None
 
 
 def run_piece(job: Job, piece: Piece) -> Lines:
@@ -96,8 +107,8 @@ def line_of(run: int, seed: int, result: Any) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a run failed, in a line."""
-    text = str(error).replace("\n", "; ")
+    """Why a run failed, in a line; without places, which are those of a copy of the diagram."""
+    text = "; ".join(p.what for p in error.problems) if isinstance(error, DiagramError) else str(error).replace("\n", "; ")
     return text if isinstance(error, BlocksimError) else f"{type(error).__name__}: {text}"
 
 
@@ -190,12 +201,11 @@ def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experimen
 def base_experiment(job: Job, variant: int) -> Experiment:
     """The diagram of a variant as the study's folder has it, or from the texts where that folder is out of reach."""
     from .build import build
-    from .library import register
     from .loader import load
     from .simulate import experiment
 
     if job.classes:
-        register(*unpickled(job.classes))
+        know(job.classes)
     name, texts = job.diagrams[variant]
     with contextlib.ExitStack() as stack:
         folder = Path(job.folder)
@@ -214,29 +224,17 @@ def same_text(path: Path, text: str) -> bool:
         return False
 
 
-def pickled_classes() -> bytes | None:
-    """The blocks a script registered, for other processes; None where they cannot be sent: made in a notebook or a __main__."""
-    from .library import registered
-
-    classes = registered()
-    if not classes:
-        return b""
-    try:
-        import cloudpickle
-
-        return cloudpickle.dumps(classes)
-    except ImportError:
-        pass
-    if any(cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ for cls in classes):
-        return None
-    try:
-        return pickle.dumps(classes)
-    except Exception:
-        return None
+def pickled_classes() -> bytes:
+    """The blocks a script registered, for other processes; see `unsendable` for those that cannot go."""
+    return pickle.dumps(registered()) if registered() else b""
 
 
-def unpickled(data: bytes) -> Sequence[Any]:
-    from .library import registered
+def unsendable() -> list[str]:
+    """Registered blocks that no other process can import: made in a notebook, in a function, or in the script that is run."""
+    return [cls.__name__ for cls in registered() if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__]
 
+
+def know(classes: bytes) -> None:
+    """Register the blocks that came with a job, where they are not known already."""
     known = {cls.__name__ for cls in registered()}
-    return [cls for cls in pickle.loads(data) if cls.__name__ not in known]
+    register(*(cls for cls in pickle.loads(classes) if cls.__name__ not in known))

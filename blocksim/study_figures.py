@@ -192,7 +192,7 @@ def spread_figure(scores: list[Line], axis_name: str) -> Any:
         axis.plot(xs, [relative(s, "claimed_std") for s in own], "--", color=hue, linewidth=1.0)
         axis.set_yscale("log")
 
-    return swept_figure(scores, axis_name, "std", "standard deviation, % of truth (dashed: claimed)", draw)
+    return swept_figure(scores, axis_name, "std", "std, % of truth", draw)
 
 
 def coverage_figure(scores: list[Line], axis_name: str) -> Any:
@@ -208,7 +208,7 @@ def coverage_figure(scores: list[Line], axis_name: str) -> Any:
             low, high = ([100 * s[f"coverage_{end}"] for s in own] for end in ("low", "high"))
             axis.fill_between(xs, low, high, color=hue, alpha=0.2, linewidth=0)
 
-        return swept_figure(lines, axis_name, "coverage", "truth within the 95 % interval, %", draw)
+        return swept_figure(lines, axis_name, "coverage", "truth covered, %", draw)
     parameters, methods = unique(s["parameter"] for s in lines), unique(s["method"] for s in lines)
     figure, axes = panels(["coverage"], "truth within the 95 % interval, %", 2.6)
     axis = axes["coverage"]
@@ -242,11 +242,12 @@ def budget_figure(budget: list[Line]) -> Any:
     if not lines:
         return None
     parameters, defects = unique(s["parameter"] for s in lines), unique(s["defect"] for s in lines)
-    series = unique((s["method"], s.get("point", 0)) for s in lines)
+    swept = swept_names(lines)
+    series = unique((s["method"], *(s[n] for n in swept)) for s in lines)
     figure, axes = panels(parameters, "", PANEL[1] + 0.18 * len(defects))
     for name, axis in axes.items():
         for number, one in enumerate(series[:4]):
-            own = [s for s in lines if s["parameter"] == name and (s["method"], s.get("point", 0)) == one]
+            own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in swept)) == one]
             ys = [defects.index(s["defect"]) + 0.18 * (number - (min(len(series), 4) - 1) / 2) for s in own]
             values = np.array([s["percent_of_truth"] if is_number(s["percent_of_truth"]) else s["effect"] for s in own])
             share = np.array(
@@ -261,7 +262,7 @@ def budget_figure(budget: list[Line]) -> Any:
                 color=colour(number),
                 alpha=0.8,
                 error_kw={"linewidth": 1.0},
-                label=str(one[0]),
+                label=label_of(one),
             )
         axis.axvline(0, color="black", linewidth=1.1)
         axis.set_yticks(range(len(defects)), defects if axis.get_subplotspec().is_first_col() else [])

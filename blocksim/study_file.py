@@ -51,8 +51,8 @@ TOP = (
 #: What is kept of a collected signal.
 STATISTICS = ("rms", "mean", "std", "min", "max", "peak", "final")
 #: What a study may ask for: repetitions, and runs in all.
-MAX_REPEAT = 10_000_000
-MAX_RUNS = 100_000_000
+MAX_REPEAT = 1_000_000
+MAX_RUNS = 10_000_000
 
 
 @dataclass
@@ -230,11 +230,18 @@ class StudyReader(SpecReader):
         found = {}
         for name, item in self.mapping(at, where).items():
             places[f"{prefix}.{name}"] = self.place(item)
+            self.no_file(name, item, where)
             if isinstance(item.value, dict) or item.value is None:
                 self.complain(f"{where}: {name}: found {described(item.plain())}. A number, a text or a list is wanted.", item)
             else:
                 found[name] = item.plain()
         return found
+
+    def no_file(self, name: str, at: Lined, where: str) -> None:
+        """Which files may be read is checked where diagrams are read; a study must not go around that."""
+        if name.rpartition(".")[2] == "file":
+            self.complain(f"{where}: a study cannot change which file a block reads. Write a diagram for each file, and compare "
+                          "them: methods: {a: {diagram: a.yaml}, b: {diagram: b.yaml}}.", at)  # fmt: skip
 
     def sweep(self, at: Lined, spec: StudySpec) -> None:
         entries = self.mapping(at, "sweep")
@@ -264,6 +271,7 @@ class StudyReader(SpecReader):
     def values(self, name: str, at: Lined, where: str) -> list[Any] | None:
         """The values of one swept setting: a list, {linspace: [first, last, count]} or {logspace: [first, last, count]}."""
         found = at.plain()
+        self.no_file(name, at, where)
         if isinstance(found, list):
             if not found:
                 self.complain(f"{where}: {name} has no values.", at)
@@ -359,7 +367,8 @@ class StudyReader(SpecReader):
                 if name in seen:
                     self.problems.append(Problem(f"'{name}' is varied twice, by sweep and by zip.", axis.places[name]))
                 seen.add(name)
-        runs = math.prod(len(a.values) for a in spec.axes) * spec.repeat * max(len(spec.methods), 1)
+        arms = 1 + bool(spec.ablate) + len(spec.ablate) * (1 + bool(spec.alone))
+        runs = math.prod(len(a.values) for a in spec.axes) * spec.repeat * max(len(spec.methods), 1) * arms
         if runs > MAX_RUNS:
             where = spec.places.get("sweep") or spec.places.get("repeat")
             self.problems.append(Problem(f"this is a study of {runs:.3g} runs; at most {MAX_RUNS:.3g} are made.", where))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import BlocksimError, StudyError
-from .study_batch import Batch, Job, Lines, pickled_classes, reason_of, run_batch
+from .study_batch import Batch, Job, Lines, reason_of, run_batch, unsendable
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
 FIRST_BATCH, BATCH_SECONDS, MOST_RUNS = 4, 1.0, 500
@@ -76,13 +76,11 @@ class Pending:
 def run_local(job: Job, pending: Pending, deliver: Deliver, jobs: int) -> None:
     """Work through what is pending in this process and in jobs - 1 workers beside it."""
     with single_threaded() as steady:
-        beside = jobs - 1 if steady else jobs
-        sendable = pickled_classes() is not None
-        if not sendable:
-            beside = 0
+        alone = bool(unsendable())
+        beside = 0 if alone else jobs - 1 if steady else jobs
         team = Team(job, pending, deliver, beside)
         try:
-            if steady or not sendable:
+            if steady or alone:
                 work_here(job, pending, deliver, team)
             team.join()
         finally:
@@ -117,15 +115,17 @@ class Team:
         worker: Worker | None = None
         try:
             while not self.stopped.is_set() and not self.failed and (batch := self.pending.take()):
-                if worker is None:
-                    worker = Worker(self.job)
-                    self.workers.append(worker)
                 begun = time.perf_counter()
                 try:
+                    if worker is None:
+                        worker = Worker()
+                        self.workers.append(worker)
+                        send(worker.process.stdin, self.job)
                     lines = worker.run(batch)
                 except (EOFError, OSError, pickle.UnpicklingError):
                     self.pending.give_back(batch)
-                    worker.stop()
+                    if worker is not None:
+                        worker.stop()
                     worker, deaths = None, deaths + 1
                     if deaths > MOST_DEATHS and not self.stopped.is_set():
                         raise StudyError(
@@ -161,7 +161,7 @@ class Team:
 class Worker:
     """A process that runs batches: pickled to its stdin, results pickled from its stdout."""
 
-    def __init__(self, job: Job):
+    def __init__(self) -> None:
         path = os.pathsep.join(p or os.getcwd() for p in sys.path)
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from blocksim.study_run import serve; serve()"],
@@ -169,7 +169,6 @@ class Worker:
             stdout=subprocess.PIPE,
             env={**os.environ, **SINGLE, "PYTHONPATH": path},
         )
-        send(self.process.stdin, job)
 
     def run(self, batch: Batch) -> Lines:
         send(self.process.stdin, batch)
@@ -262,6 +261,11 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
         from distributed import Client, as_completed
     except ImportError:
         raise StudyError("--scheduler needs Dask. Install it with: pip install 'blocksim[distributed]'.") from None
+    if stuck := unsendable():
+        raise StudyError(
+            f"the workers of a cluster cannot know the blocks {', '.join(stuck)}: they are defined in the script that is run. Put "
+            "them in a module that can be imported there."
+        )
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

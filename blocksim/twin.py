@@ -189,7 +189,9 @@ def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[
     """The experiment with settings and recorded samples of one run."""
     base, changes = prepared(base, changes, {})
     gathered = by_unit(base.schedule, changes)
-    gathered += [(base.schedule.by_path[path], {"values_": values}) for path, values in samples.items() if path in base.schedule.by_path]
+    gathered += [
+        (base.schedule.by_path[path], {"values_": values}) for path, values in samples.items() if path in base.schedule.by_path
+    ]
     made = replace(base, numbers=refilled(base, gathered)) if gathered else replace(base)
     made.text = ""  # it is in no file, and would be long with all its samples
     return made

@@ -40,9 +40,9 @@ blocks:
   hold:     {type: ZeroOrderHold, Ts: 4e-3, in: robot.w_m}
   noise:    {type: WhiteNoise, Ts: 4e-3, std: "${std}"}
   y:        {type: Sum, in: [hold, noise]}
-  direct:   {type: FrequencyResponse, method: welch, segment: 8, skip: 10, f_min: 0.5, f_max: 14, hold: zero, model: robot,
+  direct:   {type: FrequencyResponse, method: welch, segment: 8, skip: 10, f_min: 0.5, f_max: 14,
              in: {u: u, y: y}}
-  indirect: {type: FrequencyResponse, method: welch, segment: 8, skip: 10, f_min: 0.5, f_max: 14, hold: zero, model: robot,
+  indirect: {type: FrequencyResponse, method: welch, segment: 8, skip: 10, f_min: 0.5, f_max: 14,
              in: {u: u, y: y, r: shake}}
 log: [u, y, shake, robot.w_m]
 """
@@ -96,7 +96,7 @@ def test_the_modes_of_table_7_1():
 
 @pytest.mark.parametrize("text", [SMOOTH, HELD], ids=["smooth", "held"])
 def test_periods_give_the_analytic_response(text):
-    record = bs.simulate(text, step=2.5e-4, stop=30, params={"response.skip": 25})
+    record = bs.simulate(text, step=5e-4, stop=20, params={"response.skip": 15})
     found = record.estimates["response"]
     w, G = found.details["w"], found.details["response"]
     assert w == pytest.approx(2 * np.pi * np.arange(1, 41), rel=1e-12)
@@ -107,7 +107,7 @@ def test_periods_give_the_analytic_response(text):
     else:
         (A, B, C, D), x = system, 1j * w
     truth = np.array([(C @ np.linalg.solve(z * np.eye(4) - A, B) + D)[0, 0] for z in x])
-    assert np.abs(G / truth - 1).max() < 2e-7
+    assert np.abs(G / truth - 1).max() < 5e-7
     assert found.details["coherence"] == pytest.approx(1.0, abs=1e-9)
     for name in found:
         assert abs(found[name].relative_error) < 1e-6, name
@@ -119,9 +119,9 @@ def test_periods_give_the_analytic_response(text):
 
 def test_the_angle_serves_as_well_as_the_speed():
     text = SMOOTH.replace("[robot.w_m, noise]", "[robot.phi_m, noise]").replace("skip: 8,", "skip: 24, quantity: angle,")
-    found = bs.simulate(text, step=5e-4, stop=30).estimates["response"]
+    found = bs.simulate(text, step=1e-3, stop=26).estimates["response"]
     for name in ("Jm", "Ja", "k1", "d", "notch", "resonance"):
-        assert abs(found[name].relative_error) < 1e-5, name
+        assert abs(found[name].relative_error) < 2e-5, name
 
 
 def test_hysteresis_that_never_saturates_is_stiffness():
@@ -133,7 +133,7 @@ def test_hysteresis_that_never_saturates_is_stiffness():
 
 def test_notch_and_resonance_are_read_off_without_a_model():
     text = SMOOTH.replace("lines: 40,", "lines: 157,").replace("period: 1", "period: 4").replace("model: robot, ", "")
-    found = bs.simulate(text, stop=80, params={"robot.d": 200.0, "robot.Fv": 0.02, "response.skip": 70}).estimates["response"]
+    found = bs.simulate(text, stop=76, params={"robot.d": 200.0, "robot.Fv": 0.02, "response.skip": 70}).estimates["response"]
     assert list(found) == ["notch", "resonance"]
     assert found["notch"].value == pytest.approx(35.945, rel=2e-3)
     assert found["resonance"].value == pytest.approx(60.763, rel=2e-3)
@@ -196,19 +196,24 @@ def test_welch_is_that_of_scipy():
 def test_in_closed_loop_only_the_third_signal_tells_the_truth():
     """H1 tends to (G S_rr - |C|^2 S_vv / C) / (S_rr + |C|^2 S_vv), between the plant and -1 / controller."""
     runs = bs.simulate_many(LOOP, seeds=range(16), collect=lambda r: (r.estimates["direct"], r.estimates["indirect"]))
-    details = runs[0][0].details
-    G, kp = details["truth"], 0.6
+    w, kp = runs[0][0].details["w"], 0.6
+    G = Robot("speed", 4e-3, R).response(w, **TABLE)
     b, a = signal.butter(2, 15 / 125)
-    S_rr = 15**2 / 3 * np.abs(signal.freqz(b, a, details["w"] * 4e-3)[1]) ** 2
+    S_rr = 15**2 / 3 * np.abs(signal.freqz(b, a, w * 4e-3)[1]) ** 2
     expected = (G * S_rr - kp * 8.0**2) / (S_rr + kp**2 * 8.0**2)
     direct, indirect = (np.mean([pair[i].details["response"] for pair in runs], axis=0) for i in (0, 1))
-    weak = (details["w"] > 25) & (details["w"] < 48)  # around the notch hardly any of y is the plant's
+    weak = (w > 25) & (w < 48)  # around the notch hardly any of y is the plant's
     assert np.mean(np.abs(direct - expected)[weak]) < 0.1
     assert np.mean((direct - expected)[weak].real) == pytest.approx(0.0, abs=0.04)
     assert np.mean((indirect - G)[weak].real) == pytest.approx(0.0, abs=0.08)
     assert np.mean((direct - G)[weak].real) < -0.3
+
+
+def test_parameters_from_a_closed_loop():
+    text = LOOP.replace("f_max: 14,", "f_max: 14, hold: zero, model: robot,")
+    runs = bs.simulate_many(text, seeds=range(1), collect=lambda r: (r.estimates["direct"], r.estimates["indirect"]))
     errors = np.abs([[[one[n].relative_error for n in ("Jm", "Ja", "k1")] for one in pair] for pair in runs])
-    assert np.median(errors[:, 1]) < 0.4 * np.median(errors[:, 0])
+    assert errors[:, 0].min() > 0.15 and errors[:, 1].max() < 0.12
 
 
 # ---- beyond the linear robot ------------------------------------------------------------------------------------------
@@ -234,7 +239,7 @@ def test_mean_springs_solves_6_8():
 
 
 def test_a_band_without_the_modes_is_called_so():
-    found = bs.simulate(SMOOTH, params={"response.f_min": 15.0}).estimates["response"]
+    found = bs.simulate(SMOOTH, params={"response.f_min": 15.0}, stop=10).estimates["response"]
     assert np.isnan(found["k1"].value) and "no notch with a resonance above it" in found.reason
 
 
@@ -245,7 +250,7 @@ def test_a_band_without_the_modes_is_called_so():
     ("change", "words"),
     [
         ("period: 1.0005", "no whole number of samples"),
-        ("period: 7", "no whole period of 7 s"),
+        ("period: 2", "no whole period of 2 s"),
         ("period: 1, f_min: 60, f_max: 70", "nothing is excited from 60 to 70 Hz"),
         ("period: 1, method: welch, window: hanning_", "no window 'hanning_'"),
         ("period: 1, method: welch, segment: 100", "16 to all of them are possible"),
@@ -254,7 +259,7 @@ def test_a_band_without_the_modes_is_called_so():
 )
 def test_mistakes_are_named(change, words):
     with pytest.raises(bs.DiagramError, match=words) as error:
-        bs.simulate(SMOOTH.replace("period: 1", change))
+        bs.simulate(SMOOTH.replace("period: 1", change), stop=9)
     assert "response" in str(error.value) or "FrequencyResponse" in str(error.value)
 
 

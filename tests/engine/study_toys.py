@@ -1,4 +1,4 @@
-"""Toy identifiers whose bias, spread and covariance are known in closed form; a module of its own so that workers can import it."""
+"""Toy identifiers with bias, spread and covariance known in closed form; a module of its own, for workers to import."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ blocks:
   fit:   {type: LineOf, in: {u: u, y: two}}
 log: [u, two]
 """
-#: y = theta u + v in a loop u = r - k y: least squares errs by -k s_v^2 (1 + k theta) / (s_r^2 + k^2 s_v^2), the instrument r not.
+#: y = theta u + v, u = r - k y: least squares errs by -k s_v^2 (1 + k theta) / (s_r^2 + k^2 s_v^2), the instrument r not.
 LOOP = """
 format: 1
 name: A static plant in a loop

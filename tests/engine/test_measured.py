@@ -160,7 +160,8 @@ class TestUnits:
     @pytest.mark.parametrize(
         ("found", "wanted", "expected"),
         [("mm", "m", 1e-3), ("deg/s", "rad/s", np.pi / 180), ("rpm", "rad/s", np.pi / 30), ("N.m", "N m", 1),
-         ("mm/s²", "m/s^2", 1e-3), ("Nm s/rad", "N m s/rad", 1), ("ms", "s", 1e-3), ("V", "A", None), ("furlong", "m", None), ("kHz", "1/s", 1e3)],
+         ("mm/s²", "m/s^2", 1e-3), ("Nm s/rad", "N m s/rad", 1), ("ms", "s", 1e-3), ("V", "A", None),
+         ("furlong", "m", None), ("kHz", "1/s", 1e3)],
     )  # fmt: skip
     def test_factors(self, found, wanted, expected):
         assert factor(found, wanted) == (None if expected is None else pytest.approx(expected, rel=1e-14))
@@ -399,6 +400,7 @@ class TestTheSection:
         pipeline.write_text(PIPELINE + SECTION.replace("record:\n", "record:\n  file: ../data/lab.csv\n"))
         monkeypatch.delenv("BLOCKSIM_DATA")
         assert "lies outside the folder of the diagram" in refused(pipeline)
+        assert values(bs.identify(bs.open_diagram(load(pipeline, allow_outside=True)))) == values(own)
         assert values(bs.identify(pipeline, tmp_path / "data" / "lab.csv")) == values(own)
         assert "no record is named" in refused(PIPELINE)
 

@@ -1,4 +1,4 @@
-"""Studies with known truth: scores against closed forms, the same tables however they were computed, failures that are counted."""
+"""Studies with known truth: scores against closed forms, the same tables however they were computed, failures counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import study_toys as toys
 
 import blocksim as bs
 from blocksim.study import rerun_study
-from blocksim.study_batch import pickled_classes
 from blocksim.study_plan import seeds_of
 
 BASIC = {"study": "A level", "diagram": toys.LEVEL, "repeat": 60, "seed": 3, "collect": ["mean"]}
@@ -181,11 +180,11 @@ def test_spaced_values():
     assert [p["noise.std"] for p in points[::2]] == pytest.approx([0.01, 0.1, 1]) and points[1]["level.value"] == 2
 
 
-def test_memory_does_not_grow_with_the_repetitions(tmp_path):
+def test_memory_does_not_grow_with_the_repetitions():
     code = (
         f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport resource, study_toys, blocksim as bs\n"
         "peaks = []\nfor n in (200, 2000):\n"
-        f"    bs.run_study({{'study': 'x', 'diagram': study_toys.LEVEL, 'repeat': n}}, jobs=1, out={str(tmp_path)!r} + f'/{{n}}')\n"
+        "    bs.run_study({'study': 'x', 'diagram': study_toys.LEVEL, 'repeat': n}, jobs=1)\n"
         "    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\nprint(*peaks)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -225,7 +224,8 @@ def test_a_run_that_diverges_is_a_failure_and_the_others_go_on():
     result = bs.run_study({"study": "Growing", "diagram": GROWING, "sweep": {"x.x": [0.0, -10.0]}}, jobs=1)
     assert [(f["point"], "'x'" in f["reason"]) for f in result.failures] == [(0, True)]
     assert list(result.scores["n"]) == [0, 1] and list(result.scores["failures"]) == [1, 0]
-    assert "1 failed" in str(result)
+    assert "1 failed" in str(result) and not result.hopeless
+    assert bs.run_study({"study": "Growing", "diagram": GROWING}, jobs=1).hopeless
 
 
 # ---- interruptions ------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_a_full_disk_keeps_what_was_computed(reference, tmp_path, monkeypatch):
 
 def test_results_are_not_overwritten_nor_mixed(tmp_path):
     bs.run_study({**BASIC, "repeat": 2}, jobs=1, out=tmp_path)
-    with pytest.raises(bs.StudyError, match="holds the results of a study already.*--resume"):
+    with pytest.raises(bs.StudyError, match=r"holds the results of a study already.*--resume"):
         bs.run_study({**BASIC, "repeat": 2}, jobs=1, out=tmp_path)
     before = tables(tmp_path), (tmp_path / "diagram.yaml").read_text()
     for other in ({"repeat": 3}, {"seed": 4, "repeat": 2}, {"repeat": 2, "diagram": toys.LEVEL.replace("0.5", "0.6")}):
@@ -340,8 +340,8 @@ def test_a_worker_that_dies_is_replaced(tmp_path, reference, monkeypatch):
 
     begun, started_workers = study_run.Worker.__init__, []
 
-    def dying(self, job):
-        begun(self, job)
+    def dying(self):
+        begun(self)
         started_workers.append(self)
         if len(started_workers) == 1:
             self.process.kill()
@@ -383,8 +383,44 @@ def test_progress_says_what_there_is_so_far(tmp_path):
     assert said[-1].startswith("60/60 runs, largest bias mean.level +1")
 
 
-def test_blocks_of_a_script_reach_other_processes():
-    assert pickled_classes()
+SCRIPT = """
+import numpy as np, blocksim as bs, study_toys as toys
+from blocksim.block import RecordBlock, inport
+from blocksim.estimates import Estimate, Estimates
+
+class Own(RecordBlock):
+    "theta = mean(y)."
+    family = "test"
+    y = inport("signal")
+    def process(self, t, y):
+        return Estimates("own", (Estimate("level", float(np.mean(y)), truth=1.0),))
+
+bs.register(Own)
+result = bs.run_study({"study": "x", "diagram": toys.LEVEL.replace("MeanOf", "Own"), "repeat": 20}, jobs=2)
+print(len(result.failures), result.about["jobs"], result.scores["n"][0])
+"""
+
+
+def test_a_block_of_the_script_itself_works_in_one_process(tmp_path):
+    (tmp_path / "script.py").write_text(f"import sys; sys.path.insert(0, {str(HERE)!r})\n{SCRIPT}")
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["0", "1", "20"], "")
+
+
+def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs(monkeypatch):
+    from blocksim import study_run
+    from blocksim.study_batch import Job, Piece, run_batch
+
+    batch = [Piece(0, {}, ((0, 1),))]
+    with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: block 'mean': there is no block type 'Nobody'"):
+        run_batch(Job("k", (("d.yaml", {"d.yaml": toys.LEVEL.replace("MeanOf", "Nobody")}),), "/nowhere"), batch)
+    with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: ModuleNotFoundError"):
+        run_batch(Job("l", (("d.yaml", {"d.yaml": toys.LEVEL}),), "/nowhere", classes=b"cnowhere_at_all\nOwn\n."), batch)
+    with pytest.raises(bs.StudyError, match=r"the study was started with 0\.0\.0"):
+        run_batch(Job("m", (), "", version="0.0.0"), batch)
+    monkeypatch.setattr(study_run, "unsendable", lambda: ["Own"])
+    with pytest.raises(bs.StudyError, match="cannot know the blocks Own"):
+        study_run.run_cluster(Job("n", (), ""), study_run.Pending([], list), lambda lines: None, "tcp://127.0.0.1:1")
 
 
 def test_without_pandas_a_table_is_a_list_of_dicts(reference, monkeypatch):

@@ -77,6 +77,6 @@ def test_a_scheduler_without_workers(tmp_path, monkeypatch):
     from blocksim import study_run
 
     monkeypatch.setattr(study_run, "PATIENCE", 1)
-    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty:
-        with pytest.raises(bs.StudyError, match="has no workers"):
-            bs.run_study(STUDY, scheduler=empty.scheduler_address, out=tmp_path)
+    empty = distributed.LocalCluster(n_workers=0, dashboard_address=":0")
+    with empty, pytest.raises(bs.StudyError, match="has no workers"):
+        bs.run_study(STUDY, scheduler=empty.scheduler_address, out=tmp_path)

@@ -56,7 +56,8 @@ MISTAKES = [
     ("method without a setting", ("repeat: 2", "methods:\n  a: {params: {mean.x: 1}}"), 5, r"no parameter 'x'.*\(method 'a'\)"),
     ("method with a bad key", ("repeat: 2", "methods:\n  a: {param: {mean.x: 1}}"), 5, "method 'a' has no key 'param'"),
     ("a word for alone", ("repeat: 2", "alone: perhaps"), 4, "alone: found 'perhaps'"),
-    ("too many runs", ("repeat: 2", "repeat: 9999999\nzip: {level.value: {linspace: [1, 2, 99]}}"), 6, "at most 1e\\+08"),
+    ("too many runs", ("repeat: 2", "repeat: 999999\nzip: {level.value: {linspace: [1, 2, 99]}}"), 6, "at most 1e\\+07"),
+    ("another file", ("noise.std", "record.file"), 5, "cannot change which file a block reads"),
 ]
 
 

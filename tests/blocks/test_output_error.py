@@ -1,0 +1,201 @@
+"""Output error, open and closed loop, against the truth, the Cramér-Rao bound and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+
+OPEN = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 5e-3, every: 1e-2, seed: 1}
+blocks:
+  push:  {type: PRBS, amplitude: 0.8, bits: 6, clock: 0.1}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, beta: 1, in: push}
+  noise: {type: WhiteNoise, Ts: 1e-2, std: STD}
+  y:     {type: Sum, in: [joint.q, noise]}
+  found: {type: OutputError, model: joint, parameters: PARAMETERS, output: joint.q, OPTIONS, in: {u: push, y: y}}
+log: [joint.q, joint.qd, push]
+"""
+LOOP = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 5e-3, every: 1e-2, seed: 1}
+blocks:
+  ref:   {type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0, 0.3, -0.4], b: [-0.4, 0.3, 0, 0.2, -0.1]}
+  error: {type: Sum, signs: "+-", in: [ref.q, joint.q]}
+  pd:    {type: PD, Ts: 5e-3, kp: 3, kd: 0.2, Tf: 1e-2, in: error}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, beta: 1, in: pd}
+  noise: {type: WhiteNoise, Ts: 1e-2, std: STD}
+  y:     {type: Sum, in: [joint.q, noise]}
+  found: {type: CLOE, parameters: PARAMETERS, output: joint.q, OPTIONS, in: y}
+log: [joint.q, joint.qd, pd]
+"""
+NAMES = ["joint.J", "joint.Fv", "joint.Ms"]
+TRUTH = np.array([0.02, 0.05, 0.03])
+
+
+def diagram(text, std=0.0, parameters=NAMES, options="start: 0.7"):
+    written = parameters if isinstance(parameters, str) else f"[{', '.join(parameters)}]"
+    return text.replace("STD", str(std)).replace("PARAMETERS", written).replace("OPTIONS", options)
+
+
+@pytest.mark.parametrize("text", [OPEN, LOOP], ids=["open", "closed"])
+@pytest.mark.parametrize("start", [0.5, 1.6])
+def test_without_noise_it_finds_the_truth(text, start):
+    record = bs.simulate(diagram(text, options=f"start: {start}"))
+    found = record.estimates["found"]
+    np.testing.assert_allclose(found.vector(NAMES), TRUTH, rtol=1e-6)
+    assert found.reason.startswith("converged")
+    assert all(w.startswith("leak of truth") for w in found.warnings)  # the sum of the truth and noise is no sensor
+    np.testing.assert_array_equal(found.truth_vector(), TRUTH)
+    np.testing.assert_allclose(record["found.predicted"], record["joint.q"], atol=1e-6)
+    used = found.details["simulations"]
+    assert 2 * len(NAMES) * found.details["iterations"] < used < 60  # work, not seconds
+
+
+def test_recorded_input_is_what_drives_it():
+    """In a loop the plant is driven by what the controller put out, noise and all: with the reference alone it would not fit."""
+    text = LOOP.replace("[ref.q, joint.q]", "[ref.q, y]").replace("type: CLOE,", "type: OutputError, model: joint,")
+    text = text.replace("in: y}\nlog", "in: {u: pd, y: joint.q}}\nlog").replace("every: 1e-2", "every: 5e-3")
+    found = bs.simulate(diagram(text, std=0.02)).estimates["found"]
+    np.testing.assert_allclose(found.vector(NAMES), TRUTH, rtol=1e-6)
+
+
+def test_any_number_of_any_block_and_initial_states():
+    parameters = "{joint.q: {start: 0, min: -1, max: 1}, joint.qd: 0.0, pd.kp: {start: 2.0}}"
+    text = LOOP.replace("N: 1,", "N: 1, q: 0.3, qd: -0.5,")
+    found = bs.simulate(diagram(text, parameters=parameters)).estimates["found"]
+    np.testing.assert_allclose(found.vector(["joint.q", "joint.qd", "pd.kp"]), [0.3, -0.5, 3.0], rtol=1e-6)
+
+
+def sensitivities(text, h=1e-5):
+    """d q / d parameters by differences of plain simulations, for the bound."""
+    bare = bs.open_diagram("\n".join(line for line in diagram(text).splitlines() if "found:" not in line))
+
+    def q(theta):
+        return bs.simulate(bare, params=dict(zip(NAMES, map(float, theta), strict=True)))["joint.q"]
+
+    return np.stack([(q(TRUTH + d) - q(TRUTH - d)) / (2 * d.max()) for d in np.diag(h * TRUTH)], axis=1)
+
+
+@pytest.mark.parametrize("text", [OPEN, LOOP], ids=["open", "closed"])
+def test_with_white_noise_it_is_unbiased_efficient_and_honest(text):
+    std, runs = 2e-3, 200
+    study = bs.simulate_many(
+        diagram(text, std, options="start: 0.9, tol: 1e-6"), seeds=range(runs), collect=lambda r: r.estimates["found"]
+    )
+    values = np.array([e.vector(NAMES) for e in study])
+    reported = np.array([e.std_vector(NAMES) for e in study])
+    off = (values.mean(axis=0) - TRUTH) / (values.std(axis=0) / np.sqrt(runs))
+    assert np.all(np.abs(off) < 2.6), off  # 1 % for each
+    G = sensitivities(text)
+    bound = std * np.sqrt(np.diag(np.linalg.inv(G.T @ G)))
+    ratio = values.std(axis=0) / bound
+    assert np.all((ratio > 0.9) & (ratio < 1.15)), ratio
+    np.testing.assert_allclose(reported.mean(axis=0), bound, rtol=0.03)
+    assert 0.92 <= np.mean(np.abs(values - TRUTH) < 1.96 * reported) <= 0.98
+    coloured = np.mean([any("coloured" in w for w in e.warnings) for e in study])
+    assert coloured < 0.05  # the test is one of 1 %
+
+
+def test_two_outputs_are_weighted_by_their_noise():
+    """Position and speed with noise of very different sizes: estimated weights are one over the standard deviations."""
+    text = (
+        diagram(OPEN, 1e-3)
+        .replace("in: {u: push, y: y}", "in: {u: push, y: [y, fast]}")
+        .replace("output: joint.q", "output: [joint.q, joint.qd]")
+    )
+    text = text.replace("log:", "  rush: {type: WhiteNoise, Ts: 1e-2, std: 0.5}\n  fast: {type: Sum, in: [joint.qd, rush]}\nlog:")
+    record = bs.simulate(text)
+    found = record.estimates["found"]
+    np.testing.assert_allclose(found.details["weights"], [1e3, 2.0], rtol=0.15)
+    np.testing.assert_allclose(found.details["sigma"], [1e-3, 0.5], rtol=0.15)
+    assert np.all(np.abs([e.z for e in found.items_]) < 3.5)
+    assert record["found.residual"].shape == (201, 2)
+    given = bs.simulate(text.replace("start: 0.7", "start: 0.7, weights: [1000, 2]")).estimates["found"]
+    np.testing.assert_allclose(given.values_, found.values_, rtol=2e-3)
+
+
+def test_coloured_residuals_are_warned_of():
+    text = diagram(OPEN, 0.0).replace("Sum, in: [joint.q, noise]", "Sum, in: [joint.q, drift]")
+    text = text.replace("log:", "  drift: {type: Sine, amplitude: 0.002, frequency: 3.0}\nlog:")
+    found = bs.simulate(text).estimates["found"]
+    assert any("residuals of joint.q are coloured" in w for w in found.warnings)
+
+
+def test_what_the_output_does_not_tell_apart_is_named():
+    """Gravity and the first moment only show as their product; the friction of a joint that is not moved does not show at all."""
+    found = bs.simulate(diagram(OPEN, 1e-3, ["joint.J", "joint.Ms", "joint.g"], "start: 0.9")).estimates["found"]
+    assert found.details["rank"] == 2
+    words = " ".join(found.warnings)
+    assert "not identifiable: joint.Ms, joint.g move together" in words
+    assert found["joint.g"].std == np.inf and found["joint.J"].std < 0.01
+    silent = bs.simulate(diagram(OPEN, 1e-3, ["joint.J", "joint.beta"], "start: 0.9").replace("Fc: 0.1", "Fc: 0.0")).estimates[
+        "found"
+    ]
+    assert "joint.beta does not show in these data" in " ".join(silent.warnings)
+
+
+def test_several_starts_find_the_better_minimum():
+    """The phase of an oscillation has many minima: from a start two periods off only some of the searches arrive."""
+    text = """
+format: 1
+simulate: {stop: 5, solver: rk4, step: 1e-2}
+blocks:
+  tone:  {type: Sine, frequency: 2.0}
+  wave:  {type: Integrator, in: tone}
+  found: {type: CLOE, parameters: {tone.frequency: {start: 3.1, min: 1, max: 4}}, output: wave, starts: STARTS, seed: 4, in: wave}
+"""
+    one, many = (bs.simulate(text.replace("STARTS", n)).estimates["found"] for n in ("1", "12"))
+    assert abs(one["tone.frequency"].value - 2) > 0.1
+    assert many["tone.frequency"].value == pytest.approx(2.0, rel=1e-6)
+    assert any("starts ended in a worse minimum" in w for w in many.warnings)
+    assert len(many.details["costs"]) == 12
+
+
+def test_an_estimate_at_its_bound_says_so():
+    found = bs.simulate(diagram(OPEN, parameters="{joint.J: {start: 0.03, min: 0.025, max: 0.1}}")).estimates["found"]
+    assert found["joint.J"].value == pytest.approx(0.025, rel=1e-4)
+    assert any("joint.J ended at its min, 0.025" in w for w in found.warnings)
+
+
+def test_a_start_that_cannot_run_gives_no_numbers():
+    found = bs.simulate(diagram(LOOP, parameters="{joint.J: {start: 1.0e-11}}")).estimates["found"]
+    assert np.isnan(found["joint.J"].value) and found.reason.startswith("diverged") and found.warnings
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "words"),
+    [
+        ("[joint.j]", "starts: 1", r"parameters: block 'joint' has no parameter 'j'"),
+        ("[arm.J]", "starts: 1", r"parameters: there is no block 'arm'"),
+        ("[joint.friction]", "starts: 1", r"parameters: joint.friction is no single number"),
+        ("{joint.J: {start: -1}}", "starts: 1", r"parameters: joint.J: the start, -1, is not between"),
+        ("{joint.J: {min: 2, max: 1}}", "starts: 1", r"joint.J: min 2 and max 1 leave nothing"),
+        ("{joint.J: {begin: 1}}", "starts: 1", r"numbers for start, min, max are wanted"),
+        ("[joint.J]", "starts: 0", r"starts: a whole number of at least 1"),
+        ("[joint.J]", "weights: [1, 2]", r"weights: 2 numbers for 1 signals"),
+        ("[]", "starts: 1", r"parameters: at least one is wanted"),
+    ],
+)
+def test_mistakes_are_named_before_the_run(parameters, options, words):
+    with pytest.raises(bs.DiagramError, match=rf"block 'found': .*{words}"):
+        bs.flatten(bs.open_diagram(diagram(LOOP, parameters=parameters, options=options)))
+
+
+def test_unknown_outputs_are_named_before_the_run():
+    text = diagram(LOOP).replace("output: joint.q", "output: joint.w")
+    with pytest.raises(
+        bs.DiagramError, match=r"block 'found': .*output: 'joint.w' is no signal of a running block. Did you mean 'joint.q"
+    ):
+        bs.flatten(bs.open_diagram(text))
+    two = diagram(LOOP).replace("output: joint.q", "output: [joint.q, joint.qd]")
+    with pytest.raises(bs.DiagramError, match="2 signals are named and 1 are connected"):
+        bs.flatten(bs.open_diagram(two))
+
+
+def test_a_parameter_without_influence_is_refused():
+    text = LOOP.replace("type: CLOE,", "type: OutputError, model: joint,").replace("in: y}\nlog", "in: {u: pd, y: y}}\nlog")
+    with pytest.raises(bs.DiagramError, match=r"parameters: pd.kp has no influence on what is compared"):
+        bs.simulate(diagram(text, parameters="[pd.kp]"))
