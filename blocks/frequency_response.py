@@ -304,9 +304,9 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     for name, at in modes:
         for axis in (size, phase, alike):
             axis.axvline(at, color="#858585", linewidth=0.8, linestyle="--")
-        size.annotate(f"{name}\n{at:.4g} rad/s", (at, 0.90), xycoords=("data", "axes fraction"), fontsize=8, color="#606060",
-                      xytext=(-3 if name == "notch" else 3, 0), textcoords="offset points",
-                      ha="right" if name == "notch" else "left")  # fmt: skip
+        left = name == "notch"  # the lower of the two
+        size.annotate(f"{name} {at:.4g} rad/s", (at, 1.01), xycoords=("data", "axes fraction"), fontsize=8, color="#606060",
+                      xytext=(4 if left else -4, 0), textcoords="offset points", ha="right" if left else "left")  # fmt: skip
     size.set_xscale("log")
     size.set_yscale("log")
     for axis, text in ((size, f"gain [{per}]"), (phase, "phase [deg]"), (alike, "coherence [1]")):

@@ -48,9 +48,9 @@ class InstrumentalVariable(Resimulation):
     be exact: a wrong friction law costs precision, not consistency. Connect the plant's drive and its measured motion, the
     latter from filters that are wide enough not to distort it; `cutoff` and `decimate` treat tau, W and Z alike.
 
-    The rows of each joint are weighted by the root mean square of its residuals. The covariance is (Z'W)^-1 Z'CZ (W'Z)^-1, C that of
-    an autoregression fitted to the residuals, or of white noise (`errors`). The estimates warn where instruments are weak:
-    where they explain less than half of a column of W, or Z'W is nearly singular.
+    The rows of each joint are weighted by the root mean square of its residuals. The covariance is (Z'W)^-1 Z'CZ (W'Z)^-1, C
+    that of an autoregression fitted to the residuals, or of white noise (`errors`). The estimates warn where instruments are
+    weak: where they explain less than half of a column of W, or Z'W is nearly singular.
     """
 
     example = """

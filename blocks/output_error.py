@@ -49,12 +49,12 @@ class Sought:
 
 
 class CLOE(RecordBlock):
-    """min sum |y - y_s(theta)|^2: the whole loop is simulated again with ideal sensors until it repeats y (closed-loop output error).
+    """min sum |y - y_s(theta)|^2: the whole loop is simulated again until it repeats y (closed-loop output error).
 
     `parameters` are any numbers of any block, plant, controller or initial state: a list of paths, or for each path its start,
-    min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the block
-    declares. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several pairs may
-    be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given the fit is
+    min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the
+    block declares. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
+    pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given the fit is
     repeated with those of its residuals until they stay.
 
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
@@ -111,7 +111,7 @@ blocks:
         return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found)
 
     def search(self, task: Task) -> Search:
-        """From every start; where there are several outputs and no weights, again with those of the residuals, until they stay."""
+        """From every start; with several outputs and no weights, again with those of the residuals, until they stay."""
         given = self.settings["weights"]
         task.weights = [1 / (float(np.std(m)) or 1.0) for m in task.measured] if given is None else [float(w) for w in given]
         best = self.from_starts(task)
@@ -315,7 +315,9 @@ class Task:
 
     def signals(self, theta: np.ndarray) -> list[np.ndarray]:
         self.simulations += 1
-        found = self.twin.run(self.params(theta))
+        return self.compared(self.twin.run(self.params(theta)))
+
+    def compared(self, found: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         return [found[name].reshape(len(m), -1) for name, m in zip(self.outputs, self.measured, strict=True)]
 
     def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
@@ -359,9 +361,7 @@ class Task:
                 self.failures += 1
                 columns.append(np.zeros(len(self.weighted(self.measured))))
                 continue
-            up, down = (
-                self.weighted([p[n].reshape(len(m), -1) for n, m in zip(self.outputs, self.measured, strict=True)]) for p in pair
-            )  # type: ignore[index]
+            up, down = (self.weighted(self.compared(p)) for p in pair if not isinstance(p, SimulationError))
             columns.append((up - down) / width)
         return np.stack(columns, axis=1)
 
@@ -477,8 +477,8 @@ def colour_remarks(task: Task, rest: np.ndarray) -> list[str]:
         if len(part) > 5 * LAGS and np.std(part) > ROUNDING * np.std(whole) and ljung_box(part, LAGS)[1] < UNLIKELY:
             c = autocovariance(part, 1)
             told.append(
-                f"residuals of {name} are coloured (correlation {c[1] / c[0]:.2f} from sample to sample): the standard deviations "
-                "take them for white"
+                f"residuals of {name} are coloured (correlation {c[1] / c[0]:.2f} from sample to sample): the standard "
+                "deviations take them for white"
             )
     return told
 

@@ -94,10 +94,10 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
         if not rows.any():
             continue
         Wj, yj = W[rows] * weights[rows, None], y[rows] * weights[rows]
-        used = Wj.any(axis=0)
-        u, s, _ = np.linalg.svd(unit_columns(Wj[:, used])[0], full_matrices=False)
+        A, b = triangle(Wj[:, Wj.any(axis=0)], yj)
+        u, s, _ = np.linalg.svd(unit_columns(A)[0], full_matrices=False)
         kept = s > tolerance(s, Wj.shape)
-        rest = yj - u[:, kept] @ (u[:, kept].T @ yj)
+        rest = b - u[:, kept] @ (u[:, kept].T @ b)
         freedom = len(yj) - int(kept.sum())
         if freedom < 1:
             raise RecordError(
@@ -110,6 +110,12 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
             least = 1e-14 * math.sqrt(float(np.mean((y * weights) ** 2))) or 1.0
         made[groups == group] = 1.0 / max(math.sqrt(rest @ rest / freedom), least)
     return made
+
+
+def triangle(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R."""
+    R: Any = np.linalg.qr(np.c_[W, y], mode="r")
+    return R[:, :-1], R[:, -1]
 
 
 def unit_columns(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -127,13 +133,13 @@ def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = Tru
     """The regression with weights known. Columns are scaled to length 1 first, so that units do not decide the rank."""
     used = weights != 0
     Ww, yw = W[used] * weights[used, None], y[used] * weights[used]
-    unit, lengths = unit_columns(Ww)
-    q, r = np.linalg.qr(unit)
-    u, s, vt = np.linalg.svd(r)
+    A, b = triangle(Ww, yw)
+    unit, lengths = unit_columns(A)
+    u, s, vt = np.linalg.svd(unit, full_matrices=False)
     kept = s > tolerance(s, Ww.shape)
     rank = int(kept.sum())
     safe = np.where(lengths > 0, lengths, 1.0)
-    values = (vt[kept].T @ ((u[:, kept].T @ (q.T @ yw)) / s[kept])) / safe
+    values = (vt[kept].T @ ((u[:, kept].T @ b) / s[kept])) / safe
     residuals = y - W @ values
     weighted = residuals * weights
     freedom = max(1, len(yw) - rank)
@@ -144,7 +150,7 @@ def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = Tru
     null = null / np.linalg.norm(null, axis=1, keepdims=True)
     covariance = undetermined(bread * (sigma**2 if scaled else 1.0), null)
     combinations = reduced(vt[kept], lengths)
-    numbers = condition(Ww), condition(Ww * values), ratio(s, Ww.shape)
+    numbers = condition(A, Ww.shape), condition(A * values, Ww.shape), ratio(s, Ww.shape)
     return Fit(values, covariance, residuals, rank, *numbers, null, combinations, sigma, weights, bread, weighted)
 
 
@@ -157,9 +163,9 @@ def undetermined(covariance: np.ndarray, null: np.ndarray) -> np.ndarray:
     return covariance
 
 
-def condition(W: np.ndarray) -> float:
-    """Largest by smallest singular value; inf where the rank is short."""
-    return ratio(np.linalg.svd(np.linalg.qr(W, mode="r"), compute_uv=False), W.shape)
+def condition(A: np.ndarray, shape: tuple[int, ...]) -> float:
+    """Largest by smallest singular value of W of that shape, from its triangle; inf where the rank is short."""
+    return ratio(np.linalg.svd(A, compute_uv=False), shape)
 
 
 def ratio(s: np.ndarray, shape: tuple[int, ...]) -> float:
@@ -321,7 +327,7 @@ def total(W: Any, y: Any, column_errors: Any = None, effort_error: float | None 
     factor[np.ix_(order, order)] = bread * np.outer(back, back) / last**2
     return replace(
         plain, values=values, covariance=matrix, residuals=residuals, sigma=math.sqrt(sigma2) * last, bread=factor,
-        scores=residuals, relative_condition=condition(W * values),
+        scores=residuals, relative_condition=condition(triangle(W * values, y)[0], W.shape),
     )  # fmt: skip
 
 

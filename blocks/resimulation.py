@@ -68,7 +68,7 @@ class Resimulation(RecordBlock):
         missing = [s for s in plant.motion if s not in plant.kind.of(Outport)]
         if missing:
             raise DiagramError(f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for.")
-        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed)
+        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed)  # type: ignore[arg-type]
 
     #: Whether the measured motion must be connected.
     motion_needed = False
@@ -284,7 +284,7 @@ class Looped:
         """The motion at these parameters. A friction below 0, its limit, is run as 0; an inertia of 0 cannot be run."""
         values = {}
         for name, value in zip(self.plant.parameters, beta.tolist(), strict=True):
-            declared = self.plant.kind.declared[name]
+            declared: Any = self.plant.kind.declared[name]
             low = declared.min if declared.min is not None else -np.inf
             high = declared.max if declared.max is not None else np.inf
             values[f"{self.path}.{name}"] = used = min(max(value, low), high)

@@ -90,8 +90,8 @@ class RecursiveLeastSquares(SampledBlock):
     R is the variance of the equations' errors, for all or one for each row: with several joints these are the weights of (6).
     Where it is not given, all rows weigh alike and std uses the variance of the residuals so far.
 
-    Outputs: theta, and each parameter by name, such as J_hat; std; residual, y - w theta before this sample; P; loss, the weighted
-    sum of squares, and rows_used, both with forgetting. Noise in w biases the estimates, as in all least squares.
+    Outputs: theta, and each parameter by name, such as J_hat; std; P; residual, y - w theta before this sample; loss, the
+    weighted sum of squares, and rows_used, both with forgetting. Noise in w biases the estimates, as in all least squares.
     """
 
     family = "observers"

@@ -62,8 +62,8 @@ class RPEM(SampledBlock):
     """theta += K (y - y_hat), K = P psi / (R2 + psi^T P psi): recursive prediction errors of any plant (thesis 3.24 - 3.31).
 
     The plant runs beside the measured one, driven by the same u, without correction; psi = dy_hat/dtheta is carried along with
-    its state by S' = df/dx S + df/dtheta (3.9), exact, in `substeps` steps of order 4 per sample. It starts at x0. Between samples
-    u is held: a torque that moves between them puts a ZeroOrderHold before plant and method, or else biases the estimates.
+    its state by S' = df/dx S + df/dtheta (3.9), exact, in `substeps` steps of order 4 per sample. It starts at x0. Between
+    samples u is held: put a ZeroOrderHold before plant and method, or a torque that moves between samples biases the estimates.
 
     `algorithm: kalman` (3.28 - 3.31) lets the parameters wander by R1 in every sample; for none, P is their covariance.
     `forgetting` (3.24 - 3.27) divides P by `forgetting` instead. With `settling` either fades away as exp(-t / settling), so that

@@ -9,7 +9,7 @@ from typing import Any
 
 from .block import Block
 from .checks import note, raise_all, record_problems, simulate_problems, time_problem
-from .declarations import Period, Static
+from .declarations import Model, Period, Static
 from .diagram import Diagram, inports, reference, resolve, signals
 from .errors import DiagramError, Place, Problem, did_you_mean, listing
 from .files import Folders, folders_for, is_subsystem, read_file
@@ -174,6 +174,9 @@ def made(kind: type[Block], entry: BlockSpec, settings: dict[str, Any], missing:
         return kind(**settings)
     stand_in = kind.__new__(kind)
     stand_in.settings = {name: d.default for name, d in kind.declared.items() if d.settable}
+    if kind.of(Model):  # its ports follow what it names
+        bad = missing | {key for key, _ in problems}
+        stand_in.settings |= {key: value for key, value in settings.items() if key in kind.of(Static) and key not in bad}
     return stand_in
 
 

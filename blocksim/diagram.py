@@ -157,7 +157,7 @@ def bind_models(diagram: Diagram) -> list[Problem]:
     from .plant import bind, plants_of
 
     problems = []
-    asking = [n for n in diagram.nodes.values() if isinstance(n.block, Block) and n.block.of(Model)]
+    asking = [n for n in diagram.nodes.values() if isinstance(n.block, Block) and n.block.of(Model) and names_models(n.block)]
     blocks = named_blocks(diagram) if asking else {}
     for node in asking:
         try:
@@ -166,6 +166,11 @@ def bind_models(diagram: Diagram) -> list[Problem]:
         except DiagramError as error:
             problems += [Problem(f"block '{node.name}': {p.what}", node.at("model")) for p in error.problems]
     return problems
+
+
+def names_models(block: Block) -> bool:
+    """Whether it names what it must; where it does not, that is reported already."""
+    return all(block.settings.get(name) for name, declared in block.of(Model).items() if declared.required)
 
 
 def named_blocks(diagram: Diagram) -> dict[str, Block]:

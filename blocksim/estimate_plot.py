@@ -68,7 +68,7 @@ def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
     axes.set_xlim(1 - 1.06 * reach, 1 + 1.06 * reach)
     other = "estimate" if len(group) == 1 else f"estimate of {next(iter(group))}"
     free = ", dotted: not to scale" if any(not unit_of(group, name) for name in names_of(group)) else ""
-    axes.set_xlabel(f"estimate / {'truth (line: the truth)' if true else other}, with 95 % interval{free}", fontsize=9)
+    axes.set_xlabel(f"estimate and 95 % interval / {'truth (line: the truth)' if true else other}{free}", fontsize=9)
     axes.grid(True, axis="x", linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8)

@@ -263,8 +263,8 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
         raise StudyError("--scheduler needs Dask. Install it with: pip install 'blocksim[distributed]'.") from None
     if stuck := unsendable():
         raise StudyError(
-            f"the workers of a cluster cannot know the blocks {', '.join(stuck)}: they are defined in the script that is run. Put "
-            "them in a module that can be imported there."
+            f"the workers of a cluster cannot know the blocks {', '.join(stuck)}: they are defined in the script that is run. "
+            "Put them in a module that can be imported there."
         )
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)

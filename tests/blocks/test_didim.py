@@ -94,7 +94,7 @@ def test_no_bias_and_honest_intervals(study):
 
 
 def test_it_is_near_the_cramer_rao_bound(study):
-    """The bound of the torque, sigma^2 (G'G)^-1: G includes that the loop's motion follows the parameters; DIDIM takes W for G."""
+    """The bound of the torque, sigma^2 (G'G)^-1: in G the loop's motion follows the parameters; DIDIM takes W for G."""
     steps = 1e-5 * TRUTH
     G = np.stack([(torque_at(TRUTH + d) - torque_at(TRUTH - d)) / (2 * d.max()) for d in np.diag(steps)], axis=1)
     bound = 0.02 * np.sqrt(np.diag(np.linalg.inv(G.T @ G)))
@@ -180,7 +180,7 @@ def test_mistakes_are_named_before_the_run(options, words):
 
 
 def test_a_type_is_no_loop():
-    with pytest.raises(bs.DiagramError, match="model: GravityJoint is a type.*name the block of the diagram"):
+    with pytest.raises(bs.DiagramError, match=r"model: GravityJoint is a type.*name the block of the diagram"):
         bs.flatten(bs.open_diagram(loop().replace("model: joint", "model: GravityJoint")))
 
 

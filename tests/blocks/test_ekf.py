@@ -264,7 +264,7 @@ TWO_MASS = """
 format: 1
 simulate: {{stop: 0.5, solver: rk4, step: 1e-3, seed: 1}}
 blocks:
-  u:     {{type: Multisine, Ts: 1e-3, f_min: 2, f_max: 25, lines: 10, amplitude: 20}}
+  u:     {{type: Multisine, f_min: 2, f_max: 25, lines: 10, amplitude: 20}}
   robot: {{type: TwoMassRobot, in: u}}
   speed: {{type: TorqueSensor, Ts: 1e-3, std: 0.01, in: robot.w_m}}
   ekf:   {{type: EKF, Ts: 1e-3, model: robot, {settings}, in: {{y: speed, u: u}}}}

@@ -51,7 +51,7 @@ def test_without_noise_it_finds_the_truth(text, start):
     np.testing.assert_array_equal(found.truth_vector(), TRUTH)
     np.testing.assert_allclose(record["found.predicted"], record["joint.q"], atol=1e-6)
     used = found.details["simulations"]
-    assert 2 * len(NAMES) * found.details["iterations"] < used < 60  # work, not seconds
+    assert 2 * len(NAMES) * found.details["iterations"] < used < 100  # work, not seconds
 
 
 def test_recorded_input_is_what_drives_it():

@@ -57,7 +57,7 @@ def test_only_what_matters_is_simulated(sensed):
 
 
 def test_sample_times_stay(sensed):
-    diagram, record = sensed
+    _, record = sensed
     slow = bs.open_diagram(SENSED.replace("Encoder, Ts: 1e-3", "Encoder, Ts: 1e-2"))
     twin = twin_of(run_of(slow, record), record.t, ["encoder"])
     assert np.all(np.diff(twin.run({})["encoder"]).nonzero()[0] % 10 == 9)
