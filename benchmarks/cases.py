@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from models import PID, Encoder, Joint
+from models import PID, Encoder, Joint, SpeedPID
 
 import blocksim as bs
+from blocks.ekf import EKF
 from blocks.two_mass import TwoMassRobot
 from blocksim.experiment import Experiment, make_experiment
 from blocksim.spec import LogSpec
@@ -61,6 +62,27 @@ def servo(stop: float = 10.0) -> Experiment:
     diagram.add("joint", Joint(J=s["J"], Fv=s["Fv"], Fc=s["Fc"], G=s["G"]), inputs="pid")
     diagram.add("encoder", Encoder(Ts=1e-3, resolution=s["resolution"]), inputs="joint.position")
     diagram.log = [LogSpec(name) for name in ("ref", "pid", "joint", "encoder")]
+    return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
+
+
+#: (g) What the filter believes: every parameter this share of the true one, and so uncertain.
+FILTER = {"factor": 0.9, "sigma_w2": 0.04}
+
+
+def ekf_loop(stop: float = 10.0) -> Experiment:
+    """(g) The loop of (b) closed over an extended Kalman filter."""
+    s = SERVO
+    diagram = bs.Diagram("PID on what an EKF makes of a quantised encoder")
+    sines(diagram, "ref", REFERENCE)
+    diagram.add("error", "Sum", signs="+-", inputs=["ref", "ekf.q_hat"])
+    diagram.add("pid", SpeedPID(Ts=1e-3, kp=s["kp"], ki=s["ki"], kd=s["kd"]), inputs={"e": "error", "qd": "ekf.qd_hat"})
+    diagram.add("joint", Joint(J=s["J"], Fv=s["Fv"], Fc=s["Fc"], G=s["G"]), inputs="pid")
+    diagram.add("encoder", Encoder(Ts=1e-3, resolution=s["resolution"]), inputs="joint.position")
+    ekf = EKF(
+        Ts=1e-3, model="joint", measures="position", R=s["resolution"] ** 2 / 12, P0=[s["resolution"] ** 2 / 12, 0.1], **FILTER
+    )
+    diagram.add("ekf", ekf, inputs={"y": "encoder", "u": "pid"})
+    diagram.log = [LogSpec(name) for name in ("ref", "pid", "joint", "encoder", "ekf.q_hat", "ekf.qd_hat")]
     return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
 
 

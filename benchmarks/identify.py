@@ -39,7 +39,7 @@ log: [pid, joint.q, joint.qd, joint.qdd]
 BAR = 20.0  # C simulations, beside one least squares
 
 
-def rows(repeats: int = 20) -> list[Row]:
+def rows(repeats: int = 8) -> list[Row]:
     """One identification, and what it is made of."""
     diagram = bs.open_diagram(LOOP)
     ready = experiment(diagram)

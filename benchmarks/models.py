@@ -9,6 +9,8 @@ from blocksim.vocabulary import cos, floor, tanh
 class Joint(Block):
     """J q'' = tau - Fv q' - Fc tanh(100 q') - G cos(q / 15): one degree of freedom with friction and gravity."""
 
+    inverse_parameters = ("J", "Fv", "Fc", "G")
+
     J: float = param(0.02, "inertia", "kg m^2", above=0)
     Fv: float = param(0.05, "viscous friction", "N m s/rad")
     Fc: float = param(0.1, "dry friction", "N m")
@@ -42,6 +44,23 @@ class Encoder(SampledBlock):
     @staticmethod
     def output(q, resolution):
         return resolution * floor(q / resolution + 0.5)
+
+
+class SpeedPID(SampledBlock):
+    """u = kp e + ki sum(e) Ts - kd qd."""
+
+    kp: float = param(20.0, "proportional gain")
+    ki: float = param(10.0, "integral gain")
+    kd: float = param(0.3, "derivative gain")
+    e = inport("error")
+    qd = inport("speed", "rad/s")
+    u = outport("torque", "N m")
+    integral: float = memory(0.0, "integral part")
+
+    @staticmethod
+    def step(e, qd, integral, kp, ki, kd, Ts):
+        now = integral + ki * Ts * e
+        return kp * e + now - kd * qd, now
 
 
 class PID(SampledBlock):

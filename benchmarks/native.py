@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from cases import EFFECTS, LAG, ROBOT, SERVO, START
+from cases import EFFECTS, FILTER, LAG, ROBOT, SERVO, START
 
 FOLDER = Path(__file__).parent / "c"
 COMMAND = ("-O2", "-shared", "-fPIC", "-pthread")
@@ -85,6 +85,14 @@ def servo(stop: float = 10.0) -> np.ndarray:
     samples = round(1000 * stop)
     numbers, log = np.array(list(SERVO.values())), np.zeros((samples + 1, 5))
     call(library().servo, address(numbers), whole(samples), address(log))
+    return log
+
+
+def ekf_loop(stop: float = 10.0) -> np.ndarray:
+    """Rows of reference, torque, position, speed, counted position, estimated position and speed, every 1 ms."""
+    samples = round(1000 * stop)
+    numbers, log = np.array([*SERVO.values(), *FILTER.values()]), np.zeros((samples + 1, 7))
+    call(library().ekf_loop, address(numbers), whole(samples), address(log))
     return log
 
 

@@ -30,6 +30,7 @@ WHY = {
     "c": "long chains are the cheaper ones: their loop is vectorised, 10 blocks are not",
     "d": "in parts: the program itself, Python around every run, the first touch of its log's memory",
     "e": "what is imported, and the program compiled or loaded",
+    "g": "the filter keeps its memories in arrays that are read and written at every sample",
     "f": "six arrays are written where filtfilt writes one",
 }
 
@@ -214,7 +215,18 @@ def case_f(quick: bool) -> list[Row]:
     return rows
 
 
-CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f}
+def case_g(quick: bool) -> list[Row]:
+    """The loop of (b) closed over an extended Kalman filter."""
+    stop = 1.0 if quick else 10.0
+    ready = cases.ekf_loop(stop)
+    spent = compiled(ready)
+    timers = [native.seconds(lambda: native.ekf_loop(stop)), program_alone(ready), timed(lambda: bs.simulate(ready))]
+    c, alone, whole = interleaved(timers, 5 if quick else 40)
+    first = Row("g", "1 kHz PID on an EKF of a quantised encoder", c, alone, f"compiled in {spent:.1f} s", 3.0)
+    return [first, Row("g", "  the whole simulate()", c, whole)]
+
+
+CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f, "g": case_g}
 
 
 def show(rows: list[Row], heading: str) -> None:
@@ -264,7 +276,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short horizons: to see that it works, not to quote")
     parser.add_argument("--json", metavar="FILE", help="write the rows here too")
     parser.add_argument("--markdown", action="store_true", help="print the table as in docs/speed.md")
-    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e, f")
+    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e, f, g")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := [name for name in wanted if name not in CASES]:

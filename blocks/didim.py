@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.errors import SimulationError
+from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimates import Estimates
 from blocksim.plant import Plant
 from blocksim.process import Run
@@ -116,18 +116,23 @@ blocks:
 
 def sensitivities(looped: Looped, beta: np.ndarray, rows: Rows, system: Callable[..., Rows]) -> np.ndarray | None:
     """d(W_s beta) / d beta with the motion following beta, (rows, parameters), by differences; None where the twin fails."""
-    before = rows.times(beta)
-    slopes = np.empty_like(rows.W)
+    before, sizes, table = rows.times(beta), [], []
     for i, value in enumerate(beta):
         length = power(rows.W[:, i])
         size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
         moved = beta.copy()
         moved[i] += DIFFERENCE * size
-        try:
-            slopes[:, i] = (system(looped.motion(moved)).times(moved) - before) / (DIFFERENCE * size)
-        except (Impossible, SimulationError):
-            return None
-    return slopes
+        table.append(moved)
+        sizes.append(DIFFERENCE * size)
+    limited = dict(looped.limited)
+    try:
+        motions = looped.motions(table)
+    except (DiagramError, Impossible, SimulationError):
+        return None
+    finally:
+        looped.limited = limited  # what the estimate itself asked for
+    columns = [(system(m).times(moved) - before) / h for m, moved, h in zip(motions, table, sizes, strict=True)]
+    return np.stack(columns, axis=1)
 
 
 def like(drive: np.ndarray, predicted: np.ndarray, residual: np.ndarray, found: Estimates) -> tuple[Any, ...]:

@@ -77,14 +77,9 @@ def measured_ports(plant: Plant, measures: str | Sequence[str] | None) -> tuple[
 
 
 def places(eq: Equations, ports: Sequence[str]) -> tuple[int, ...] | None:
-    """Where in the state the measured outputs stand; None where one is no state."""
-    found = []
-    for port in ports:
-        scalars = [port] if eq.ports[port] == 1 else [f"{port}[{k}]" for k in range(eq.ports[port])]
-        if not all(s in eq.states for s in scalars):
-            return None
-        found += [eq.states.index(s) for s in scalars]
-    return tuple(found)
+    """Where in the state the measured outputs stand, under whatever name; None where one is no state."""
+    nodes = [node for port in ports for node in eq.signals[port]]
+    return tuple(eq.states.index(n.value) for n in nodes) if all(n.op == "state" for n in nodes) else None
 
 
 def port_like(plant: Plant, name: str, what: str) -> Outport:

@@ -54,8 +54,8 @@ class CLOE(RecordBlock):
     `parameters` are any numbers of any block, plant, controller or initial state: a list of paths, or for each path its start,
     min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the
     block declares. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
-    pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given the fit is
-    repeated with those of its residuals until they stay.
+    pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given
+    the fit is repeated with those of its residuals until they stay.
 
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
     that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by central

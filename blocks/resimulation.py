@@ -229,13 +229,17 @@ def power(rest: np.ndarray) -> float:
 
 def stacked(W: np.ndarray, y: np.ndarray, count: np.ndarray) -> Rows:
     """(rows, joints, parameters) and (rows, joints) under each other, the rows of a joint in the order of time."""
-    return Rows(W.reshape(-1, W.shape[-1]), y.ravel(), count.ravel().astype(float), np.tile(np.arange(y.shape[1]), len(y)))
+    return Rows(W.reshape(-1, W.shape[-1]), y.ravel(), count.ravel().astype(float), joint_of_row(*y.shape))
+
+
+@functools.lru_cache(maxsize=8)
+def joint_of_row(rows: int, joints: int) -> np.ndarray:
+    return np.tile(np.arange(joints), rows)
 
 
 def by_joint(rows: Rows, beta: np.ndarray) -> np.ndarray:
     """The weights of the rows, those of each of several joints divided by the root mean square of what beta leaves of it."""
-    joints = int(rows.groups.max()) + 1
-    if joints == 1:
+    if rows.groups[-1] == 0:  # one joint
         return rows.weights
     rest = (rows.y - rows.times(beta)) * rows.weights
     squares = np.bincount(rows.groups, rest**2) / np.maximum(np.bincount(rows.groups, rows.weights > 0), 1)
@@ -282,6 +286,28 @@ class Looped:
 
     def motion(self, beta: np.ndarray) -> dict[str, np.ndarray]:
         """The motion at these parameters. A friction below 0, its limit, is run as 0; an inertia of 0 cannot be run."""
+        values = self.settings(beta)
+        try:
+            found = self.twin.run(values)
+        except DiagramError as error:  # limits that several parameters have together
+            raise Impossible(str(error)) from None
+        finally:
+            self.simulations += 1
+        return {s: found[f"{self.path}.{s}"] for s in self.plant.motion}
+
+    def motions(self, table: list[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        """The same for several, all at once where the twin is compiled."""
+        if not self.twin.experiment.program.compiled:
+            return [self.motion(beta) for beta in table]
+        self.simulations += len(table)
+        made = []
+        for found in self.twin.run_many([self.settings(beta) for beta in table]):
+            if isinstance(found, SimulationError):
+                raise found
+            made.append({s: found[f"{self.path}.{s}"] for s in self.plant.motion})
+        return made
+
+    def settings(self, beta: np.ndarray) -> dict[str, float]:
         values = {}
         for name, value in zip(self.plant.parameters, beta.tolist(), strict=True):
             declared: Any = self.plant.kind.declared[name]
@@ -293,13 +319,7 @@ class Looped:
             self.limited.pop(name, None)
             if used != value:
                 self.limited[name] = used
-        try:
-            found = self.twin.run(values)
-        except DiagramError as error:  # limits that several parameters have together
-            raise Impossible(str(error)) from None
-        finally:
-            self.simulations += 1
-        return {s: found[f"{self.path}.{s}"] for s in self.plant.motion}
+        return values
 
 
 class Impossible(Exception):

@@ -322,11 +322,13 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
 
 def budget_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
     head = ["method", *result.swept, "parameter", "defect"]
-    rows = []
-    for line in records(result.budget):
+    rows, lines = [], records(result.budget)
+    alone = any(line["alone"] == line["alone"] for line in lines)
+    for line in lines:
         effect = around(line, "effect", line["significant"])
-        rows.append([*(short(line[name]) for name in head), effect, short(line["percent_of_truth"], 3), short(line["alone"])])
-    return rows, [*head, "effect on bias", "% of truth", "alone"]
+        by_itself = [short(line["alone"])] if alone else []
+        rows.append([*(short(line[name]) for name in head), effect, short(line["percent_of_truth"], 3), *by_itself])
+    return rows, [*head, "effect on bias", "% of truth", *(["alone"] if alone else [])]
 
 
 def records(table: Any) -> list[dict[str, Any]]:

@@ -16,7 +16,9 @@ blocks:
   error:   {type: Sum, signs: "+-", in: [ref.q, encoder]}
   pid:     {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
   joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.0306, N: 1, q: 0.1, in: pid}
-  encoder: {type: Encoder, Ts: 1e-3, resolution: 3.1416e-3, noise_std: 0.3, in: joint.q}
+  shake:   {type: WhiteNoise, std: 1e-3, Ts: 1e-3}
+  seen:    {type: Sum, in: [joint.q, shake]}
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 3.1416e-3, in: seen}
   motion:  {type: BandPassDerivatives, cutoff: 20, factor: 1, in: encoder}
   ls:      {type: LeastSquares, model: joint, skip: 0.2, decimate: 10,
             in: {q: motion.q, qd: motion.qd, qdd: motion.qdd, tau: pid}}
@@ -35,7 +37,7 @@ result = bs.run_study(study)
 print(result)
 
 # Which defect is to blame? Each is switched off in turn, on the same seeds.
-off = {"quantisation": {"encoder.resolution": 1e-9}, "noise": {"encoder.noise_std": 0}}
+off = {"quantisation": {"encoder.resolution": 1e-9}, "noise": {"shake.std": 0}}
 blamed = bs.run_study({**study, "repeat": 20, "sweep": {"motion.cutoff": [5, 20]}, "ablate": off})
 print()
 print(blamed)

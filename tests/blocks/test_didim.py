@@ -118,6 +118,29 @@ def test_noise_of_the_position_does_not_reach_w():
     assert ls.max() > 2 * didim.max()
 
 
+OBSERVED = """
+format: 1
+simulate: {stop: 4, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:     {type: FourierTrajectory, base_frequency: 0.25, a: [8, 0, 0, 3, -4], b: [-4, 3, 0, 2, -1]}
+  error:   {type: Sum, signs: "+-", in: [ref.q, ekf.q_hat]}
+  pid:     {type: PID, Ts: 1e-3, kp: 1.0, ki: 10.0, kd: 0.025, Tf: 2e-3, in: error}
+  joint:   {type: GravityJoint, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, counts_per_turn: 2000, in: joint.q}
+  ekf:     {type: EKF, Ts: 1e-3, model: joint, factor: 0.7, sigma_w2: 0.09, in: {y: encoder, u: pid}}
+  found:   {type: DIDIM, model: joint, start: 0.7, cutoff: 40, decimate: 5, edges: 5, in: pid}
+log: [joint.q]
+"""
+
+
+def test_an_observer_in_the_loop_stays_in_the_twin():
+    """Method 5 of Tout 2022: the filter knows 0.7 of the parameters, in the run and in the twin, whatever the estimate is."""
+    found = bs.simulate(OBSERVED).estimates["found"]
+    assert found.details["iterations"] <= 8
+    np.testing.assert_allclose(found.values_, found.truth_vector(), rtol=0.01)
+    assert np.all(np.abs([e.z for e in found.items_]) < 3.5)
+
+
 # ---- what goes wrong -------------------------------------------------------------------------------------------------------
 
 

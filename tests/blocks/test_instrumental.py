@@ -100,7 +100,8 @@ def test_several_joints_are_weighted():
 format: 1
 simulate: {stop: 4, solver: rk4, step: 2e-3, every: 1e-2, seed: 2}
 blocks:
-  ref:   {type: PolynomialTrajectory, times: [0, 0.8, 1.6, 2.4, 3.2, 4], points: [[0, 0.6, -0.4, 0.8, -0.5, 0], [0, -0.8, 0.6, 1.2, -0.3, 0]]}
+  ref:   {type: PolynomialTrajectory, times: [0, 0.8, 1.6, 2.4, 3.2, 4],
+          points: [[0, 0.6, -0.4, 0.8, -0.5, 0], [0, -0.8, 0.6, 1.2, -0.3, 0]]}
   error: {type: Sum, signs: "+-", in: [ref.q, robot.q]}
   pd:    {type: PD, Ts: 2e-3, kp: [8500, 250], kd: [300, 8], Tf: 4e-3, in: error}
   robot: {type: ScaraRobot, beta: 5, in: pd}
