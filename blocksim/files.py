@@ -19,10 +19,10 @@ def bundled_root() -> Path:
 
 
 def bundled() -> list[str]:
-    """Names of the bundled diagrams, such as 'one_dof/pid'; parts of diagrams are left out."""
+    """Names of the bundled diagrams, such as 'one_dof/pid'; parts of diagrams and studies are left out."""
     root = bundled_root()
     names = (path.relative_to(root).with_suffix("") for path in root.rglob("*.yaml"))
-    return sorted(name.as_posix() for name in names if "parts" not in name.parts)
+    return sorted(name.as_posix() for name in names if not {"parts", "studies"} & set(name.parts))
 
 
 def find_diagram(name_or_path: str | os.PathLike[str]) -> str:

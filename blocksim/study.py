@@ -4,8 +4,9 @@ result = bs.run_study("bias.yaml", jobs=2, out="bias")
 result.scores, result.estimates, result.budget      tables (pandas where installed)
 print(result)                                       bias, spread and coverage of each method
 
-The folder has results.jsonl (every run, appended as it comes), estimates.csv, scores.csv, study.yaml with the diagrams beside it,
-study.json (provenance, seeds, failures), and where asked for budget.csv, signals.csv and signal_scores.csv.
+The folder has report.html with figures/, results.jsonl (every run, appended as it comes), estimates.csv, scores.csv, study.yaml
+with the diagrams beside it, study.json (provenance, seeds, failures), and where asked for budget.csv, signals.csv and
+signal_scores.csv.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ from .study_run import Pending, run_cluster, run_local
 from .study_store import FILE, Store
 from .study_tables import read_table, swept_columns, write_tables
 
-#: Called with every finished StudyResult; what writes a report into its folder is added here.
-AFTERWARDS: list[Callable[[StudyResult], Any]] = []
 #: Columns of the printed table, and how many lines it has at most.
 SHOWN = ("parameter", "truth", "bias", "bias %", "std", "rmse", "coverage", "failures")
 MOST_LINES = 60
@@ -134,13 +133,15 @@ def run_study(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: bool | Callable[[Tally], None] | None = None,
+    report: bool = True,
     allow_outside: bool = False,
 ) -> StudyResult:
     """Run a study: a path, YAML text, or its keys as a dict.
 
     `jobs` processes share the runs (all cores by default), or the workers of the Dask `scheduler` do; the numbers are the same.
     Results go to the folder `out` as they come (a temporary one when left out); with `resume` a study that was interrupted goes
-    on where it stopped. `progress` is a function called with a Tally, or False for no bar.
+    on where it stopped. `progress` is a function called with a Tally, or False for no bar. `report` writes report.html and
+    figures/ into the folder.
     """
     if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise DiagramError(f"jobs: found {jobs!r}. A whole number, 1 or more, is wanted.")
@@ -166,8 +167,10 @@ def run_study(
     finally:
         store.close()
     result = StudyResult(folder, plan, keep)
-    for act in AFTERWARDS:
-        act(result)
+    if report and keep is None:
+        from .report import write_report
+
+        write_report(result)
     return result
 
 
@@ -359,4 +362,4 @@ def as_text(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["AFTERWARDS", "FILE", "StudyResult", "Tally", "finite", "rerun_study", "run_study"]
+__all__ = ["FILE", "StudyResult", "Tally", "finite", "rerun_study", "run_study"]

@@ -55,7 +55,7 @@ def rows(record):
 
 def test_it_is_least_squares_where_the_model_is_linear():
     """At every sample, the first guess being rows of its own."""
-    record = lagged("factor: 0.5, P0: [4, 9],")
+    record = lagged("factor: 0.5, P0: [4, 9], substeps: 4,")
     psi, y, start, spread = rows(record), record["y.tau_hat"], np.array([1.5, -0.25]), np.array([3.0, 0.75])
     for k in (1, 2, 10, 100, 400, len(y)):
         A, b = np.vstack((psi[:k] / SIGMA, np.diag(1 / spread))), np.concatenate((y[:k] / SIGMA, start / spread))
@@ -68,9 +68,9 @@ def test_it_is_least_squares_where_the_model_is_linear():
 def test_a_state_that_does_not_follow_keeps_old_errors():
     """The thesis' recursion is not least squares: the state still holds what the first guess made of it."""
     moved, kept = (lagged(f"factor: 0.5, follow: {follow},", stop=4) for follow in ("true", "false"))
-    std = moved["rpem.std"]
-    early = slice(5, 30)
-    assert (np.abs(kept["rpem.theta"] - moved["rpem.theta"])[early].max(axis=0) > 5 * std[early].max(axis=0)).all()
+    error, std = kept["rpem.theta"][29] - moved["rpem.theta"][29], moved["rpem.std"][29]
+    assert (np.abs(error) > 5 * std).all()
+    assert (np.abs(moved["rpem.theta"][29] - [3.0, -0.5]) < 3 * std).all()
 
 
 def test_a_static_relation():
@@ -160,14 +160,14 @@ def test_regularisation(mu):
 
 
 def test_forgetting_that_settles():
-    """It follows a parameter that jumps at first and is as quiet as none at the end."""
+    """At the end it is nearly as quiet as none, where one that stays is restless."""
     always, settling, never = (
         lagged(f"factor: 0.3, algorithm: forgetting, forgetting: {f}, settling: {s},", stop=20)
         for f, s in ((0.9, 0), (0.9, 1), (1, 0))
     )
     late = slice(700, None)
-    assert settling["rpem.theta"][late].std(axis=0) == pytest.approx(never["rpem.theta"][late].std(axis=0), rel=0.3)
-    assert (always["rpem.theta"][late].std(axis=0) > 3 * never["rpem.theta"][late].std(axis=0)).all()
+    restless, settled, quiet = (record["rpem.theta"][late].std(axis=0) for record in (always, settling, never))
+    assert (settled < 2 * quiet).all() and (restless > 3 * settled).all()
 
 
 def test_both_engines_give_the_same_bits():
@@ -195,7 +195,6 @@ def test_last_estimates_know_the_truth_of_every_parameter():
     ("settings", "words"),
     [
         ("start: {b1: 0},", "scale: 'b1' starts at 0, which says nothing of its size"),
-        ("estimate: [b1, c],", "."),
         ("scale: [1, 2, 3],", "scale: found 3 numbers"),
         ("substeps: 0,", "substeps: must be at least 1"),
         ("printed: all,", "printed"),
@@ -209,5 +208,5 @@ def test_what_is_refused(settings, words):
 
 def test_outputs_that_are_no_states_are_refused():
     text = RPEM.example.replace("measures: w_m", "measures: tau_s")
-    with pytest.raises(DiagramError, match="tau_s is no state of TwoMassRobot"):
+    with pytest.raises(DiagramError, match="'tau_s' cannot be measured"):
         bs.simulate(text, stop=0.01)

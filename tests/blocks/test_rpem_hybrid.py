@@ -69,7 +69,7 @@ def test_initial_states_are_parameters_too():
 
 def test_a_thesis_experiment_without_noise():
     path, start, _ = THESIS["stiffness"]
-    record = bs.simulate(with_hybrid(path, start), params={"y.noise.std": 0.0}, step=2e-3)
+    record = bs.simulate(with_hybrid(path, start), params={"y.sensor.std": 0.0}, step=2e-3)
     found = record.estimates["hybrid"]
     for one in found.values():
         assert abs(one.relative_error) < 1e-4, one  # what a cubic spline leaves of the input between samples

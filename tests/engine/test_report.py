@@ -1,0 +1,112 @@
+"""The report of a study: one page that needs nothing but itself, the same in a browser as in the file."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+import blocksim as bs
+
+STUDY = """
+format: 1
+study: Gain of a sensor <b>by least squares</b>
+description: A toy whose bias is known.
+diagram: |
+  format: 1
+  simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+  blocks:
+    push:   {type: Sine, amplitude: 0.05, frequency: 2.0, bias: 0.13}
+    joint:  {type: GravityJoint, in: push}
+    noise:  {type: WhiteNoise, std: 1e-3, Ts: 1e-2}
+    torque: {type: Sum, in: [push, noise]}
+    ls:     {type: LeastSquares, model: joint, in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: torque}}
+repeat: 12
+sweep: {noise.std: [1e-4, 1e-3]}
+collect: [ls]
+ablate: {noise: {noise.std: 0}}
+"""
+BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("study") / "gain"
+    bs.run_study(STUDY, out=out, jobs=1, progress=False)
+    return out
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, and checks that its elements close."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.ids, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "br", "img"):
+            self.open.append(tag)
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href"):
+                self.links.append(value)
+            if name == "id":
+                self.ids.append(value)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in ("meta", "br", "img"):
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_page_is_whole_and_needs_no_other_file(folder):
+    page = Page()
+    text = (folder / "report.html").read_text()
+    page.feed(text)
+    assert page.open == []
+    assert all(link.startswith("#") for link in page.links), "it would ask the network or the disk for something"
+    assert not re.search(r"<script|@import|url\((?!#)", text)
+    assert len(page.ids) == len(set(page.ids)), "two pictures share an id"
+    assert {link[1:] for link in page.links} <= set(page.ids)
+
+
+def test_it_says_what_was_asked_found_and_with_which_seeds(folder):
+    page = Page()
+    page.feed((folder / "report.html").read_text())
+    words = " ".join("".join(page.text).split())
+    assert "Gain of a sensor <b>by least squares</b>" in words  # as text, not as markup
+    assert "48 runs: 12 repetitions, 2 point(s), swept: noise.std, none failed." in words
+    assert "master seed 0" in words and "numpy" in words
+    for parameter in ("J", "Fv", "Fc", "Ms"):
+        assert parameter in words
+    assert "type: GravityJoint" in words  # the diagram's text
+
+
+def test_figures_are_there_for_the_page_and_for_a_paper(folder):
+    names = {path.name for path in (folder / "figures").iterdir()}
+    assert {"estimates.png", "estimates.pdf", "bias.png", "coverage.png", "budget.pdf"} <= names
+    assert (folder / "figures" / "bias.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_browser_shows_it_without_a_complaint(folder, tmp_path):
+    shot = tmp_path / "page.png"
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--screenshot={shot}", "--window-size=1200,2600",
+               "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", (folder / "report.html").as_uri()]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0
+    assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    from matplotlib.image import imread
+
+    pixels = imread(shot)[..., :3]
+    assert pixels.shape[:2] == (2600, 1200)
+    inked = (pixels < 0.9).any(axis=2).mean(axis=1) > 0
+    assert inked[:2000].mean() > 0.5  # text, tables and figures down the page, not a blank sheet
