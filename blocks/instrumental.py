@@ -12,7 +12,7 @@ from blocksim.plant import Plant
 from blocksim.process import Run
 
 from .didim import like
-from .regression import autocovariance, autoregression, spectral
+from .regression import autocovariance, autoregression, between
 from .resimulation import (
     Looped,
     Path,
@@ -134,7 +134,7 @@ def meat(Z: np.ndarray, rest: np.ndarray, rows: Rows, white: bool) -> np.ndarray
         c = autocovariance(rest[own], 0 if white else min(n - 1, int(10 * np.log10(n))), used) * n / max(1, n - p / joints)
         if c[0] > 0:
             a, variance = (np.zeros(0), float(c[0])) if white else autoregression(c, n)
-            total += product(Z[own], spectral(Z[own], a, variance))
+            total += between(Z[own], a, variance)
     return (total + total.T) / 2
 
 

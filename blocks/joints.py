@@ -92,7 +92,7 @@ blocks:
         """
         import numpy as np
 
-        return np.stack([qdd, qd, dry_column(qd, friction, beta), g * np.cos(np.asarray(q) / N + theta0)], axis=-1)
+        return np.stack([qdd, qd, dry_column(qd, friction, beta), g * np.cos(np.asarray(q) / N + theta0)]).T
 
 
 class StickingGravityJoint(GravityJoint):
@@ -178,7 +178,7 @@ blocks:
         """
         import numpy as np
 
-        return np.stack([qdd, qd, dry_column(qd, friction, beta), np.ones(np.shape(qd))], axis=-1)
+        return np.stack([qdd, qd, dry_column(qd, friction, beta), np.ones(np.shape(qd))]).T
 
     @staticmethod
     def effort(v, gtau):
@@ -256,7 +256,7 @@ blocks:
         """Rows of the inverse dynamic model: regressor @ (M, Fv, Fc, offset, Fa) = gtau v, the force in N, shape (samples, 5)."""
         import numpy as np
 
-        return np.stack([qdd, qd, dry_column(qd, friction, beta), np.ones(np.shape(qd)), np.abs(qd)], axis=-1)
+        return np.stack([qdd, qd, dry_column(qd, friction, beta), np.ones(np.shape(qd)), np.abs(qd)]).T
 
 
 class StickingAsymmetricPositioner(AsymmetricPositioner, StickingPositioner):

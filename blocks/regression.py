@@ -8,7 +8,7 @@ found.values, found.std, found.condition, found.rank, found.null
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from blocksim.errors import RecordError, listing
 HUBER = 1.345
 MAD = 0.6744897501960817  # median of |x| of a standard normal x
 ROUNDS = 200
+PIECE = 500  # rows that are factorised together
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,10 @@ def checked(W: Any, y: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.nd
 def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """1 / sigma_j for the rows of each joint j, from the regression of that joint alone."""
     made = np.ones(len(y))
-    for group in np.unique(groups):
-        rows = (groups == group) & (weights != 0)
-        if not rows.any():
+    for group, own in members(groups):
+        if not weights[own].any():
             continue
-        Wj, yj = W[rows] * weights[rows, None], y[rows] * weights[rows]
+        Wj, yj = weighted(W[own], y[own], weights[own])
         A, b = triangle(Wj[:, Wj.any(axis=0)], yj)
         u, s, _ = np.linalg.svd(unit_columns(A)[0], full_matrices=False)
         kept = s > tolerance(s, Wj.shape)
@@ -106,15 +106,24 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
         # Without noise a joint would weigh without bound: rounding is the least error there is.
         least = 1e-14 * math.sqrt(yj @ yj / len(yj))
         if not least:  # 0 = W x alone is solved by nothing: what the rows of all joints leave of it is its error
-            rest = (solved(W, y, weights).residuals * weights)[rows]
+            rest = (solved(W, y, weights).residuals * weights)[own]
             least = 1e-14 * math.sqrt(float(np.mean((y * weights) ** 2))) or 1.0
-        made[groups == group] = 1.0 / max(math.sqrt(rest @ rest / freedom), least)
+        made[own] = 1.0 / max(math.sqrt(rest @ rest / freedom), least)
     return made
 
 
 def triangle(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R."""
-    R: Any = np.linalg.qr(np.c_[W, y], mode="r")
+    """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R.
+
+    Long systems are factorised piece by piece, then the pieces together: short ones stay in the cache, and BLAS starts no
+    threads for them, which would be in each other's way where many runs are identified at once.
+    """
+    A = np.c_[W, y]
+    while len(A) >= 2 * PIECE > 8 * A.shape[1]:
+        whole = len(A) // PIECE * PIECE
+        pieces: Any = np.linalg.qr(A[:whole].reshape(-1, PIECE, A.shape[1]), mode="r")
+        A = np.concatenate((pieces.reshape(-1, A.shape[1]), A[whole:]))
+    R: Any = np.linalg.qr(A, mode="r")
     return R[:, :-1], R[:, -1]
 
 
@@ -131,8 +140,7 @@ def tolerance(s: np.ndarray, shape: tuple[int, ...]) -> float:
 
 def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = True) -> Fit:
     """The regression with weights known. Columns are scaled to length 1 first, so that units do not decide the rank."""
-    used = weights != 0
-    Ww, yw = W[used] * weights[used, None], y[used] * weights[used]
+    Ww, yw = weighted(W, y, weights)
     A, b = triangle(Ww, yw)
     unit, lengths = unit_columns(A)
     u, s, vt = np.linalg.svd(unit, full_matrices=False)
@@ -140,10 +148,10 @@ def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = Tru
     rank = int(kept.sum())
     safe = np.where(lengths > 0, lengths, 1.0)
     values = (vt[kept].T @ ((u[:, kept].T @ b) / s[kept])) / safe
-    residuals = y - W @ values
-    weighted = residuals * weights
+    residuals = y - np.einsum("ij,j->i", W, values)
+    scores = residuals * weights
     freedom = max(1, len(yw) - rank)
-    sigma = math.sqrt(weighted @ weighted / freedom)
+    sigma = math.sqrt(float(np.einsum("i,i->", scores, scores)) / freedom)
     half = vt[kept].T / s[kept] / safe[:, None]
     bread = half @ half.T
     null = vt[~kept] / safe
@@ -151,7 +159,26 @@ def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = Tru
     covariance = undetermined(bread * (sigma**2 if scaled else 1.0), null)
     combinations = reduced(vt[kept], lengths)
     numbers = condition(A, Ww.shape), condition(A * values, Ww.shape), ratio(s, Ww.shape)
-    return Fit(values, covariance, residuals, rank, *numbers, null, combinations, sigma, weights, bread, weighted)
+    return Fit(values, covariance, residuals, rank, *numbers, null, combinations, sigma, weights, bread, scores)
+
+
+def members(groups: np.ndarray) -> Iterator[tuple[int, Any]]:
+    """Every group and which rows are its own."""
+    if (groups == groups[0]).all():
+        yield int(groups[0]), slice(None)
+        return
+    for group in np.unique(groups).tolist():
+        yield group, groups == group
+
+
+def weighted(W: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that count, times their weights."""
+    if (weights == 1).all():
+        return W, y
+    used = weights != 0
+    if used.all():
+        return W * weights[:, None], y * weights
+    return W[used] * weights[used, None], y[used] * weights[used]
 
 
 def undetermined(covariance: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -260,8 +287,7 @@ def huber(W: Any, y: Any, groups: Any = None, k: float = HUBER) -> Fit:
 def group_scales(residuals: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Each row's scale: the median absolute residual of its group, as a standard deviation."""
     scales = np.ones(len(residuals))
-    for group in np.unique(groups):
-        rows = groups == group
+    for _, rows in members(groups):
         middle = float(np.median(np.abs(residuals[rows]))) / MAD
         scales[rows] = middle or float(np.abs(residuals[rows]).max()) or 1.0
     return scales
@@ -335,9 +361,14 @@ def autocovariance(series: np.ndarray, lags: int, used: np.ndarray | None = None
     """sum e[k] e[k + lag] / n for lags 0 to `lags`; samples that are not `used` are left out, and n counts the others."""
     e = series if used is None else np.where(used, series, 0.0)
     count = len(e) if used is None else max(1, int(used.sum()))
-    size = 1 << (2 * len(e) - 1).bit_length()
+    size = quick_size(len(e) + lags)
     power = np.abs(np.fft.rfft(e, size)) ** 2
     return np.fft.irfft(power, size)[: lags + 1] / count
+
+
+def quick_size(least: int) -> int:
+    """The next size of which a Fourier transform is quick: 1, 3, 5, 9 or 15 times a power of 2."""
+    return min(m << max(1, math.ceil(math.log2(least / m))) for m in (1, 3, 5, 9, 15))
 
 
 def ljung_box(series: np.ndarray, lags: int, used: np.ndarray | None = None) -> tuple[float, float]:
@@ -379,15 +410,14 @@ def coloured(W: np.ndarray, found: Fit, groups: np.ndarray) -> tuple[np.ndarray,
     """
     p = W.shape[1]
     meat, orders = np.zeros((p, p)), []
-    for group in np.unique(groups):
-        rows = groups == group
+    for _, rows in members(groups):
         weights, e = found.weights[rows], found.scores[rows]
         used = weights != 0
         n = int(used.sum())
         if n < 2:
             orders.append(0)
             continue
-        Wg = W[rows] * weights[:, None]
+        Wg = W[rows] if (weights == 1).all() else W[rows] * weights[:, None]
         lags = min(n - 1, int(10 * math.log10(n)))
         c = autocovariance(e, lags, used)
         if not c[0] > 0:
@@ -396,22 +426,24 @@ def coloured(W: np.ndarray, found: Fit, groups: np.ndarray) -> tuple[np.ndarray,
         c = c * n / max(1, n - share_of(Wg, found.bread))
         a, variance = autoregression(c, n)
         orders.append(len(a))
-        meat += Wg.T @ spectral(Wg, a, variance)
+        meat += between(Wg, a, variance)
     covariance = found.bread @ meat @ found.bread
     return undetermined((covariance + covariance.T) / 2, found.null), orders
 
 
 def share_of(Wg: np.ndarray, bread: np.ndarray) -> float:
     """How many of the parameters these rows pay for: the trace of their part of the hat matrix."""
-    return min(float(np.sum((Wg @ bread) * Wg)), len(Wg) - 1.0) if len(Wg) else 0.0
+    return min(float(np.sum(np.einsum("ij,ik->jk", Wg, Wg) * bread)), len(Wg) - 1.0) if len(Wg) else 0.0
 
 
-def spectral(W: np.ndarray, a: np.ndarray, variance: float) -> np.ndarray:
-    """C W for the autocovariance C of an autoregression: its spectrum times that of the columns, padded against wrapping."""
+def between(W: np.ndarray, a: np.ndarray, variance: float) -> np.ndarray:
+    """W' C W for the autocovariance C of an autoregression: a sum over frequencies, padded against wrapping."""
     if not len(a):
-        return variance * W
+        return variance * np.einsum("ij,ik->jk", W, W)
     roots = np.abs(np.roots(np.r_[1.0, -a])).max()
     memory = min(4 * len(W), int(30 / max(1e-12, -math.log(roots)))) if roots < 1 else 4 * len(W)
-    size = 1 << (len(W) + memory - 1).bit_length()
+    size = quick_size(len(W) + memory)
     density = variance / np.abs(np.fft.rfft(np.r_[1.0, -a], size)) ** 2
-    return np.fft.irfft(np.fft.rfft(W, size, axis=0) * density[:, None], size, axis=0)[: len(W)]
+    density[1 : (size + 1) // 2] *= 2.0  # those with a mirror image
+    spectrum = np.fft.rfft(W.T, size) * np.sqrt(density / size)
+    return np.einsum("ik,jk->ij", spectrum.real, spectrum.real) + np.einsum("ik,jk->ij", spectrum.imag, spectrum.imag)

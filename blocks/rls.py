@@ -13,7 +13,7 @@ from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 from blocksim.plant import Plant
 from blocksim.vocabulary import sqrt
 
-from .least_squares import rows_at_once
+from .least_squares import fast_rows, rows_at_once
 from .observed import estimate_port, make_block, spread
 
 __all__ = ["RecursiveLeastSquares", "Regressor"]
@@ -153,14 +153,16 @@ blocks:
         for j in range(m):
             weight = 1.0 / sqrt(variances[j])
             rest = y[j]
+            counts = 0.0
             for i in range(d):
                 rest = rest - w[j * d + i] * theta_next[i]
+                counts = 1.0 if w[j * d + i] != 0.0 else counts
                 out[d + i] = weight * w[j * d + i]  # the room of std and P serves for the row, until they are filled
             out[e + j] = rest
             out[d + d] = weight * y[j]
             rotated(out, f, d, d)
             loss = loss + out[d + d] * out[d + d]
-            used = used + 1.0
+            used = used + counts
         out[q] = loss
         out[q + 1] = used
         ready = (past[2] + 1.0 >= wait or sure[1] > 0.0) and determined(out, f, d) > 0.0
@@ -264,7 +266,8 @@ class Regressor(RecordBlock):
 
     The inputs are what the plant's regressor asks for and what drives it, such as q, qd, qdd and tau. w has one column for each
     coefficient, joint by joint; y is the effort, a column for each joint. Both can be filtered and decimated alike (Decimate)
-    before RecursiveLeastSquares reads them: a linear relation stays what it is.
+    before RecursiveLeastSquares reads them: a linear relation stays what it is. With `drop_slow` the row of a joint is all zeros
+    while its speed is below that share of its largest, where the sign of the speed is noise: such a row says nothing.
     """
 
     family = "identification"
@@ -279,6 +282,7 @@ blocks:
 """
 
     model: str = model("the plant whose inverse model it is: a block of the diagram, or a type")
+    drop_slow: float = param(0.0, "share of a joint's largest speed below which its row is zero", min=0, below=1)
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
@@ -292,6 +296,8 @@ blocks:
             if not np.isfinite(values).all():
                 raise RecordError(f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite.")
         W, y = model.regressor(signals), model.effort(signals[model.drive])
+        fast = fast_rows(self.drop_slow, signals, y.shape)
+        W, y = np.where(fast[..., None], W, 0.0), np.where(fast, y, 0.0)
         return W.reshape(len(t), -1), y[:, 0] if y.shape[1] == 1 else y
 
 

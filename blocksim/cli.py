@@ -24,7 +24,7 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="BLOCK.PARAM=VAL
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
 
-DEMO, DEMO_FOLDER = "tout2022/joint_pid", "blocksim-demo"
+DEMO, DEMO_FOLDER = "one_dof/identify", "blocksim-demo"
 
 
 def main() -> None:
@@ -247,7 +247,7 @@ def schema(output: Output = None) -> None:
 @app.command()
 @reported
 def demo() -> None:
-    """Run a robot joint in closed loop, into ./blocksim-demo/."""
+    """Run a robot joint in closed loop and identify it, into ./blocksim-demo/."""
     from . import console, results
 
     folder = Path(DEMO_FOLDER)
@@ -258,13 +258,15 @@ def demo() -> None:
     console.show_outcome(outcome)
     copy = folder / "diagram.yaml"
     typer.echo(f"""
-Look at   {folder / 'diagram.svg'}, the loop, and {folder / 'plot.png'}, what it did.
+Look at   {folder / 'diagram.svg'}, the loop; {folder / 'plot.png'}, what it did;
+          {folder / 'estimates.png'}, what was found of it.
 Change    {copy}, then run it again:
           blocksim run {copy} --plot
-Or try    blocksim run {DEMO} --set counts=20000 --plot   a finer encoder: the torque is far quieter
-          blocksim signal {DEMO} -o ref.png               crest factor and spectrum of its reference
-          blocksim draw {DEMO} -o loop.png                the picture of any diagram
-          blocksim blocks                                             what diagrams are made of""")
+Or try    blocksim run {DEMO} --set smooth.bandwidth=40   too wide a band: least squares loses the inertia
+          blocksim run {DEMO} --set encoder.resolution=1e-4   a finer encoder
+          blocksim signal {DEMO} -o ref.png         crest factor and spectrum of its reference
+          blocksim draw {DEMO} -o loop.png          the picture of any diagram
+          blocksim blocks                                     what diagrams are made of""")
 
 
 @app.command()

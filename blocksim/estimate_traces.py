@@ -2,6 +2,7 @@
 
 plot_traces(record, "rpem", "traces.png")            one panel for each parameter
 plot_traces(record, ["ekf", "rls"])                  several estimators of one plant in the same panels
+plot_traces(record, "rpem", until=0.5)               the first half second
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ class Trace:
 
 def plot_traces(
     record: Record, blocks: str | Sequence[str] | None = None, path: str | os.PathLike[str] | None = None,
-    parameters: Sequence[str] | None = None,
+    parameters: Sequence[str] | None = None, until: float | None = None,
 ) -> Any:  # fmt: skip
     """Draw estimates over time with the truth, 5 % to either side of it, and two standard deviations shaded. Returns the Figure.
 
-    `blocks` are all that estimate while they run unless named; `parameters` all that they estimate.
+    `blocks` are all that estimate while they run unless named; `parameters` all that they estimate; `until` a time that ends it.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -61,7 +62,7 @@ def plot_traces(
     for n in range(rows * columns):
         spot = axes[n % rows][n // rows]
         if n < len(panels):
-            draw_panel(spot, record, panels[n], names)
+            draw_panel(spot, record, panels[n], names, until)
         spot.set_visible(n < len(panels))
         if n % rows == rows - 1 or n == len(panels) - 1:
             spot.set_xlabel("time [s]", fontsize=9)
@@ -88,16 +89,18 @@ def check(record: Record, names: Sequence[str]) -> None:
         )
 
 
-def trace(record: Record, block: str, parameter: str) -> Trace:
+def trace(record: Record, block: str, parameter: str, until: float | None = None) -> Trace:
     at = list(record.estimates[block]).index(parameter)
     count = len(record.estimates[block])
     theta, std = (record[f"{block}.{port}"].reshape(len(record.time(f"{block}.theta")), -1) for port in ("theta", "std"))
-    return Trace(block, record.time(f"{block}.theta"), theta[:, at], std[:, at - count])
+    t = record.time(f"{block}.theta")
+    shown = slice(None) if until is None else t <= until
+    return Trace(block, t[shown], theta[shown, at], std[shown, at - count])
 
 
-def draw_panel(axes: Any, record: Record, parameter: str, blocks: Sequence[str]) -> None:
+def draw_panel(axes: Any, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
     """One parameter: a colour for each block, the truth dotted, its band dash-dotted as in the thesis."""
-    shown = [(n, trace(record, b, parameter)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
+    shown = [(n, trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
     found = [record.estimates[one.block][parameter] for _, one in shown]
     truth = next((e.truth for e in found if math.isfinite(e.truth)), math.nan)
     low, high = limits([one for _, one in shown], truth)

@@ -22,7 +22,10 @@ def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[Lo
         entries = [LogSpec(f"{u.path}.{p}") for u in schedule.units for p in u.kind.of(Outport)]
     wanted: dict[Fraction, dict[str, list[Element]]] = {every: {}}
     problems: list[Problem] = []
+    late = {u.path for u in schedule.after_run} | {f"{u.path}.{p}" for u in schedule.after_run for p in u.kind.of(Outport)}
     for entry in entries:
+        if isinstance(entry.signal, str) and entry.signal.partition("[")[0] in late:
+            continue  # what is made after the run is kept anyway
         grid = tame(exact(entry.every)) if entry.every is not None else every
         for name, elements in named_signals(schedule, entry, problems):
             wanted.setdefault(grid, {}).setdefault(name, elements)

@@ -288,7 +288,7 @@ def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
 
 
 def write_plot(outcome: Outcome, path: str | os.PathLike[str], estimated: str | os.PathLike[str] | None = None) -> None:
-    """The signals over time and, where something was identified, a picture of the estimates beside it."""
+    """The signals over time and, where something was identified, a picture of the estimates; of running ones also over time."""
     from .plots import plot
 
     estimated = estimated or Path(path).with_name(f"{Path(path).stem}_estimates.png")
@@ -302,6 +302,13 @@ def write_plot(outcome: Outcome, path: str | os.PathLike[str], estimated: str | 
         with writing(estimated):
             plot_estimates(outcome.record.estimates, estimated)
         outcome.written += (str(estimated),)
+        from .estimate_traces import plot_traces, traced
+
+        if traced(outcome.record):
+            over_time = Path(estimated).with_name(Path(estimated).name.replace("estimates", "traces"))
+            with writing(over_time):
+                plot_traces(outcome.record, path=over_time)
+            outcome.written += (str(over_time),)
 
 
 def write_json(path: Path, value: Any) -> None:

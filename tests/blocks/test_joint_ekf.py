@@ -119,6 +119,8 @@ def test_plain_and_factorised_agree_where_nothing_is_hard(rule):
 @pytest.mark.parametrize("form", ["udu", "plain"])
 def test_both_engines_give_the_same_bits(form):
     text = LOOP.replace("Q: 0", f"Q: 0, form: {form}")
+    if form == "plain":  # one parameter: less to compile
+        text = text.replace("P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5]", "estimate: J").replace("rk4,\n", "euler,\n")
     one, other = (bs.simulate(text, stop=0.1, engine=engine) for engine in ("python", "compiled"))
     assert all(np.array_equal(one[s], other[s]) for s in one)
 

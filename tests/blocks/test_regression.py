@@ -147,10 +147,10 @@ def test_the_coloured_covariance_is_the_sandwich_of_the_fitted_autoregression(rn
     W, phi = system(300), 0.8
     y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=300))
     found = fit(W, y)
-    from blocks.regression import spectral
+    from blocks.regression import between
 
     C = toeplitz(phi ** np.arange(300.0)) * 0.7 / (1 - phi**2)
-    np.testing.assert_allclose(spectral(W, np.array([phi]), 0.7), C @ W, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(between(W, np.array([phi]), 0.7), W.T @ C @ W, rtol=1e-9, atol=1e-9)
     B = np.linalg.inv(W.T @ W)
     np.testing.assert_allclose(found.bread, B, rtol=1e-8)
 

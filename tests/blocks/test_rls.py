@@ -132,6 +132,19 @@ class TestOfAPlant:
         exact = run["rows.w"] @ [1.9e-4, 2e-4, 0.02, 0.0133]
         assert exact == pytest.approx(run["push.y"], abs=1e-9)
 
+    def test_rows_of_a_slow_joint_say_nothing(self):
+        """Zeros in their place, which do not count."""
+        text = RecursiveLeastSquares.example.replace("{type: Regressor,", "{type: Regressor, drop_slow: 0.2,").replace(
+            "R: 4e-6,", ""
+        )
+        record = bs.simulate(text, stop=0.5)
+        speed = np.abs(record["joint.qd"])
+        slow = speed < 0.2 * speed.max()
+        W, y = record["rows.w"], record["rows.y"]
+        assert slow.any() and (W[slow] == 0).all() and (y[slow] == 0).all() and (W[~slow] != 0).any(axis=1).all()
+        assert record["rls.rows_used"][-1] == np.sum(~slow)
+        assert record["rls.theta"][-1] == pytest.approx(np.linalg.lstsq(W[~slow], y[~slow], rcond=None)[0], rel=1e-8)
+
     def test_a_port_for_each_parameter(self, run):
         for k, name in enumerate(("J", "Fv", "Fc", "Ms")):
             assert (run[f"rls.{name}_hat"] == run["rls.theta"][:, k]).all()

@@ -33,7 +33,8 @@ def whole_diagrams(study: bool = False) -> list[tuple[str, str]]:
 def test_a_diagram_of_a_page_loads(page, text):
     diagram = bs.open_diagram(text)
     if not diagram.ports:
-        bs.simulate(diagram, stop=0.1)
+        late = any(isinstance(node.block, bs.RecordBlock) for node in diagram.nodes.values())
+        bs.simulate(diagram, stop=2 if late else 0.1)  # an identifier needs rows
 
 
 @pytest.mark.parametrize(("page", "text"), whole_diagrams(study=True))
