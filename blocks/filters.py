@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -201,13 +202,29 @@ def enough(u: np.ndarray, samples: int, what: str) -> None:
 
 def low_pass(t: np.ndarray, u: np.ndarray, order: int, cutoff: float, padding: int) -> np.ndarray:
     """Butterworth, forward and backward, with odd reflection over `padding` samples."""
-    from scipy.signal import butter, sosfiltfilt
+    from scipy.signal import sosfiltfilt
 
     Ts = sample_time(t)
     if cutoff * Ts >= 0.5:
         raise RecordError(f"cutoff is {cutoff:g} Hz; it must be below the Nyquist frequency of the record, {0.5 / Ts:g} Hz.")
     enough(u, padding + 1, f"this filter of order {order}")
-    return sosfiltfilt(butter(order, 2 * cutoff * Ts, output="sos"), u, axis=0, padlen=padding)
+    return sosfiltfilt(butterworth(order, 2 * cutoff * Ts), u, axis=0, padlen=padding)
+
+
+@lru_cache(maxsize=64)
+def butterworth(order: int, edge: float) -> Any:
+    """Second-order sections; the edge in Nyquist frequencies."""
+    from scipy.signal import butter
+
+    return butter(order, edge, output="sos")
+
+
+@lru_cache(maxsize=64)
+def chebyshev(factor: int) -> Any:
+    """Those of decimation."""
+    from scipy.signal import cheby1
+
+    return cheby1(CHEBYSHEV, RIPPLE, EDGE / factor, output="sos")
 
 
 def decimate(u: np.ndarray, factor: int, rule: str) -> np.ndarray:
@@ -219,8 +236,7 @@ def decimate(u: np.ndarray, factor: int, rule: str) -> np.ndarray:
     enough(u, max(factor + 1, 3 * (CHEBYSHEV + 1) + 1), f"decimation by {factor}")
     if rule == "scipy":
         return signal.decimate(u, factor, axis=0)
-    sections: Any = signal.cheby1(CHEBYSHEV, RIPPLE, EDGE / factor, output="sos")
-    return signal.sosfiltfilt(sections, u, axis=0, padlen=3 * CHEBYSHEV)[kept(len(u), factor, rule)]
+    return signal.sosfiltfilt(chebyshev(factor), u, axis=0, padlen=3 * CHEBYSHEV)[kept(len(u), factor, rule)]
 
 
 def kept(samples: int, factor: int, rule: str) -> slice:

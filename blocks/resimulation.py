@@ -113,20 +113,21 @@ class Resimulation(RecordBlock):
 
     def counted(self, t: np.ndarray, motion: Mapping[str, np.ndarray], joints: int) -> np.ndarray:
         """Which rows count, (rows, joints): while a joint sticks its friction is whatever holds it, and its row is not valid."""
-        samples = len(t) - self.first(t)
-        chosen = np.arange(samples)[kept(samples, self.decimate, "matlab") if self.decimate > 1 else slice(None)]
-        chosen = chosen[self.inner(len(chosen))] + self.first(t)
+        first = self.first(t)
+        samples = len(t) - first
+        picked = range(first, len(t))[kept(samples, self.decimate, "matlab") if self.decimate > 1 else slice(None)]
+        picked = picked[self.inner(len(picked))]
         speed = np.abs(motion["qd"].reshape(len(t), -1)) if "qd" in motion else np.ones((len(t), joints))
         if speed.shape[1] != joints:
-            return np.ones((len(chosen), joints), dtype=bool)
-        still = speed < self.drop_slow * speed.max(axis=0)
-        if self.rest == "drop":
-            still = still | (speed == 0)
+            return np.ones((len(picked), joints), dtype=bool)
+        still = speed == 0 if self.rest == "drop" else np.zeros(speed.shape, dtype=bool)
+        if self.drop_slow:
+            still |= speed < self.drop_slow * speed.max(axis=0)
         reach = self.decimate // 2
         if reach and still.any():  # a row made of several samples counts where none of them is at rest
             total = np.cumsum(np.pad(still, ((reach + 1, reach), (0, 0))), axis=0)
             still = total[2 * reach + 1 :] > total[: -2 * reach - 1]
-        return ~still[chosen]
+        return ~still[picked.start : picked.stop : picked.step]
 
     # ---- the twin --------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .block import Block
@@ -67,16 +68,14 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
     t, given = arriving(unit, record)
     block = changed_block(unit, run)
     values = {"t": t, **given, **plants_in(unit, run), "run": run}
-    asked = inspect.signature(block.process).parameters  # type: ignore[attr-defined]
-    if any(a.kind is a.VAR_KEYWORD for a in asked.values()):  # a block whose ports follow its plant
-        asked = {**{n: a for n, a in asked.items() if a.kind is not a.VAR_KEYWORD}, **dict.fromkeys(given)}  # type: ignore
-    missing = [n for n, a in asked.items() if a is not None and n not in values and a.default is a.empty]
-    if missing:
+    wanted, optional, rest = asked(type(block).process)  # type: ignore[attr-defined]
+    if missing := [n for n in wanted if n not in values]:
         raise DiagramError(
             [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
         )
     try:
-        result = block.process(**{n: values[n] for n in asked if n in values})  # type: ignore[attr-defined]
+        names = dict.fromkeys((*wanted, *optional, *(given if rest else ())))
+        result = block.process(**{n: values[n] for n in names if n in values})  # type: ignore[attr-defined]
         t = block.times(t)  # type: ignore[attr-defined]
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
@@ -89,6 +88,15 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
         if isinstance(found, Estimates):
             made.estimates[unit.path] = reported(found, unit, record, run)
     return made
+
+
+@lru_cache(maxsize=256)
+def asked(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """What a `process` must be given, what it may be, and whether it takes all its inputs, whatever they are called."""
+    asked = [a for a in inspect.signature(function).parameters.values()][1:]
+    named = [a for a in asked if a.kind is not a.VAR_KEYWORD]
+    wanted = tuple(a.name for a in named if a.default is a.empty)
+    return wanted, tuple(a.name for a in named if a.default is not a.empty), len(named) < len(asked)
 
 
 def reported(found: Estimates, unit: Unit, record: Record, run: Run) -> Estimates:

@@ -46,9 +46,10 @@ def test_a_study_of_a_page_can_be_planned(page, text):
 
 
 def test_every_class_of_own_blocks_is_accepted(tmp_path):
-    head = "from blocksim import Block, RecordBlock, inport, memory, outport, param\nfrom blocksim.vocabulary import cos, sin\n"
+    head = "from blocksim import Block, Estimates, RecordBlock, inport, memory, model, outport, param\n"
+    head += "from blocksim.vocabulary import cos, sin\n"
     classes = [text for text in fenced(ROOT / "docs" / "own-blocks.md", "python") if "class " in text]
-    assert len(classes) == 5
+    assert len(classes) == 6
     (tmp_path / "pages.py").write_text(head + "\n\n".join(classes))
     space = runpy.run_path(str(tmp_path / "pages.py"))
     assert space["FirstOrderLag"].derivative(x=0, u=1, k=2, T=0.5) == 4
@@ -60,7 +61,10 @@ def test_every_class_of_own_blocks_is_accepted(tmp_path):
     diagram.add("late", space["NoisyDelay"](Ts=0.1, std=0.0), inputs="wave")
     diagram.add("relay", space["Relay"](), inputs="wave")
     diagram.add("mean", space["Detrend"](), inputs="wave")
+    diagram.add("joint", "GravityJoint", inputs="wave", J=2.0, Fv=0.0, Fc=0.0, Ms=0.0)
+    diagram.add("found", space["Inertia"](model="joint"), inputs={"tau": "wave", "qdd": "joint.qdd"})
     record = bs.simulate(diagram, stop=2, every=0.1)
+    assert record.estimates["found"]["J"].value == pytest.approx(record.estimates["found"]["J"].truth) == 2.0
     assert abs(record["mean"].mean()) < 1e-12 and set(record["relay"]) == {0.0, 1.0}
     assert record["late"][1:] == pytest.approx(record["wave"][:-1])
 

@@ -64,8 +64,8 @@ log: [rpem.theta]
 def test_why_the_thesis_could_not_move_the_hysteresis():
     """Fig. 8.14 with its own torque, P(0), R1, R2 and start at zero.
 
-    As printed neither moves. The gradient by the scaled parameters alone brings A to within 10 %; the later P in K matters little;
-    alpha does not show with this torque, whatever the algorithm.
+    As printed neither moves. The gradient by the scaled parameters alone brings A to within 10 %; the later P in K matters
+    little; alpha does not show with this torque, whatever the algorithm.
     """
     found = {
         printed: np.mean(
