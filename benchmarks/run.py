@@ -30,7 +30,7 @@ WHY = {
     "c": "long chains are the cheaper ones: their loop is vectorised, 10 blocks are not",
     "d": "in parts: the program itself, Python around every run, the first touch of its log's memory",
     "e": "what is imported, and the program compiled or loaded",
-    "g": "the filter keeps its memories in arrays that are read and written at every sample",
+    "g": "half the bar when it was written: look at the load of the machine first",
     "f": "six arrays are written where filtfilt writes one",
 }
 

@@ -441,7 +441,7 @@ def between(W: np.ndarray, a: np.ndarray, variance: float) -> np.ndarray:
     if not len(a):
         return variance * np.einsum("ij,ik->jk", W, W)
     roots = np.abs(np.roots(np.r_[1.0, -a])).max()
-    memory = min(4 * len(W), int(30 / max(1e-12, -math.log(roots)))) if roots < 1 else 4 * len(W)
+    memory = min(4 * len(W), int(20 / max(1e-12, -math.log(roots)))) if roots < 1 else 4 * len(W)
     size = quick_size(len(W) + memory)
     density = variance / np.abs(np.fft.rfft(np.r_[1.0, -a], size)) ** 2
     density[1 : (size + 1) // 2] *= 2.0  # those with a mirror image

@@ -24,7 +24,7 @@ LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
 ROUNDING = 1e-9  # residuals below this share of the torque are no noise
 HALVINGS = 8  # of a step into values the plant cannot have
 RUNAWAY = 1e3  # relative change of a parameter, after the first step, that no longer is an iteration
-UNSETTLED = 0.1  # relative change at the end above which nothing was found
+UNSETTLED = 0.01  # relative change at the end above which nothing was found
 NOTHING = 0.01  # standard deviations: a step this small is none, whatever tol says
 OPENING = 20  # samples from which position and speed at the start are taken
 
@@ -378,7 +378,9 @@ def iterate(
         if count > 1 and change > RUNAWAY:
             return ended(path, f"diverged in iteration {count}: a parameter changed by {change:.3g} times its size")
     path.reason = f"stopped after {limit} iterations, the last of which still changed a parameter by {change:.2g} of its size"
-    return ended(path, f"diverged: {path.reason}") if change > UNSETTLED else path
+    if looped.limited:  # it creeps along where the twin no longer has the parameters that are solved for
+        path.reason += f", and {listing(looped.limited)} beyond what the plant allows"
+    return ended(path, f"diverged: {path.reason}") if change > UNSETTLED or looped.limited else path
 
 
 def ended(path: Path, reason: str) -> Path:

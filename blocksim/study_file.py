@@ -26,7 +26,7 @@ from typing import Any
 from .checks import described, is_number, raise_all, simulate_problems
 from .diagram import NAME
 from .errors import DiagramError, Place, Problem, listing
-from .files import read_file
+from .files import bundled_root, folders_of, read_file
 from .loader import SpecReader
 from .spec import SimulateSpec
 from .yaml_lines import Lined, read
@@ -114,15 +114,20 @@ class StudySpec:
 
 
 def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
-    """Read a study: a path, YAML text (anything with a line break), or its keys as a dict."""
+    """Read a study: a path, the name of a bundled one, YAML text (anything with a line break), or its keys as a dict."""
     if isinstance(source, Mapping):
         return parse_study(written(dict(source)), "")
     if isinstance(source, str) and "\n" in source:
         return parse_study(source, "")
     path = os.fspath(source)
+    bundled = next((p for p in (bundled_root() / path, bundled_root() / f"{path}.yaml") if p.is_file()), None)
+    if not os.path.isfile(path) and bundled is not None and folders_of(bundled_root()).holds(bundled):
+        path = str(bundled)
     if not os.path.isfile(path):
         found = "is a folder" if os.path.isdir(path) else "is no file"
-        raise DiagramError(f"'{path}' {found} (looked in {os.getcwd()}). Name a study file.")
+        raise DiagramError(
+            f"'{path}' {found} (looked in {os.getcwd()}). Name a study file, or a bundled one such as tout2022/studies/fig5."
+        )
     return parse_study(read_file(path, path), path)
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -82,12 +82,13 @@ class Twin:
     seed: int
     first: int
     signals: tuple[str, ...]
+    draws: list[np.ndarray] = field(default_factory=list)  # of its random sources, the same in every run, and their places
 
     def run(self, params: Mapping[str, Any]) -> Signals:
         """The twin's signals at these parameters; SimulationError where it fails."""
         program = self.experiment.program
         begun = time.perf_counter()
-        simulation = Simulation(self.experiment, dict(params), self.seed)
+        simulation = Rerun(self, dict(params))
         record = simulation.run()
         if not program.compiled and self.experiment.options.solver in COMPILED:
             SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
@@ -101,6 +102,20 @@ class Twin:
 
     def rows(self, record: Any) -> Signals:
         return {name: record[name][self.first :] for name in self.signals}
+
+
+class Rerun(Simulation):
+    """A run of a twin: the first draws the random numbers, the others have the same."""
+
+    def __init__(self, twin: Twin, params: dict[str, Any]):
+        self.draws = twin.draws
+        super().__init__(twin.experiment, params, twin.seed)
+
+    def draw_noise(self, o: np.ndarray) -> np.ndarray:
+        if not self.draws:
+            self.draws[:] = super().draw_noise(o), o.copy()
+        o[:] = self.draws[1]
+        return self.draws[0]
 
 
 def twin_of(

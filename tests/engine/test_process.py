@@ -71,5 +71,6 @@ def test_what_reads_a_record_block_works_after_the_run_sample_by_sample():
 
 
 def test_what_moves_during_the_run_cannot_wait_for_a_record_block():
-    with pytest.raises(bs.DiagramError, match="<text>:8: input 'u' of block 'lag' comes from 'rest.y', which works after the run"):
+    words = r"<text>:8: input 'u' of block 'lag' comes from 'rest\.y', which works after the run"
+    with pytest.raises(bs.DiagramError, match=words):
         bs.simulate(LATE.replace("  mean: ", "  lag:    {type: FirstOrderLag, T: 1.0, in: rest}\n  mean: "))

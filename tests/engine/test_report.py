@@ -99,8 +99,9 @@ def test_figures_are_there_for_the_page_and_for_a_paper(folder):
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_a_browser_shows_it_without_a_complaint(folder, tmp_path):
     shot = tmp_path / "page.png"
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--screenshot={shot}", "--window-size=1200,2600",
-               "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", (folder / "report.html").as_uri()]  # fmt: skip
+    looks = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1200,2600"]
+    places = [f"--screenshot={shot}", f"--user-data-dir={tmp_path / 'profile'}", (folder / "report.html").as_uri()]
+    command = [BROWSER, *looks, *places]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0
     assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line]
