@@ -65,10 +65,10 @@ def rows(repeats: int = 8) -> list[Row]:
     bar = BAR + squares / c
     note = f"{steps} iterations, {runs} simulations; bar: {BAR:g} simulations in C and one least squares"
     return [
-        Row("f", "DIDIM, 10 s at 1 kHz", c, whole, note, bar),
-        Row("f", "  one simulation of the twin", c, one, f"{100 * runs * one / whole:.0f} % of all in {runs} of them"),
-        Row("f", "  one regressor", c, columns),
-        Row("f", "  one least squares with covariance", c, squares),
+        Row("i", "DIDIM, 10 s at 1 kHz", c, whole, note, bar),
+        Row("i", "  one simulation of the twin", c, one, f"{100 * runs * one / whole:.0f} % of all in {runs} of them"),
+        Row("i", "  one regressor", c, columns),
+        Row("i", "  one least squares with covariance", c, squares),
     ]
 
 

@@ -15,9 +15,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import cases
+import identify
 import native
 import numpy as np
 import peers
+import study
 from measure import Row, compiled, cores, interleaved, process, program_alone, timed
 
 import blocksim as bs
@@ -32,6 +34,8 @@ WHY = {
     "e": "what is imported, and the program compiled or loaded",
     "g": "half the bar when it was written: look at the load of the machine first",
     "f": "six arrays are written where filtfilt writes one",
+    "h": "starting processes and importing what they need; a run itself costs what it costs by hand",
+    "i": "twelve simulations, each somewhat more than one in C, and the covariance of coloured residuals",
 }
 
 
@@ -226,7 +230,17 @@ def case_g(quick: bool) -> list[Row]:
     return [first, Row("g", "  the whole simulate()", c, whole)]
 
 
-CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f, "g": case_g}
+def case_h(quick: bool) -> list[Row]:
+    """A study of identification: many runs of one joint with least squares and DIDIM."""
+    return study.rows(8, 1) if quick else study.rows()
+
+
+def case_i(quick: bool) -> list[Row]:
+    """One identification by DIDIM, in simulations."""
+    return identify.rows(1 if quick else 20)
+
+
+CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f, "g": case_g, "h": case_h, "i": case_i}
 
 
 def show(rows: list[Row], heading: str) -> None:
@@ -276,7 +290,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short horizons: to see that it works, not to quote")
     parser.add_argument("--json", metavar="FILE", help="write the rows here too")
     parser.add_argument("--markdown", action="store_true", help="print the table as in docs/speed.md")
-    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, c, d, e, f, g")
+    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, ... i")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := [name for name in wanted if name not in CASES]:

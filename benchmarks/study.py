@@ -190,7 +190,9 @@ def main() -> None:
         (study_by_hand if options.side == "hand" else study)(options.runs, options.jobs)
         return
     for row in rows(options.runs, options.rounds):
-        print(f"{row.what:60} {row.unit:8.2f} s {row.taken:8.2f} s  ratio {row.ratio:5.2f}  bar {row.bar:g}: {row.verdict}  {row.note}")
+        print(
+            f"{row.what:60} {row.unit:8.2f} s {row.taken:8.2f} s  ratio {row.ratio:5.2f}  bar {row.bar:g}: {row.verdict}  {row.note}"
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from blocksim.errors import RecordError, did_you_mean, listing
 from blocksim.estimates import Estimates
 
 from .filters import decimate, kept
-from .regression import Fit, coloured, fit, huber, ljung_box, null_words, on_rows, total, weak_words
+from .regression import Fit, all_present, coloured, fit, huber, ljung_box, null_words, on_rows, total, weak_words
 
 if TYPE_CHECKING:
     from blocksim.plant import Plant
@@ -25,6 +25,7 @@ __all__ = ["LeastSquares"]
 LAGS = 20  # of the test for whiteness
 #: From here on the words 'coloured' and 'ill-conditioned' are used.
 UNLIKELY, NEARLY_DEPENDENT = 0.01, 100.0
+ROUNDING = 1e-9  # residuals below this share of the effort are no noise, and have no colour
 
 
 class LeastSquares(RecordBlock):
@@ -175,11 +176,7 @@ class Found:
 
 
 def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> Rows:
-    for name, values in signals.items():
-        if not np.isfinite(values).all():
-            raise RecordError(
-                f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite; IRWSmoother bridges gaps."
-            )
+    all_present(signals)
     W, y = plant.regressor(signals), plant.effort(signals[plant.drive])
     if W.shape[:2] != y.shape:
         raise RecordError(f"the regressor of {plant.name} has {W.shape[1]} joints, and '{plant.drive}' has {y.shape[1]}.")
@@ -213,7 +210,7 @@ def task_of(
     inner = inner_rows(block.skip, t)
     W, effort, used = rows.W[inner], rows.y[inner], fast_rows(block.drop_slow, signals, rows.y.shape)[inner]
     if not used.any():
-        raise RecordError(no_rows(block, t, int(inner.sum())))
+        raise RecordError(no_rows(block, t, int(inner.sum()), bool(np.any(signals.get("qd", 1.0)))))
     if block.decimate > 1:
         used = used[kept(len(effort), block.decimate, "matlab")]
         W, effort = (decimate(signal, block.decimate, "matlab") for signal in (W, effort))
@@ -245,7 +242,9 @@ def inner_rows(skip: Any, t: np.ndarray) -> np.ndarray:
     return (t >= t[0] + ends[0] - slack) & (t <= t[-1] - ends[-1] + slack)
 
 
-def no_rows(block: Any, t: np.ndarray, inner: int) -> str:
+def no_rows(block: Any, t: np.ndarray, inner: int, moves: bool) -> str:
+    if inner and moves:
+        return f"no row is left: drop_slow: {block.drop_slow:g} drops all of the {inner} samples that skip leaves."
     if inner:
         return f"no row is left: no joint moves, so that drop_slow: {block.drop_slow:g} drops every sample."
     return f"no row is left: skip: {block.settings['skip']} s at the ends, of {np.ptp(t) if len(t) else 0:g} s of signals."
@@ -302,7 +301,8 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         tests.append(ljung_box(one.residuals[rows], lags, used[rows]))
         correlations.append(correlation(one.residuals[rows], used[rows]))
     for joint, (_, p) in enumerate(tests):
-        if p < UNLIKELY:
+        rows = (task.groups == joint) & used
+        if p < UNLIKELY and spread(one.residuals[rows]) > ROUNDING * spread(task.effort[rows]):
             colours.append(f"{f'joint {joint + 1}, ' if joints > 1 else ''}{correlations[joint]:.2f} from sample to sample")
     shares = [share_of_error(one, task, task.groups == j) for j in range(joints)]
     whole = share_of_error(one, task, np.ones(len(used), dtype=bool))

@@ -19,7 +19,7 @@ from blocksim.plant import Plant
 from blocksim.process import Run
 from blocksim.twin import Played, Twin, twin_of
 
-from .regression import autocovariance, fit, ljung_box, null_words
+from .regression import all_present, autocovariance, fit, ljung_box, null_words
 
 __all__ = ["CLOE", "OutputError"]
 
@@ -99,10 +99,18 @@ blocks:
 
     def identify(self, t: np.ndarray, run: Run, y: Sequence[np.ndarray], played: list[Played]) -> tuple[Any, ...]:
         outputs = self.names(run.path)
+        all_present(
+            {**{f"y[{k}]" if len(y) > 1 else "y": v for k, v in enumerate(y)}, **({"u": played[0].values} if played else {})}
+        )
         twin = twin_of(run, t, outputs, played)
         sought = sought_in(self, run.path, twin.experiment.schedule, run)
         measured = [np.asarray(values, dtype=float).reshape(len(t), -1) for values in y]
         task = Task(twin, sought, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
+        left = sum(len(m) - task.first for m in measured)
+        if left <= len(sought):
+            raise RecordError(
+                f"{left} samples are too few for {len(sought)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s."
+            )
         found = self.search(task)
         predicted = task.signals(found.theta) if found.ok else None
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)

@@ -8,7 +8,7 @@ found.values, found.std, found.condition, found.rank, found.null
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,6 +68,14 @@ def fit(W: Any, y: Any, groups: Any = None, weights: Any = None) -> Fit:
     if groups is not None:
         weights = weights * group_weights(W, y, np.asarray(groups), weights)
     return solved(W, y, weights, scaled=groups is None)
+
+
+def all_present(signals: Mapping[str, Any]) -> None:
+    """Refuse inputs with gaps, by port."""
+    for name, values in signals.items():
+        missing = int(np.sum(~np.isfinite(values)))
+        if missing:
+            raise RecordError(f"input '{name}': {missing} samples are missing or infinite; IRWSmoother bridges gaps.")
 
 
 def checked(W: Any, y: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

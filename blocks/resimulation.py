@@ -18,7 +18,7 @@ from blocksim.process import Run
 from blocksim.twin import Twin, twin_of
 
 from .filters import decimate, kept, low_pass
-from .regression import Fit, autocovariance, fit, ljung_box
+from .regression import Fit, all_present, autocovariance, fit, ljung_box
 
 LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
 ROUNDING = 1e-9  # residuals below this share of the torque are no noise
@@ -133,6 +133,7 @@ class Resimulation(RecordBlock):
 
     def twin(self, t: np.ndarray, plant: Plant, run: Run, signals: Mapping[str, np.ndarray]) -> Looped:
         """The twin of the run, which gives the motion of the plant for parameters of the plant."""
+        all_present(signals)
         path = run.path.rpartition(".")[0]
         path = f"{path}.{self.settings['model']}" if path else self.settings["model"]
         begin = first_state(t, plant, path, signals["q"]) if self.initial == "record" else {}
@@ -262,6 +263,11 @@ def least_squares_step(rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     """x of A x = b and its standard deviation, A being scaled to a diagonal of ones first."""
+    if count <= len(b):
+        raise RecordError(
+            f"{count} rows are too few for {len(b)} parameters: skip, decimate, edges, drop_slow and rest (a twin that does not "
+            "move) leave no more."
+        )
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
         return np.full(len(b), np.nan), np.full(len(b), np.nan)
     scale = np.sqrt(np.abs(np.diag(A)))

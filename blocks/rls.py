@@ -283,6 +283,9 @@ blocks:
 
     model: str = model("the plant whose inverse model it is: a block of the diagram, or a type")
     drop_slow: float = param(0.0, "share of a joint's largest speed below which its row is zero", min=0, below=1)
+    # What the plant decides: these stand for one parameter of one joint.
+    w = outport("coefficients of the inverse model, joint by joint")
+    y = outport("effort of each joint")
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere

@@ -18,6 +18,7 @@ from .last_estimates import estimators, last_estimates
 from .plant import Plant
 from .record import Grid, Record, Signal
 from .schedule import Schedule, Unit
+from .staircase import staircases
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +45,8 @@ def process(
     schedule = flatten(diagram) if isinstance(diagram, Diagram) else diagram
     for unit in schedule.after_run:
         record = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
+        if simulated and unit.path in record.estimates:
+            record.estimates[unit.path] = record.estimates[unit.path].warned(*staircases(unit, record, schedule))
     for unit in estimators(schedule):
         record = with_last(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
     return record

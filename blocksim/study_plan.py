@@ -304,11 +304,11 @@ def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list
 
 def check_collected(spec: StudySpec, variants: list[Variant]) -> Iterator[Problem]:
     """Every collected identifier is in a diagram, and every diagram has something to collect."""
-    there = [record_blocks(v.diagram) for v in variants]
+    there = [identifiers(v.diagram) for v in variants]
     names = list(dict.fromkeys(name for found in there for name in found))
     for name, place in spec.blocks or []:
         if name not in names:
-            has = f"Blocks that work after the run are: {listing(names)}."
+            has = f"Blocks that may leave estimates are: {listing(names)}."
             yield Problem(f"collect: no diagram has an identifier '{name}'. {has}" + did_you_mean(name, names), place)
     for variant, found in zip(variants, there, strict=True):
         variant.blocks = None if spec.blocks is None else [name for name, _ in spec.blocks if name in found]
@@ -322,10 +322,12 @@ def check_collected(spec: StudySpec, variants: list[Variant]) -> Iterator[Proble
             )
 
 
-def record_blocks(diagram: Diagram) -> list[str]:
-    from .block import RecordBlock
+def identifiers(diagram: Diagram) -> list[str]:
+    """The blocks that may leave estimates: those that work after the run, and those that estimate while they run."""
+    from .block import Block, RecordBlock
 
-    return [path for path, node in walk(diagram) if isinstance(node.block, RecordBlock)]
+    blocks = [(path, node.block) for path, node in walk(diagram) if isinstance(node.block, Block)]
+    return [path for path, block in blocks if isinstance(block, RecordBlock) or (block.bound or type(block)).estimated]
 
 
 @contextmanager
