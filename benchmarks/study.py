@@ -2,9 +2,9 @@
 
 python benchmarks/study.py [--runs 1000] [--rounds 2]
 
-Both sides start a process, share the runs among the cores, simulate each loop for 10 s at 1 kHz with noise of its own on the torque,
-estimate four parameters twice with their standard deviations, and keep them. By hand, the loop and the twin are c/servo.c, the rest
-is numpy and scipy written for this one joint: nothing is checked, named, logged or stored beyond that.
+Both sides start a process and share the runs among the cores. A run simulates the loop for 10 s at 1 kHz with noise of its own on
+the torque, and estimates four parameters twice with their standard deviations. By hand, the loop and the twin are c/servo.c, the
+rest is numpy and scipy written for this one joint: nothing is checked, named, logged or stored beyond the estimates.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def least_squares(tau: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.
 def rows_at(beta: np.ndarray) -> np.ndarray:
     """The rows of the twin, filtered; the first is at rest and does not count."""
     log = loop(beta, IDEAL)
-    q, qd, dry, weight = log[:, 2], log[:, 3], np.tanh(100 * log[:, 3]), np.cos(log[:, 2] / 15)
+    qd, dry, weight = log[:, 3], np.tanh(100 * log[:, 3]), np.cos(log[:, 2] / 15)
     qdd = (log[:, 1] - beta[1] * qd - beta[2] * dry - beta[3] * weight) / beta[0]
     return decimated(smoothed(np.stack([qdd, qd, dry, weight], axis=1)))[1:]
 
@@ -190,9 +190,8 @@ def main() -> None:
         (study_by_hand if options.side == "hand" else study)(options.runs, options.jobs)
         return
     for row in rows(options.runs, options.rounds):
-        print(
-            f"{row.what:60} {row.unit:8.2f} s {row.taken:8.2f} s  ratio {row.ratio:5.2f}  bar {row.bar:g}: {row.verdict}  {row.note}"
-        )
+        times = f"{row.unit:8.2f} s {row.taken:8.2f} s  ratio {row.ratio:5.2f}"
+        print(f"{row.what:60} {times}  bar {row.bar:g}: {row.verdict}  {row.note}")
 
 
 if __name__ == "__main__":
