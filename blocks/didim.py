@@ -96,8 +96,12 @@ blocks:
             covariance, orders = coloured(rows.W, found, rows.groups)
         if slopes is not None and found.rank == len(names):
             w = found.weights[:, None]
-            K = np.linalg.inv(found.bread @ product(rows.W * w, slopes * w))
-            covariance = K @ covariance @ K.T
+            try:
+                K = np.linalg.inv(found.bread @ product(rows.W * w, slopes * w))
+                covariance = K @ covariance @ K.T
+            except np.linalg.LinAlgError:
+                covariance = np.full_like(covariance, np.nan)
+                told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
         told += colour_remark(found.residuals, rows)
         details = {
             **history(path, looped),

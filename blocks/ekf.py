@@ -389,9 +389,9 @@ def filter_for(base: type[Block], kind: type[Block], eq: Equations, ports: tuple
     return make_block(base, parts)
 
 
-def reading_function(kind: type[Block], eq: Equations, ports: tuple[str, ...]) -> Any:
-    """The plant's measured outputs with their derivatives by the state, as a function of the state alone."""
-    made = eq.function(f"{kind.__name__}_readings", ("y", "dydx"), (), ports)
+def reading_function(kind: type[Block], eq: Equations, ports: tuple[str, ...], names: tuple[str, ...] = ()) -> Any:
+    """The plant's measured outputs with their derivatives by the state and these parameters; they may not depend on the input."""
+    made = eq.function(f"{kind.__name__}_readings", ("y", "dydx", "dydp"), names, ports)
     if "u[" in made.__source__:  # type: ignore[attr-defined]
         raise DiagramError(
             f"measures: {', '.join(ports)} of {kind.__name__} depends on its input at the same instant, which the filter gets "

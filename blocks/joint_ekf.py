@@ -10,11 +10,10 @@ import numpy as np
 
 from blocksim.block import Block, SampledBlock, fixed, inport, memory, model, outport, param, static, table
 from blocksim.equations import Equations
-from blocksim.errors import DiagramError
 from blocksim.plant import Plant
 from blocksim.vocabulary import sqrt
 
-from .ekf import carried, rates
+from .ekf import carried, rates, reading_function, readings
 from .observed import (
     chosen_parameters,
     equations_of,
@@ -23,7 +22,6 @@ from .observed import (
     known_plant,
     make_block,
     measured_ports,
-    places,
     port_like,
     reading_variance,
     spread,
@@ -63,12 +61,30 @@ def transition(x_next, S, x_hat, u, own, Ts, n, d, turns, work):
                 S[i * columns + n + j] = Ts * found[n + n * n + i * d + j]
 
 
-def finish(out, start, n, d, N, P):
-    """Standard deviations, and the estimates once more under their own names."""
+def slope(found, j, i, n, d, m):
+    """The derivative of reading j by the i-th of states and parameters."""
+    return found[m + j * n + i] if i < n else found[m + m * n + j * d + i - n]
+
+
+def remaining(out, z_next, found, innovation, j, n, d, m):
+    """What reading j still has to say after those before it have moved the estimate from z_next to out."""
+    rest = innovation
+    for i in range(n + d):
+        rest = rest - slope(found, j, i, n, d, m) * (out[i] - z_next[i])
+    return rest
+
+
+def finish(out, found, variances, g, n, d, N, m, P):
+    """The gain for all readings together, P h / R; standard deviations; the estimates once more under their own names."""
     for i in range(N):
+        for j in range(m):
+            total = 0.0
+            for k in range(N):
+                total = total + out[P + i * N + k] * slope(found, j, k, n, d, m)
+            out[g + i * m + j] = total / variances[j]
         variance = out[P + i * N + i]
         out[N + i] = sqrt(variance) if variance > 0.0 else 0.0
-        out[start + i] = out[i]
+        out[g + N * m + i] = out[i]
 
 
 class JointEKF(SampledBlock):
@@ -133,7 +149,6 @@ blocks:
     count = fixed(1, "parameters of the plant")
     room = fixed(16, "intermediate results")
     turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-    where = fixed((0,), "places of the readings in the state")
     spots = fixed((0,), "places of the estimated among the plant's parameters")
 
     y = inport("readings", size="m")
@@ -156,29 +171,34 @@ blocks:
     work: Any = memory(0.0, "intermediate results", size="room", array=True)
 
     @staticmethod
-    def output(y, z_next, P_next, variances, n, d, N, m, where, out):
+    def output(y, z_next, P_next, own, variances, n, d, N, m, out):
+        """Take the readings one after another: K = P h / (R + h^T P h), P -= K h^T P."""
         P = 2 * N
         e = 2 * N + N * N
         g = e + m + 1
+        found = readings(z_next, z_next, own)
         for i in range(N):
             out[i] = z_next[i]
         for i in range(N * N):
             out[P + i] = P_next[i]
         nis = 0.0
         for j in range(m):
-            c = where[j]
-            out[e + j] = y[j] - z_next[c]
-            rest = y[j] - out[c]
-            variance = out[P + c * N + c] + variances[j]
+            out[e + j] = y[j] - found[j]
+            rest = remaining(out, z_next, found, out[e + j], j, n, d, m)
+            variance = variances[j]
+            for i in range(N):
+                total = 0.0
+                for k in range(N):
+                    total = total + out[P + i * N + k] * slope(found, j, k, n, d, m)
+                out[g + i * m + j] = total
+                variance = variance + slope(found, j, i, n, d, m) * total
             nis = nis + rest * rest / variance
             for i in range(N):
-                out[g + i * m + j] = out[P + i * N + c] / variance
-            for i in range(N):
-                out[i] = out[i] + out[g + i * m + j] * rest
+                out[i] = out[i] + out[g + i * m + j] / variance * rest
                 for k in range(N):
-                    out[P + i * N + k] = out[P + i * N + k] - out[g + i * m + j] * variance * out[g + k * m + j]
+                    out[P + i * N + k] = out[P + i * N + k] - out[g + i * m + j] * out[g + k * m + j] / variance
         out[e + m] = nis
-        finish(out, g + N * m, n, d, N, P)
+        finish(out, found, variances, g, n, d, N, m, P)
 
     @staticmethod
     def update(x_hat, theta, P, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
@@ -204,6 +224,11 @@ blocks:
 
     @staticmethod
     def table_values(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
+        return values_of(plant, equations_of(plant).parameters)
+
+    @staticmethod
+    def table_own(model, parameters, estimate, start, factor):
         plant = starting_plant(model, parameters, estimate, start, factor)
         return values_of(plant, equations_of(plant).parameters)
 
@@ -247,25 +272,26 @@ blocks:
         return filter_for(base, kind, equations_of(plant), ports, tuple(names), settings["form"], turns)
 
 
-def factor_output(y, z_next, P_next, variances, n, d, N, m, where, out):
+def factor_output(y, z_next, P_next, own, variances, n, d, N, m, out):
     """Bierman's update of U and D, one reading at a time; P is put together for the record only."""
     P = 2 * N
     e = 2 * N + N * N
     g = e + m + 1
     f = g + N * m + N
+    found = readings(z_next, z_next, own)
     for i in range(N):
         out[i] = z_next[i]
     for i in range(N * N):
         out[f + i] = P_next[i]
     nis = 0.0
     for j in range(m):
-        c = where[j]
-        out[e + j] = y[j] - z_next[c]
-        rest = y[j] - out[c]
+        out[e + j] = y[j] - found[j]
+        rest = remaining(out, z_next, found, out[e + j], j, n, d, m)
         before = variances[j]
         for k in range(N):
-            # The reading is the c-th element: column k of U^T h is U[c, k], 1 on the diagonal.
-            h = out[f + c * N + k] if k > c else (1.0 if k == c else 0.0)
+            h = slope(found, j, k, n, d, m)  # element k of U^T h
+            for i in range(k):
+                h = h + out[f + i * N + k] * slope(found, j, i, n, d, m)
             v = out[f + k * N + k] * h
             after = before + h * v
             if after > 0.0:
@@ -278,8 +304,7 @@ def factor_output(y, z_next, P_next, variances, n, d, N, m, where, out):
             before = after
         nis = nis + rest * rest / before
         for i in range(N):
-            out[g + i * m + j] = out[g + i * m + j] / before
-            out[i] = out[i] + out[g + i * m + j] * rest
+            out[i] = out[i] + out[g + i * m + j] / before * rest
     out[e + m] = nis
     for i in range(N):
         for j in range(i, N):
@@ -288,7 +313,7 @@ def factor_output(y, z_next, P_next, variances, n, d, N, m, where, out):
                 total = total + out[f + i * N + k] * out[f + k * N + k] * out[f + j * N + k]
             out[P + i * N + j] = total
             out[P + j * N + i] = total
-    finish(out, g + N * m, n, d, N, P)
+    finish(out, found, variances, g, n, d, N, m, P)
 
 
 def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
@@ -341,23 +366,23 @@ def filter_for(
 ) -> type[Block]:
     """The filter's class for one plant and one choice of parameters."""
     plant = Plant(kind)
-    n, d, where = len(eq.states), len(names), places(eq, ports)
-    if where is None:
-        raise DiagramError(f"measures: {', '.join(ports)} is no state of {kind.__name__}; it has: {', '.join(state_names(eq))}.")
-    N, m = n + d, len(where)
+    n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
+    N = n + d
     room = max(2 * N * N, 3 * (n + n * N))
     known: dict[str, Any] = {"n": n, "d": d, "N": N, "NN": N * N, "m": m, "Nm": N * m, "nN": n * N, "inputs": len(eq.inputs)}
-    known |= {"count": len(eq.parameters), "room": room, "turns": turns, "where": where}
+    known |= {"count": len(eq.parameters), "room": room, "turns": turns}
     known["spots"] = tuple(eq.parameters.index(name) for name in names)
     parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
     parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
     parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
     step = eq.function(f"{kind.__name__}_rates", ("f", "dfdx", "dfdp"), names)
     moves = with_helpers(transition, rates=step, carried=with_helpers(carried, rates=step))
+    seen = reading_function(kind, eq, ports, names)
     if form == "udu":
         parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
-        parts["output"] = staticmethod(with_helpers(factor_output))
+        parts["output"] = staticmethod(with_helpers(factor_output, readings=seen))
         parts["update"] = staticmethod(with_helpers(factor_update, transition=moves))
     else:
+        parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
         parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
     return make_block(base, {**parts, "estimated": names})

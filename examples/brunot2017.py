@@ -1,9 +1,7 @@
-"""Brunot et al. (2017) with known truth: good and poor knowledge of the bandwidth, and what maximum likelihood makes of it. Figures.
+"""Brunot et al. (2017) with known truth: three pre-filters, good and poor knowledge of the bandwidth. Two figures.
 
-    python examples/brunot2017.py
+python examples/brunot2017.py
 """
-
-import warnings
 
 import matplotlib
 
@@ -12,12 +10,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import blocksim as bs
-from blocks.filters import BandPassDerivatives, decimate
-from blocks.irw import IRWSmoother
+from blocks.filters import decimate
 
 METHODS = {"classical": "#1f6fb4", "irwsm1": "#d9601a", "irwsm2": "#2a8f5b"}
 # Table 2. The random walks have NVR 1e-5 in both cases: half the amplitude at 45 and at 117 Hz.
-PRIORS = {"good": {"f": 50, "share1": 0.895, "share2": 2.336}, "poor": {"f": 200, "share1": 0.2237, "share2": 0.584, "factor": 20}}
+PRIORS = {
+    "good": {"f": 50, "share1": 0.895, "share2": 2.336},
+    "poor": {"f": 200, "share1": 0.2237, "share2": 0.584, "factor": 20},
+}
 runs = {prior: bs.simulate("brunot2017/three_filters", params=params) for prior, params in PRIORS.items()}
 for prior, run in runs.items():
     print(prior, *(f"{name} {run.estimates[name].details['relative_error']:.1f} %" for name in METHODS))

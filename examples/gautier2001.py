@@ -1,6 +1,6 @@
 """Gautier and Poignet (2001), Table 1, with known truth: what filtering does to weighted least squares. One figure.
 
-    python examples/gautier2001.py
+python examples/gautier2001.py
 """
 
 import matplotlib
@@ -21,8 +21,12 @@ for name in ("unfiltered", "forward", "full", "essential"):
 # The acceleration that each makes of one encoder, beside the truth, and what its regressor makes of the torque of joint 1.
 t, part = record.t, slice(300, 520)
 figure, axes = plt.subplots(3, 1, figsize=(8, 6.4), sharex=True, constrained_layout=True)
-ways = {"unfiltered": ("accel1", "#b9c3cc"), "forward only": ("accel2", "#d9601a"), "forward and backward": ("motion.qdd", "#1f6fb4")}
-for joint, limit in ((0, 13), (1, 17)):
+ways = {
+    "unfiltered": ("accel1", "#b9c3cc"),
+    "forward only": ("accel2", "#d9601a"),
+    "forward and backward": ("motion.qdd", "#1f6fb4"),
+}
+for joint, limit in ((0, 9), (1, 6)):
     for label, (signal, color) in ways.items():
         axes[joint].plot(t[part], record[signal][part, joint], color=color, lw=1, label=label)
     axes[joint].plot(t[part], record["ref.qdd"][part, joint], "k--", lw=1, label="reference")
@@ -31,6 +35,6 @@ axes[0].legend(ncols=4, fontsize=8, loc="upper center")
 axes[2].plot(t[part], record["pd"][part, 0], color="#b9c3cc", lw=1, label="torque of motor 1")
 for name, color in (("unfiltered", "#d9601a"), ("full", "#1f6fb4")):
     axes[2].plot(t[part], record[f"{name}.tau_model"][part, 0], color=color, lw=1, label=f"model, {name}")
-axes[2].set(xlabel="time [s]", ylabel="torque [N m]", ylim=(-14, 22))
+axes[2].set(xlabel="time [s]", ylabel="torque [N m]", ylim=(-16, 17))
 axes[2].legend(ncols=3, fontsize=8, loc="upper center")
 figure.savefig("gautier_filters.png", dpi=110)

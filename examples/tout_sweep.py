@@ -36,7 +36,6 @@ figure, axis = plt.subplots(figsize=(8, 3.4), layout="constrained")
 own = [line for line in fig5 if line["parameter"] == "Ms" and line["method"].endswith("method3")]
 for R in sorted({line["ekf.R"] for line in own}, key=float):
     curve(axis, [line for line in own if line["ekf.R"] == R], marker="o", label=f"R = {float(R) / 8.2247e-7:g} R0")
-axis.axhline(1, color="black", lw=1)
 axis.set(xlabel="sigma_w2", ylabel="Ms found / true", title="Method 3")
 figure.legend(loc="outside right center", fontsize=8)
 figure.savefig("tout_fig5.png", dpi=110)

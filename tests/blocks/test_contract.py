@@ -8,7 +8,7 @@ import pytest
 
 import blocksim as bs
 from blocksim.build import open_diagram
-from blocksim.declarations import Declared, Inport, Outport, Param, Period, State
+from blocksim.declarations import Declared, Inport, Model, Outport, Param, Period, State
 from blocksim.diagram import Diagram
 from blocksim.library import library
 from blocksim.record import Record
@@ -135,7 +135,9 @@ def together(names, folder):
         example = example_of(name, folder)
         for node in example.nodes.values():
             if not node.block.after_run:
-                made.add(f"{name}_{node.name}", node.block, renamed(node.inputs, f"{name}_"))
+                links = {k: f"{name}_{v}" for k in node.block.of(Model) if (v := node.block.settings[k]) in example.nodes}
+                block = type(node.block)(**{**node.block.settings, **links}) if links else node.block
+                made.add(f"{name}_{node.name}", block, renamed(node.inputs, f"{name}_"))
     return made
 
 

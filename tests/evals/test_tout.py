@@ -14,6 +14,7 @@ from blocksim.study_file import load_study
 from blocksim.study_plan import make_plan
 
 STUDIES = sorted((Path(__file__).parents[2] / "diagrams" / "tout2022" / "studies").glob("*.yaml"))
+SLOW = pytest.mark.slow
 R0 = (2 * np.pi / 2000) ** 2 / 12
 NAMES = ["J", "Fv", "Fc", "Ms"]
 
@@ -56,7 +57,7 @@ def test_only_the_ratio_of_R_and_sigma_w2_counts():
 
 
 @pytest.mark.parametrize("method", ["method3", "method4"])
-@pytest.mark.parametrize("factor", [0.3, 0.7])
+@pytest.mark.parametrize("factor", [pytest.param(0.3, marks=SLOW), 0.7])
 def test_full_confidence_gives_back_what_was_put_into_the_filter(method, factor):
     assert least_squares(method, factor, 1e-8) == pytest.approx([factor] * 4, abs=0.05)
 
@@ -68,7 +69,7 @@ def test_no_confidence_gives_no_inertia_and_wrong_friction(method):
     assert np.abs(found[1:3] - 1).min() > 0.5
 
 
-@pytest.mark.parametrize("sigma_w2", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("sigma_w2", [1e-4, pytest.param(1e-2, marks=SLOW), 1.0])
 @pytest.mark.parametrize("method", ["method3", "method4"])
 def test_friction_is_closer_to_the_truth_than_without_a_filter(method, sigma_w2):
     """For parameters in the filter within 30 %. At twice the true ones it fails, as the next test says."""
@@ -97,21 +98,29 @@ def test_fast_motion_turns_the_order_round():
     assert abs(ratios(found["method3"])[2] - 1) > 0.08
 
 
-@pytest.mark.parametrize("factor", [0.3, 2.0])
+@pytest.mark.parametrize("factor", [pytest.param(0.3, marks=SLOW), 2.0])
 def test_didim_finds_the_truth_without_a_filter(factor):
     assert ratios(didim("method2", factor=factor)) == pytest.approx([1, 1, 1, 1], abs=0.02)
 
 
-@pytest.mark.parametrize(("factor", "sigma_w2"), [(0.7, 1e-4), (0.7, 1.0), (1.0, 1e-4), (1.3, 1e-2), (2.0, 1.0)])
+@pytest.mark.parametrize(
+    ("factor", "sigma_w2"),
+    [(0.7, 1e-4), (1.3, 1e-2), *(pytest.param(*p, marks=SLOW) for p in ((0.7, 1.0), (1.0, 1e-4), (2.0, 1.0)))],
+)
 def test_didim_finds_the_truth_with_a_filter_in_the_loop(factor, sigma_w2):
     assert ratios(didim("method5", factor=factor, sigma_w2=sigma_w2)) == pytest.approx([1, 1, 1, 1], abs=0.01)
 
 
 @pytest.mark.parametrize(
-    ("factor", "sigma_w2", "start"), [(2.0, 1e-4, 2.0), (2.0, 1e-2, 1.0), (1.3, 1e-4, 1.3), (0.3, 1e-2, 0.3), (1.0, 1e-4, 0.7)]
+    ("factor", "sigma_w2", "start"),
+    [
+        (2.0, 1e-4, 2.0),
+        (1.0, 1e-4, 0.7),
+        *(pytest.param(*p, marks=SLOW) for p in ((2.0, 1e-2, 1.0), (1.3, 1e-4, 1.3), (0.3, 1e-2, 0.3))),
+    ],
 )
 def test_didim_says_so_where_it_diverges(factor, sigma_w2, start):
-    """The first three contract nowhere, not even at the truth; the last two start where the twin's loop is unstable."""
+    """At (2, 1e-4), (2, 1e-2) and (1.3, 1e-4) it contracts nowhere, not even at the truth; else it starts where the twin is unstable."""
     found = didim("method5", **{"ekf.factor": factor, "sigma_w2": sigma_w2, "method5.start": start})
     assert found.reason.startswith("diverged") and not found.details["converged"]
     assert all(np.isnan(e.value) for e in found.values())
