@@ -75,8 +75,10 @@ class Folders:
         path = os.path.normpath(os.path.join(os.path.dirname(beside), written))
         try:
             if not self.holds(path):
-                raise ValueError(f"'{written}' lies outside the folder of the diagram and is not read. Move it there, or allow "
-                                 "it with --allow-outside (in Python: allow_outside=True).")
+                raise ValueError(
+                    f"'{written}' lies outside the folder of the diagram and is not read. Move it there, or allow "
+                    "it with --allow-outside (in Python: allow_outside=True)."
+                )
             if not os.path.isfile(path):
                 missing = "is not a file" if os.path.exists(path) else "does not exist"
                 raise ValueError(f"the file '{written}' {missing} (looked for {path}).")

@@ -50,7 +50,7 @@ def losses():
         axes.plot(1e3 * q, V - V.min(), lw=1.1, label=f"least at {1e3 * q[np.argmin(V)]:.2f} mrad")
     axes.axvline(1.0, color="#444444", ls=":")
     axes.set(xlabel="q [mrad]", ylabel="V - least V [rad²/s²]", ylim=(0, 1.2))
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(loc="upper center", framealpha=1, edgecolor="none", fontsize=8)
     figure.savefig("thesis_backlash.png", dpi=110)
 
 

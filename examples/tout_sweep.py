@@ -18,7 +18,7 @@ import blocksim as bs
 if len(sys.argv) == 3:
     folders = sys.argv[1:]
 else:  # few points, so that it takes seconds
-    sweep = {"factor": [0.7, 1.3], "sigma_w2": [1e-8, 1e-4, 1e-2, 1, 1e4], "ekf.R": [8.2247e-7]}
+    sweep = {"factor": [0.7, 1.3], "sigma_w2": [1e-2, 1, 1e4], "ekf.R": [8.2247e-7]}
     both = {name: {"diagram": f"tout2022/methods_{name}"} for name in ("beside", "in_loop")}
     folders = [bs.run_study({"study": "Coarse", "methods": both, "sweep": sweep}, out="coarse").folder] * 2
 fig5, fig6 = (list(csv.DictReader((Path(f) / "estimates.csv").read_text(encoding="utf-8").splitlines())) for f in folders)

@@ -1,15 +1,28 @@
-"""Every test session has a cache of its own, and hypothesis no deadline: a first call may compile."""
+"""Every test session has a cache of its own, and hypothesis no deadline: a first call may compile. `--slow` runs everything."""
 
 import os
 import shutil
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "blocksim", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("blocksim")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also run the long evaluations")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Long evaluations wait for --slow; a representative part of each runs without it."""
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="a long evaluation; --slow runs it"))
 
 
 def pytest_configure(config):

@@ -79,9 +79,9 @@ def test_few_rows_forgive_any_bandwidth():
         assert np.abs(error(wide, method, "J") - error(right, method, "J")).max() < 0.6
 
 
-@pytest.mark.parametrize("factor, low, high", [(20, -90, -40), (200, -20, -2)])
+@pytest.mark.parametrize("factor, low, high", [(20, -90, -50), (100, -40, -12)])
 def test_rows_at_rest_bias_dry_friction(factor, low, high):
-    """Measured on the real robot at one row in 100: -20 %; here more rows do more, and 1 % of the top speed is enough."""
+    """Measured on the real robot at one row in 100: -20 %. Leaving out rows below 1 % of the top speed is enough."""
     kept_all = runs(("slow", 0), ("factor", factor), seeds=4)
     moving = runs(("slow", 0.01), ("factor", factor), seeds=4)
     lost = error(kept_all, "classical", "Fc").mean() - error(moving, "classical", "Fc").mean()
@@ -103,7 +103,6 @@ def test_likelihood_is_far_too_wide_for_order_2_only():
     for order in (2, 3):
         best = grid[int(np.argmin([rms(IRWSmoother(order=order, bandwidth=f)) for f in grid]))]
         likely = IRWSmoother(order=order)
-        with np.errstate(all="ignore"):
-            rms(likely)
+        rms(likely)
         ratio[order] = (likely.result["bandwidth"][0] / best) ** (2 * order)  # of the NVR
     assert ratio[2] > 50 and ratio[3] < 10

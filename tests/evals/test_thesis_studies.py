@@ -145,10 +145,10 @@ def test_hysteresis_shows_under_the_thesis_own_binary_torque():
 
 @pytest.mark.slow
 def test_what_hid_the_hysteresis_was_the_scale_of_its_gradient():
-    """With nothing else put right, not even R2, A comes under every torque of the thesis, and alpha under the binary one."""
-    found = scores("hysteresis", ("half", "scaled"), ("u_slump", "u_bin"), repeat=4)
-    assert found["half", "u_slump", "A"]["bias_percent"] < -49 and found["scaled", "u_slump", "A"]["rmse_percent"] < 2
-    assert found["scaled", "u_bin", "A"]["rmse_percent"] < 0.1 and found["scaled", "u_bin", "alpha"]["rmse_percent"] < 5
+    """With nothing else put right, from 0: A comes under low-pass noise, both under the binary torque."""
+    found = scores("hysteresis", ("printed", "scaled_0"), ("u_slump", "u_bin"), repeat=4)
+    assert found["printed", "u_slump", "A"]["bias_percent"] < -99 and found["scaled_0", "u_slump", "A"]["rmse_percent"] < 12
+    assert found["scaled_0", "u_bin", "A"]["rmse_percent"] < 0.1 and found["scaled_0", "u_bin", "alpha"]["rmse_percent"] < 8
 
 
 @pytest.mark.slow
@@ -172,6 +172,7 @@ def test_at_zero_the_gradient_of_alpha_is_zero():
 # ---- backlash and starting values -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_wrong_backlash_of_the_thesis_is_its_noise():
     """q = 0.93 mrad at 7.9 rad/s (figure 8.18) is two standard deviations; errors shrink with the noise."""
     plain = dict(load_study(STUDIES / "backlash.yaml").plain)
