@@ -73,7 +73,7 @@ class RPEM(SampledBlock):
     `estimate` lists the parameters, which start at `start`, {Fv: 0.01}, or at `factor` times the plant's values. Each is
     divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means
     "100 %". Estimates stay within the limits the plant sets. A parameter that starts at zero needs a scale; one whose gradient is
-    zero there, as alpha beside A = 0, never leaves.
+    zero there, as that of alpha while A = 0, waits until the others have moved.
 
     A new theta makes a past that was computed with the old one wrong: `follow` moves the state by S times the change, to first
     order as if theta had been there from the start; without it, as in the thesis, old errors stay in the state.

@@ -6,6 +6,7 @@ import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,10 @@ def opened(diagram: str | os.PathLike | Diagram, parameters: dict[str, Any]) -> 
             raise DiagramError(
                 f"this diagram has no parameters of its own; found {', '.join(parameters)}. Write block.parameter."
             )
-        return build(diagram.spec, parameters=parameters)
+        rebuilt = build(diagram.spec, parameters=parameters)
+        for name, node in diagram.nodes.items():  # what was added in Python stays
+            rebuilt.nodes.setdefault(name, node)
+        return replace(rebuilt, log=diagram.log)
     return build(load(str(diagram) if isinstance(diagram, Path) else diagram), parameters=parameters or None)
 
 

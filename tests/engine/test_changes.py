@@ -55,3 +55,12 @@ def test_limits_may_move_in_pairs():
 def test_an_unknown_parameter_of_a_subsystem_is_named(nested):
     with pytest.raises(bs.DiagramError, match="there is no block 'p'"):
         bs.simulate(nested, params={"p.kk": 1})
+
+
+def test_what_was_added_in_python_stays_when_a_parameter_of_the_file_changes():
+    diagram = bs.open_diagram(
+        "format: 1\nsimulate: {stop: 1, solver: rk4, step: 0.1}\nparameters: {k: 2}\n"
+        'blocks:\n  one: {type: Constant}\n  gain: {type: Gain, k: "${k}", in: one}\n'
+    )
+    diagram.add("twice", "Gain", k=2.0, inputs="gain")
+    assert bs.simulate(diagram, params={"k": 5})["twice"][-1] == 10.0
