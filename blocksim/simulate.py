@@ -63,7 +63,9 @@ def opened(diagram: str | os.PathLike | Diagram, parameters: dict[str, Any]) -> 
         rebuilt = build(diagram.spec, parameters=parameters)
         for name, node in diagram.nodes.items():  # what was added in Python stays
             rebuilt.nodes.setdefault(name, node)
-        return replace(rebuilt, log=diagram.log)
+        known = {entry.signal for entry in rebuilt.log or ()}
+        more = [entry for entry in diagram.log or () if entry.signal not in known]
+        return replace(rebuilt, log=[*(rebuilt.log or ()), *more]) if more else rebuilt
     return build(load(str(diagram) if isinstance(diagram, Path) else diagram), parameters=parameters or None)
 
 

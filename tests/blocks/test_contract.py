@@ -10,6 +10,7 @@ import blocksim as bs
 from blocksim.build import open_diagram
 from blocksim.declarations import Declared, Inport, Model, Outport, Param, Period, State
 from blocksim.diagram import Diagram
+from blocksim.flatten import flatten
 from blocksim.library import library
 from blocksim.record import Record
 
@@ -133,8 +134,9 @@ def together(names, folder):
     made.simulate.algebraic_loops = "solve"
     for name in names:
         example = example_of(name, folder)
+        late = {unit.path for unit in flatten(example).after_run}
         for node in example.nodes.values():
-            if not node.block.after_run:
+            if node.name not in late:
                 links = {k: f"{name}_{v}" for k in node.block.of(Model) if (v := node.block.settings[k]) in example.nodes}
                 block = type(node.block)(**{**node.block.settings, **links}) if links else node.block
                 made.add(f"{name}_{node.name}", block, renamed(node.inputs, f"{name}_"))

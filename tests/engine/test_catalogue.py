@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,14 @@ from blocksim.build import open_diagram
 from blocksim.catalogue import COMMAND, catalogue, families, page, parameter_rows, port_rows
 from blocksim.diagram import walk
 from blocksim.flatten import flatten
-from blocksim.library import library
+from blocksim.library import installed
+
+
+@pytest.fixture(autouse=True)
+def only_installed(monkeypatch):
+    """Blocks that other tests registered are no part of the page."""
+    monkeypatch.setattr(sys.modules["blocksim.library"], "_registered", {})
+
 
 PAGE = Path(__file__).parents[2] / "docs" / "blocks.md"
 
@@ -67,14 +75,14 @@ def test_every_block_has_a_family():
     assert "others" not in families()
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", installed())
 def test_every_example_uses_its_block_and_loads(name):
-    example = library()[name].example
+    example = installed()[name].example
     if not example:
-        assert "file" in library()[name].declared, "only a block that reads a file may go without an example"
+        assert "file" in installed()[name].declared, "only a block that reads a file may go without an example"
         return
     diagram = open_diagram(example)
     assert name in {type(node.block).__name__ for _, node in walk(diagram)}
     assert flatten(diagram).units
-    if issubclass(library()[name], RecordBlock):
+    if issubclass(installed()[name], RecordBlock):
         assert flatten(diagram).after_run

@@ -208,7 +208,9 @@ class TestFailure:
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     def test_ctrl_c_ends_it_cleanly(self):
         command = [sys.executable, "-m", "blocksim.cli", "run", "loop.yaml", "--debug", "--stop", "100000", "--out", "run"]
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A shell that runs the tests in the background has children ignore Ctrl-C.
+        heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)} if os.name == "posix" else {}
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeds)
         while not Path("run").exists() and run.poll() is None:  # the folder is made just before the run starts
             time.sleep(0.05)
         time.sleep(0.5)

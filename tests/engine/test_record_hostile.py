@@ -225,7 +225,7 @@ class TestPaths:
             Record.load("null\0byte.npz")
 
     def test_a_file_one_may_not_read(self, tmp_path, monkeypatch):
-        def closed(path, limit):
+        def closed(*given):
             raise PermissionError(13, "Permission denied")
 
         (tmp_path / "a.npz").touch()

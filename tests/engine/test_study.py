@@ -244,7 +244,9 @@ def slow_study(tmp_path: Path) -> Path:
 def started(path: Path, out: Path, *options: str) -> subprocess.Popen:
     code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport study_toys\nfrom blocksim.cli import main\nmain()"
     command = [sys.executable, "-c", code, "study", str(path), "--out", str(out), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell that runs the tests in the background has children ignore Ctrl-C.
+    heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeds)
 
 
 def wait_for_lines(out: Path, count: int) -> None:
