@@ -49,7 +49,7 @@ def names_of(group: Mapping[str, Estimates]) -> list[str]:
 
 def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
     """The parameters of one plant, from top to bottom as the identifiers name them."""
-    true = any(math.isfinite(e.truth) for estimates in group.values() for e in estimates.items_)
+    true = any(math.isfinite(e.truth) for estimates in group.values() for e in estimates.entries)
     reach = axis_reach(group)
     places, labels, y = [], [], 0.0
     for name in names_of(group):

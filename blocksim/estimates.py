@@ -83,7 +83,7 @@ class Estimates(Mapping[str, Estimate]):
     """All that one identifier found in one run."""
 
     method: str
-    items_: tuple[Estimate, ...]
+    entries: tuple[Estimate, ...]
     covariance: np.ndarray | None = None
     model: str = ""  # path of the plant whose parameters these are; '' where they are paths themselves
     warnings: tuple[str, ...] = ()
@@ -121,20 +121,16 @@ class Estimates(Mapping[str, Estimate]):
         return cls(method, items, given if given.ndim == 2 else None, plant.path if plant else "", details=details, **more)
 
     def __getitem__(self, name: str) -> Estimate:
-        for item in self.items_:
+        for item in self.entries:
             if item.name == name:
                 return item
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(item.name for item in self.items_)
+        return iter(item.name for item in self.entries)
 
     def __len__(self) -> int:
-        return len(self.items_)
-
-    @property
-    def values_(self) -> np.ndarray:
-        return np.array([item.value for item in self.items_])
+        return len(self.entries)
 
     def vector(self, names: Sequence[str] | None = None) -> np.ndarray:
         """The values in this order."""
@@ -153,7 +149,7 @@ class Estimates(Mapping[str, Estimate]):
 
         Of honest estimates it is on average the number of those parameters; nan without covariance or truth.
         """
-        error = self.values_ - self.truth_vector()
+        error = self.vector() - self.truth_vector()
         if self.covariance is None:
             return NAN
         known = np.isfinite(error) & np.isfinite(np.diag(self.covariance))
@@ -196,7 +192,7 @@ class Estimates(Mapping[str, Estimate]):
         unknown = [n for n in self if n not in truth]
         if len(unknown) == len(self):
             raise RecordError(f"the truth names none of {listing(self)}; it has: {listing(truth)}.")
-        return replace(self, items_=tuple(replace(e, truth=truth.get(e.name, NAN)) for e in self.items_))
+        return replace(self, entries=tuple(replace(e, truth=truth.get(e.name, NAN)) for e in self.entries))
 
     def warned(self, *warnings: str) -> Estimates:
         """The same estimates with more warnings."""
@@ -214,7 +210,7 @@ class Estimates(Mapping[str, Estimate]):
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: the columns that say something, and a row per parameter."""
-        rows = [item.row() for item in self.items_]
+        rows = [item.row() for item in self.entries]
         kept = [i for i, name in enumerate(COLUMNS) if name in ("name", "value") or any(row[i] for row in rows)]
         return [COLUMNS[i] for i in kept], [[row[i] for i in kept] for row in rows]
 
@@ -250,7 +246,7 @@ class Estimates(Mapping[str, Estimate]):
                     "value": e.value, "std": e.std, "truth": e.truth, "unit": e.unit, "quantile": e.quantile,
                     "error": e.error, "relative_std": e.relative_std, "z": e.z,
                 }
-                for e in self.items_
+                for e in self.entries
             },
             "covariance": self.covariance,
             "warnings": self.warnings,
@@ -350,7 +346,7 @@ def csv_rows(estimates: Estimates) -> list[list[str]]:
     """The table for a spreadsheet, in full precision; what is not known is left empty."""
     names = ("value", "std", "truth", "error", "z")
     rows = [["name", *names, "unit"]]
-    for e in estimates.items_:
+    for e in estimates.entries:
         numbers = (getattr(e, n) for n in names)
         rows.append([e.name, *("" if math.isnan(v) else repr(float(v)) for v in numbers), e.unit])
     return rows

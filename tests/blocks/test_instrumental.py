@@ -34,14 +34,14 @@ def loop(std=0.0, noise=0.0, options="tol: 1e-9"):
 @pytest.mark.parametrize("start", ["ls", "0.5", "{J: 0.05, Fv: 0, Fc: 0, Ms: 0}"])
 def test_without_noise_it_finds_the_truth(start):
     found = bs.simulate(loop(options=f"start: {start}, tol: 1e-10")).estimates["found"]
-    np.testing.assert_allclose(found.values_, TRUTH, rtol=1e-8)
+    np.testing.assert_allclose(found.vector(), TRUTH, rtol=1e-8)
     np.testing.assert_allclose(found.details["relevance"], 1, atol=1e-6)
     assert found.reason.startswith("converged in ")
 
 
 def test_filters_on_all_sides_do_not_distort():
     found = bs.simulate(loop(options="cutoff: 25, decimate: 4, tol: 1e-10")).estimates["found"]
-    np.testing.assert_allclose(found.values_, TRUTH, rtol=1e-7)
+    np.testing.assert_allclose(found.vector(), TRUTH, rtol=1e-7)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ blocks:
 """
     both = bs.simulate_many(text, seeds=range(30), collect=lambda r: (r.estimates["iv"], r.estimates["didim"]))
     for k in (0, 1):
-        z = np.array([[e.z for e in pair[k].items_] for pair in both])
+        z = np.array([[e.z for e in pair[k].entries] for pair in both])
         assert 0.8 < np.sqrt(np.mean(z**2)) < 1.25
         assert np.mean([pair[k]["Fv2"].std for pair in both]) < 0.3 * np.mean([pair[k]["Fv1"].std for pair in both])
 
@@ -124,4 +124,4 @@ def test_emps():
     wires = {"v": "loop", "q": "motion.q", "qd": "motion.qd", "qdd": "motion.qdd"}
     diagram.add("iv", "InstrumentalVariable", model="carriage", decimate=10, skip=0.049, edges=5, rest="keep", inputs=wires)
     found = bs.process(diagram, lab, simulated=False).estimates["iv"]
-    np.testing.assert_allclose(found.values_, [95.175, 203.16, 20.436, -3.179], rtol=2e-3)
+    np.testing.assert_allclose(found.vector(), [95.175, 203.16, 20.436, -3.179], rtol=2e-3)

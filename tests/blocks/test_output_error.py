@@ -111,10 +111,10 @@ def test_two_outputs_are_weighted_by_their_noise():
     found = record.estimates["found"]
     np.testing.assert_allclose(found.details["weights"], [1e3, 2.0], rtol=0.15)
     np.testing.assert_allclose(found.details["sigma"], [1e-3, 0.5], rtol=0.15)
-    assert np.all(np.abs([e.z for e in found.items_]) < 3.5)
+    assert np.all(np.abs([e.z for e in found.entries]) < 3.5)
     assert record["found.residual"].shape == (201, 2)
     given = bs.simulate(text.replace("start: 0.7", "start: 0.7, weights: [1000, 2]")).estimates["found"]
-    np.testing.assert_allclose(given.values_, found.values_, rtol=2e-3)
+    np.testing.assert_allclose(given.vector(), found.vector(), rtol=2e-3)
 
 
 def test_coloured_residuals_are_warned_of():

@@ -88,11 +88,11 @@ def test_a_truth_of_zero_has_no_percentage():
 def test_files_keep_everything(found, tmp_path):
     found.save(tmp_path / "x.json")
     again = Estimates.load(tmp_path / "x.json")
-    assert str(again) == str(found) and again.items_ == found.items_
+    assert str(again) == str(found) and again.entries == found.entries
     np.testing.assert_array_equal(again.covariance, found.covariance)
     assert again.details["a"] == [0, 1] and again.details["condition"] == "inf"
     unsure = Estimates.of("x", ("a",), [1.0], [[np.inf]])
-    assert Estimates.from_dict(json.loads(json.dumps(unsure.to_dict(), allow_nan=False))).items_[0].std == math.inf
+    assert Estimates.from_dict(json.loads(json.dumps(unsure.to_dict(), allow_nan=False))).entries[0].std == math.inf
     found.save(tmp_path / "x.csv")
     lines = (tmp_path / "x.csv").read_text().splitlines()
     assert lines[0] == "name,value,std,truth,error,z,unit" and lines[1].startswith("J,0.0002,1e-05,0.00019,")

@@ -17,7 +17,7 @@ POOR = (("f", 200), ("factor", 20), ("share1", 0.2237), ("share2", 0.584))
 
 
 def kept(record):
-    return {name: (e.values_, e.details["relative_error"]) for name, e in record.estimates.items()}
+    return {name: (e.vector(), e.details["relative_error"]) for name, e in record.estimates.items()}
 
 
 @cache

@@ -16,7 +16,7 @@ TRUTH = np.array([3.42, 0.07, 0.58, 0.064, 0.131, 0.0, 0.015, 0.156])  # a prior
 
 def kept(record):
     return {
-        name: (list(e), e.values_, np.asarray(e.details["std_white"]), e.std_vector(), e.details["condition"])
+        name: (list(e), e.vector(), np.asarray(e.details["std_white"]), e.std_vector(), e.details["condition"])
         for name, e in record.estimates.items()
     }
 

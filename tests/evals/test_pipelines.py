@@ -73,7 +73,7 @@ class TestEMPS:
     def test_direct_identification_forgets_its_start(self, start):
         again = bs.identify("emps/didim", params={"didim.start": start}).estimates["didim"]
         assert "converged" in again.reason
-        assert again.values_ == pytest.approx(identified("didim").estimates["didim"].values_, rel=1e-4)
+        assert again.vector() == pytest.approx(identified("didim").estimates["didim"].vector(), rel=1e-4)
 
     def test_the_structure_beats_the_filter(self):
         """At whatever decimation: the direction explains more than any of these filters does with the symmetric law."""
