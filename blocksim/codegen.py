@@ -19,6 +19,7 @@ from .generator import Generator, LogGroup
 from .instants import hit
 from .schedule import Evaluation, Schedule, Unit
 from .slots import Slot, Slots
+from .syntax import parse
 from .vocabulary import LIBM, PRELUDE
 
 __all__ = ["LogGroup", "Source", "generate"]
@@ -41,7 +42,7 @@ def prelude(text: str) -> list[str]:
     used: list[str] = []
 
     def include(body: str) -> None:
-        names = {n.id for n in ast.walk(ast.parse(body)) if isinstance(n, ast.Name)}
+        names = {n.id for n in ast.walk(parse(body)) if isinstance(n, ast.Name)}
         for name in PRELUDE:
             if name in names and name not in used:
                 used.append(name)

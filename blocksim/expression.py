@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import vocabulary
+from . import syntax, vocabulary
 from .errors import did_you_mean, listing
 
 LONGEST = 1000
@@ -45,7 +45,7 @@ def parse(text: str, names: set[str]) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(f"an expression has at most {LONGEST} characters, found {len(text)}.")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = syntax.parse(text.strip(), "eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "too deep"
         raise ValueError(f"'{shortened(text)}' is not an expression ({reason}). {ALLOWED} are allowed.") from None

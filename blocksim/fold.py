@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import BlockDefinitionError
+from .syntax import compiled, parse
 from .vocabulary import CONSTANTS, VOCABULARY
 
 Env = dict[str, ast.expr]
@@ -37,7 +38,7 @@ def parsed(function: Callable) -> ast.FunctionDef:
             raise BlockDefinitionError(
                 f"the source of {function.__qualname__} cannot be read; define blocks in a file."
             ) from None
-    tree = ast.parse(textwrap.dedent(text))
+    tree = parse(textwrap.dedent(text))
     found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
     if found is None:
         raise BlockDefinitionError(f"{function.__qualname__} must be written with def.")
@@ -58,7 +59,7 @@ def constant(value: Any) -> ast.expr:
 
 def expression(text: str) -> ast.expr:
     """Text as an expression."""
-    return ast.parse(text, mode="eval").body
+    return parse(text, "eval").body
 
 
 def known(node: ast.expr) -> bool:
@@ -232,7 +233,7 @@ def call(name: str, *inputs: ast.expr) -> ast.Call:
 def evaluate(node: ast.expr) -> Any:
     """The value of an expression whose every part is known."""
     whole = ast.fix_missing_locations(ast.Expression(copy.deepcopy(node)))
-    return eval(compile(whole, "<folded>", "eval"), {"__builtins__": {}})
+    return eval(compiled(whole, "<folded>", "eval"), {"__builtins__": {}})
 
 
 class Specialiser(Folder):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import cache
 from .codegen import Source
 from .solvers import driver_text
+from .syntax import compiled, parse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,14 +43,14 @@ class Code:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
         made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
-        exec(compile(self.text, self.filename, "exec"), made)
+        exec(compiled(self.text, self.filename, "exec"), made)
         return made
 
     @functools.cached_property
     def careful(self) -> dict[str, Any]:
         """The functions under CPython with IEEE rules: 1/0 is inf, as in the compiled program, instead of an exception."""
         made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
-        exec(compile(ieee(self.text), self.filename, "exec"), made)
+        exec(compiled(ieee(self.text), self.filename, "exec"), made)
         made.update(IEEE)
         return made
 
@@ -146,7 +147,7 @@ def load_module(code: Code, place: Any) -> ModuleType:
     sys.modules[name] = module
     if place is None:
         linecache.cache[filename] = (len(code.text), None, code.text.splitlines(True), filename)
-    exec(compile(code.text, filename, "exec"), module.__dict__)
+    exec(compiled(code.text, filename, "exec"), module.__dict__)
     return module
 
 
@@ -161,7 +162,7 @@ def ieee(text: str) -> Any:
                 return ast.copy_location(ast.Call(ast.Name("divide", ast.Load()), [node.left, node.right], []), node)
             return node
 
-    return ast.fix_missing_locations(Divisions().visit(ast.parse(text)))
+    return ast.fix_missing_locations(Divisions().visit(parse(text)))
 
 
 def divide(a: float, b: float) -> float:

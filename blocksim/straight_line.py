@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .fold import constant
 from .graph import COMPARISONS, Facts, Graph, Node, reached
+from .syntax import parse
 from .vocabulary import VOCABULARY
 
 #: A way: the undecided tests that lead somewhere, with their outcomes.
@@ -196,7 +197,7 @@ class Text:
         if node.known:
             return constant(node.value)
         if not node.inputs:
-            return ast.parse(self.reads[node], mode="eval").body
+            return parse(self.reads[node], "eval").body
         parts = [self.expression(n) for n in node.inputs]
         if node.op in BINARY:
             return ast.BinOp(parts[0], BINARY[node.op], parts[1])

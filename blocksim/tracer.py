@@ -14,6 +14,7 @@ from .contract import arguments
 from .errors import did_you_mean
 from .fold import parsed, redefined
 from .graph import FUNCTIONS, Graph, Node
+from .syntax import parse
 from .vocabulary import CONSTANTS, VOCABULARY
 
 #: Calls within calls, and statements of one function with its loops written out.
@@ -397,7 +398,7 @@ def returns(body: list[ast.stmt]) -> bool:
 
 def as_read(target: ast.expr) -> ast.expr:
     """What an augmented assignment reads first."""
-    return ast.parse(ast.unparse(target), mode="eval").body
+    return parse(ast.unparse(target), "eval").body
 
 
 def replaced(value: Value, places: list[int], new: Value) -> Value:

@@ -6,6 +6,7 @@ import ast
 import functools
 from typing import Any
 
+from .. import syntax
 from ..fold import Specialiser, as_list, constant, specialise, without_docstring
 from ..slots import Slots
 from . import driver as shared
@@ -45,7 +46,7 @@ NAMES = (
 
 def fold_text(text: str, numbers: dict[str, Any]) -> str:
     """Generated text with the named numbers folded, like the functions that are read from a module."""
-    tree = ast.parse(text)
+    tree = syntax.parse(text)
     folder = Specialiser(fold_text, {n: constant(v) for n, v in numbers.items()}, {})
     for function in tree.body:
         assert isinstance(function, ast.FunctionDef)

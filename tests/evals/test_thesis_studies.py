@@ -63,6 +63,7 @@ def test_every_file_can_be_read(path):
 # ---- friction ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_friction_as_printed_leaves_Fv_where_it_was():
     """Figures 8.1 and 8.4: Fc is found, Fv is not; and under the sine P says that it was."""
     found = scores("friction", ("printed", "half"), ("u_slump", "u_sin"), 4)
