@@ -237,11 +237,11 @@ blocks:
     noise = table("variance of each parameter of the inverse model")
     drift = table("variance added to each state")
     variances = table("variance of each reading")
-    x_next: Any = memory(0.0, "predicted state", size="n", array=True)
-    P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True)
-    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True)
-    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nS", array=True)
-    work: Any = memory(0.0, "intermediate results", size="room", array=True)
+    x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
+    P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True, internal=True)
+    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
+    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nS", array=True, internal=True)
+    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
     def output(y, x_next, P_next, rate, variances, n, m, where, speeds, out):

@@ -164,11 +164,13 @@ blocks:
     values = table("the plant's parameters as the filter believes them")
     drift = table("variance added to each state and parameter")
     variances = table("variance of each reading")
-    z_next: Any = memory(0.0, "predicted state and parameters", size="N", array=True)
-    P_next: Any = memory(0.0, "their covariance, or its factors: U above the diagonal, D on it", size="NN", array=True)
-    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nN", array=True)
-    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True)
-    work: Any = memory(0.0, "intermediate results", size="room", array=True)
+    z_next: Any = memory(0.0, "predicted state and parameters", size="N", array=True, internal=True)
+    P_next: Any = memory(
+        0.0, "their covariance, or its factors: U above the diagonal, D on it", size="NN", array=True, internal=True
+    )
+    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nN", array=True, internal=True)
+    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True, internal=True)
+    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
     def output(y, z_next, P_next, own, variances, n, d, N, m, out):

@@ -136,8 +136,8 @@ blocks:
 
     variances = table("variance of each equation's error")
     sure = table("1 where that variance was given, 1 where the start counts")
-    factor_next: Any = memory(0.0, "factor of all rows before", size="df", array=True)
-    theta_next: Any = memory(0.0, "estimates before", size="d", array=True)
+    factor_next: Any = memory(0.0, "factor of all rows before", size="df", array=True, internal=True)
+    theta_next: Any = memory(0.0, "estimates before", size="d", array=True, internal=True)
     past: Any = memory(0.0, "loss, equations, samples so far", size=3, array=True)
 
     @staticmethod

@@ -144,12 +144,12 @@ blocks:
     variances = table("variance of each reading")
     lowest = table("least value of each parameter")
     highest = table("greatest value of each parameter")
-    theta_next: Any = memory(0.0, "parameters", size="d", array=True)
-    x_next: Any = memory(0.0, "state of the model", size="n", array=True)
-    S: Any = memory(0.0, "its derivatives by the parameters, row by row", size="nd", array=True)
-    P_next: Any = memory(0.0, "predicted covariance of the scaled parameters", size="dd", array=True)
-    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True)
-    work: Any = memory(0.0, "intermediate results", size="room", array=True)
+    theta_next: Any = memory(0.0, "parameters", size="d", array=True, internal=True)
+    x_next: Any = memory(0.0, "state of the model", size="n", array=True, internal=True)
+    S: Any = memory(0.0, "its derivatives by the parameters, row by row", size="nd", array=True, internal=True)
+    P_next: Any = memory(0.0, "predicted covariance of the scaled parameters", size="dd", array=True, internal=True)
+    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True, internal=True)
+    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
     def output(y, theta_next, x_next, S, P_next, units, variances, lowest, highest, n, d, m, where, follow, printed, out):

@@ -109,6 +109,10 @@ class Memory(State):
     """A discrete state: changed at sample hits and by resets, constant between. With `array`, a buffer changed in place."""
 
     array: bool = False
+    internal: bool = False  # no setting: its first value is 0, or what `table_<name>` gives
+
+    def __post_init__(self) -> None:
+        self.settable = not self.internal
 
 
 @dataclass(kw_only=True, eq=False)
@@ -272,9 +276,9 @@ def state(x0: float, doc: str, unit: str = "", size: Size = 1, port: bool = Fals
     return (StatePort if port else State)(default=x0, doc=doc, unit=unit, size=size)
 
 
-def memory(m0: float, doc: str, unit: str = "", size: Size = 1, array: bool = False) -> Any:
-    """A discrete state; its initial value is a setting of the same name."""
-    return Memory(default=m0, doc=doc, unit=unit, size=size, array=array)
+def memory(m0: float, doc: str, unit: str = "", size: Size = 1, array: bool = False, internal: bool = False) -> Any:
+    """A discrete state; its initial value is a setting of the same name, unless it is `internal`."""
+    return Memory(default=m0, doc=doc, unit=unit, size=size, array=array, internal=internal)
 
 
 def inport(doc: str, unit: str = "", size: Size = 1, many: bool = False, optional: bool = False, default: float = 0.0) -> Any:

@@ -210,7 +210,7 @@ def region_value(schedule: Schedule, slots: Slots, region: Region) -> np.ndarray
     declaration = unit.kind.declared[region.name]
     if isinstance(declaration, Memory):
         length = unit.sizes.get(region.name, 1)
-        if f"table_{region.name}" in unit.kind.functions and unit.settings[region.name] == declaration.default:
+        if f"table_{region.name}" in unit.kind.functions and unit.settings.get(region.name) in (None, declaration.default):
             return computed(unit, region.name).reshape(-1).copy()
-        return np.broadcast_to(np.asarray(unit.settings[region.name], dtype=float), (length,)).copy()
+        return np.broadcast_to(np.asarray(unit.settings.get(region.name, declaration.default), dtype=float), (length,)).copy()
     return array_value(unit, region.name).reshape(-1)

@@ -71,7 +71,16 @@ def colour(number: int) -> str:
     return [*COLOURS, *MORE][number % (len(COLOURS) + len(MORE))]
 
 
-def panels(parameters: list[str], shared: str, height: float = PANEL[1]) -> tuple[Any, dict[str, Any]]:
+def titles(lines: list[Line]) -> dict[str, str]:
+    """The parameters' names; where the truth is 0 or unknown, with the unit their panel has instead of %."""
+    found: dict[str, str] = {}
+    for line in lines:
+        whole = is_number(line["truth"]) and line["truth"] if "truth" in line else is_number(line["percent_of_truth"])
+        found.setdefault(line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}")
+    return found
+
+
+def panels(parameters: dict[str, str], shared: str, height: float = PANEL[1]) -> tuple[Any, dict[str, Any]]:
     """A grid with one panel for each parameter."""
     from matplotlib.figure import Figure
 
@@ -79,9 +88,9 @@ def panels(parameters: list[str], shared: str, height: float = PANEL[1]) -> tupl
     rows = -(-len(parameters) // columns)
     figure = Figure(figsize=(max(PANEL[0] * columns, 4.6) + 0.6, height * rows + 0.7), layout="constrained")
     axes = {}
-    for number, name in enumerate(parameters):
+    for number, (name, title) in enumerate(parameters.items()):
         axis = figure.add_subplot(rows, columns, number + 1)
-        axis.set_title(name, fontsize=10)
+        axis.set_title(title, fontsize=10)
         axis.tick_params(labelsize=8)
         axis.grid(True, color="#dddddd", linewidth=0.6)
         axis.set_axisbelow(True)
@@ -108,7 +117,7 @@ def estimates_figure(result: StudyResult, estimates: list[Line]) -> Any:
     groups = unique(key(line, result) for line in lines)
     if not lines or len(groups) > MOST_GROUPS:
         return None
-    parameters = unique(line["parameter"] for line in lines)
+    parameters = titles(lines)
     methods = unique(line["method"] for line in lines)
     figure, axes = panels(parameters, "error, % of truth", PANEL[1] + 0.22 * min(len(groups), 6))
     for name, axis in axes.items():
@@ -146,7 +155,7 @@ def swept_figure(scores: list[Line], axis_name: str, what: str, title: str, draw
     lines = [line for line in scores if is_number(line[what])]
     if not lines:
         return None
-    parameters = unique(line["parameter"] for line in lines)
+    parameters = {line["parameter"]: line["parameter"] for line in lines} if what == "coverage" else titles(lines)
     others = [n for n in swept_names(lines) if n != axis_name]
     series = unique((line["method"], *(line[n] for n in others)) for line in lines)
     figure, axes = panels(parameters, title)
@@ -210,9 +219,8 @@ def coverage_figure(scores: list[Line], axis_name: str) -> Any:
 
         return swept_figure(lines, axis_name, "coverage", "truth covered, %", draw)
     parameters, methods = unique(s["parameter"] for s in lines), unique(s["method"] for s in lines)
-    figure, axes = panels(["coverage"], "truth within the 95 % interval, %", 2.6)
+    figure, axes = panels({"coverage": ""}, "truth within the 95 % interval, %", 2.6)
     axis = axes["coverage"]
-    axis.set_title("")
     cover_lines(axis)
     for number, method in enumerate(methods):
         own = [s for s in lines if s["method"] == method]
@@ -241,7 +249,7 @@ def budget_figure(budget: list[Line]) -> Any:
     lines = [line for line in budget if is_number(line["effect"])]
     if not lines:
         return None
-    parameters, defects = unique(s["parameter"] for s in lines), unique(s["defect"] for s in lines)
+    parameters, defects = titles(lines), unique(s["defect"] for s in lines)
     swept = swept_names(lines)
     series = unique((s["method"], *(s[n] for n in swept)) for s in lines)
     figure, axes = panels(parameters, "", PANEL[1] + 0.18 * len(defects))
