@@ -152,7 +152,7 @@ blocks:
 
     T: float = required("time constant of the filter", "s", above=0)
     u = inport("input")
-    y = outport("filtered derivative")
+    y = outport("filtered derivative", rate_of="u")
     x: float = state(0.0, "filtered input")
 
     @staticmethod

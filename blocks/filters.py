@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.block import RecordBlock, inport, outport, param, required, static
+from blocksim.block import Block, RecordBlock, inport, outport, param, required, static
 from blocksim.errors import RecordError
 
 __all__ = ["BandPassDerivatives", "CentralDifference", "Decimate", "ZeroPhaseFilter"]
@@ -70,7 +70,10 @@ blocks:
 
     order: int = static(1, "which derivative", choices=(1, 2))
     u = inport("signal", size="any")
-    y = outport("its derivative", size="n")
+    y = outport("its derivative", size="n", rate_of="u")
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return type(self) if self.order == 1 else SecondDifference
 
     def process(self, t, u):
         Ts = sample_time(t)
@@ -83,6 +86,12 @@ blocks:
     @staticmethod
     def size_n(u):
         return u
+
+
+class SecondDifference(CentralDifference):
+    """The CentralDifference of order 2, which is in other units."""
+
+    y = outport("its second derivative", size="n")
 
 
 class Decimate(RecordBlock):
@@ -150,9 +159,9 @@ blocks:
     factor: int = static(0, "one sample in how many is kept; 0: the one whose filter passes up to 2 f_dyn", kind=int)
     rule: str = static("matlab", "which samples are kept, see Decimate", choices=("matlab", "scipy"))
     u = inport("measured position", "rad or m", size="any")
-    q = outport("position", "rad or m", size="n")
-    qd = outport("velocity", "rad/s or m/s", size="n")
-    qdd = outport("acceleration", "rad/s^2 or m/s^2", size="n")
+    q = outport("position", size="n", like="u")
+    qd = outport("velocity", size="n", rate_of="q")
+    qdd = outport("acceleration", size="n", rate_of="qd")
 
     def process(self, t, u):
         Ts = sample_time(t)

@@ -61,12 +61,12 @@ blocks:
     bandwidth: float = param(0.0, "frequency of half the amplitude; 0: not given", "Hz", min=0)
     differences: str = static("centred", "where derivatives are taken", choices=("centred", "forward"))
     y = inport("measured signal; nan where missing", size="any")
-    x = outport("smoothed signal", size="n")
-    dx = outport("its first derivative", size="n")
-    ddx = outport("its second derivative", size="n")
-    std_x = outport("standard deviation of x", size="n")
-    std_dx = outport("standard deviation of dx", size="n")
-    std_ddx = outport("standard deviation of ddx", size="n")
+    x = outport("smoothed signal", size="n", like="y")
+    dx = outport("its first derivative", size="n", rate_of="x")
+    ddx = outport("its second derivative", size="n", rate_of="dx")
+    std_x = outport("standard deviation of x", size="n", like="x")
+    std_dx = outport("standard deviation of dx", size="n", like="dx")
+    std_ddx = outport("standard deviation of ddx", size="n", like="ddx")
 
     result: dict[str, np.ndarray]
 

@@ -37,8 +37,8 @@ class Trajectory(Block):
     colour = "source"
 
     q = outport("position", size="joints")
-    qd = outport("speed, the exact derivative of q", size="joints")
-    qdd = outport("acceleration, the exact derivative of qd", size="joints")
+    qd = outport("speed, the exact derivative of q", size="joints", rate_of="q")
+    qdd = outport("acceleration, the exact derivative of qd", size="joints", rate_of="qd")
 
 
 class FourierTrajectory(Trajectory):

@@ -77,7 +77,8 @@ def port_rows(cls: type[Block]) -> list[tuple[str, ...]]:
         if not inwards and port.measured:
             notes.append("measured")
         meaning = port.doc + (f" ({', '.join(notes)})" if notes else "")
-        rows.append((not inwards, (f"{name} {'in' if inwards else 'out'}", port.unit, str(port.size), meaning)))
+        measure = port.unit if inwards else port.measure()
+        rows.append((not inwards, (f"{name} {'in' if inwards else 'out'}", measure, str(port.size), meaning)))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 

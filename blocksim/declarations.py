@@ -184,11 +184,21 @@ class Inport(Declared):
 
 @dataclass(kw_only=True, eq=False)
 class Outport(Declared):
-    """An output. `measured` marks what a real sensor could deliver; everything else is truth."""
+    """An output. `measured` marks what a real sensor could deliver; everything else is truth.
+
+    Where the unit depends on what is connected, `like` names the port that has the same one, `rate_of` the port whose
+    derivative this is.
+    """
 
     size: Size = 1
     measured: bool = False
+    like: str = ""
+    rate_of: str = ""
     settable = False
+
+    def measure(self) -> str:
+        """Its unit in words, for the catalogue."""
+        return self.unit or (f"of {self.like}" if self.like else f"of {self.rate_of}, per s" if self.rate_of else "")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -286,9 +296,9 @@ def inport(doc: str, unit: str = "", size: Size = 1, many: bool = False, optiona
     return Inport(doc=doc, unit=unit, size=size, many=many, optional=optional, default=default)
 
 
-def outport(doc: str, unit: str = "", size: Size = 1, measured: bool = False) -> Any:
+def outport(doc: str, unit: str = "", size: Size = 1, measured: bool = False, like: str = "", rate_of: str = "") -> Any:
     """An output port."""
-    return Outport(doc=doc, unit=unit, size=size, measured=measured)
+    return Outport(doc=doc, unit=unit, size=size, measured=measured, like=like, rate_of=rate_of)
 
 
 def normal(doc: str) -> Any:

@@ -19,6 +19,7 @@ from .plant import Plant
 from .record import Grid, Record, Signal
 from .schedule import Schedule, Unit
 from .staircase import staircases
+from .units import derived, written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,19 +164,24 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     return values if ref.element is None else values[:, ref.element]
 
 
-def told(unit: Unit, port: str, record: Record) -> str:
-    """The declared unit of an output; of 'rad/s or m/s' the one that goes with what comes in."""
-    unit_of = unit.kind.declared[port].unit
-    given = {record.unit(f"{ref.block}.{ref.port}") for refs in unit.inputs.values() for ref in refs}
-    return next((u for u in unit_of.split(" or ") if u.partition("/")[0] in given), unit_of)
+def unit_in(record: Record, unit: Unit, port: str) -> str:
+    """The unit of a port of a record block, from what it declares and from the signals that come in."""
+    kind = unit.kind
+    if port in kind.of(Inport):
+        return next((record.unit(f"{ref.block}.{ref.port}") for ref in unit.inputs.get(port, [])), "")
+    declared = kind.of(Outport)[port]
+    if kind.same_unit:
+        return next((u for u in (unit_in(record, unit, p) for p in kind.of(Inport)) if u), declared.unit)
+    if declared.unit:
+        return declared.unit
+    base = unit_in(record, unit, declared.like or declared.rate_of) if declared.like or declared.rate_of else ""
+    return written(derived(base, 1)) if base and declared.rate_of else base
 
 
 def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray], measured: bool) -> Record:
     """A record that holds these outputs too, on the grid their times belong to."""
-    sources = [ref for refs in unit.inputs.values() for ref in refs] if unit.kind.same_unit else []
-    same = next((record.unit(f"{ref.block}.{ref.port}") for ref in sources), "")
     signals = {
-        f"{unit.path}.{port}": Signal(values, same or told(unit, port, record), unit.kind.declared[port].doc, measured)
+        f"{unit.path}.{port}": Signal(values, unit_in(record, unit, port), unit.kind.declared[port].doc, measured)
         for port, values in outputs.items()
     }
     grids = [Grid(g.t, dict(g.signals)) for g in record.grids]

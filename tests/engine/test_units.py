@@ -4,7 +4,7 @@ import blocksim as bs
 
 
 def units(text):
-    record = bs.simulate("format: 1\nsimulate: {stop: 0.01, solver: rk4, step: 1e-3}\nblocks:\n" + text, engine="python")
+    record = bs.simulate("format: 1\nsimulate: {stop: 0.1, solver: rk4, step: 1e-3}\nblocks:\n" + text, engine="python")
     return {name: record.unit(name) for name in record}
 
 
@@ -22,6 +22,33 @@ def test_a_reference_is_in_the_unit_of_what_it_is_compared_with():
     assert found["ref.y"] == found["error.y"] == found["encoder.q_hat"] == "rad"
     assert found["pid.u"] == "N m"  # what the joint's input is measured in
     assert found["joint.qd"] == "rad/s"
+
+
+RATES = """
+  ref:    {type: FourierTrajectory, base_frequency: 1, a: [1], b: [0.2]}
+  error:  {type: Sum, signs: "+-", in: [ref.q, joint.q]}
+  joint:  {type: GravityJoint, in: push}
+  push:   {type: Constant}
+  smooth: {type: IRWSmoother, order: 3, bandwidth: 50, in: joint.q}
+  motion: {type: BandPassDerivatives, cutoff: 100, factor: 1, in: carriage.q}
+  bend:   {type: CentralDifference, order: 2, in: joint.q}
+  carriage: {type: ElectroMechanicalPositioner, in: drive}
+  drive:  {type: Constant}
+"""
+
+
+def test_a_speed_is_in_the_unit_of_its_position_per_second():
+    found = units(RATES)
+    assert [found[f"ref.{p}"] for p in ("q", "qd", "qdd")] == ["rad", "rad/s", "rad/s^2"]  # known from what q is compared with
+    assert [found[f"smooth.{p}"] for p in ("x", "dx", "ddx", "std_ddx")] == ["rad", "rad/s", "rad/s^2", "rad/s^2"]
+    assert [found[f"motion.{p}"] for p in ("q", "qd", "qdd")] == ["m", "m/s", "m/s^2"]
+    assert found["bend.y"] == ""
+
+
+def test_the_unit_of_a_rate_tells_that_of_what_changes():
+    found = units("  ref: {type: FourierTrajectory, base_frequency: 1, a: [1], b: [0.2]}\n"
+                  "  error: {type: Sum, in: [ref.qd, joint.qd]}\n  joint: {type: GravityJoint, in: u}\n  u: {type: Constant}\n")
+    assert [found[f"ref.{p}"] for p in ("q", "qd", "qdd")] == ["rad", "rad/s", "rad/s^2"]
 
 
 def test_a_gain_changes_the_unit_so_nothing_is_said():
