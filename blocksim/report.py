@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .results import writing
-from .study import StudyResult, budget_rows, records, summary_rows
+from .study import StudyResult
+from .study_text import budget_rows, records, summary_rows
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1.2rem; }

@@ -19,63 +19,22 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .ablation import FULL
 from .errors import DiagramError, StudyError
 from .results import finite, versions, write_json, writing
 from .study_batch import Lines, pickled_classes, unsendable
-from .study_file import StudySpec, load_study
+from .study_cluster import run_cluster
+from .study_file import load_study
 from .study_plan import Plan, copies, identity_of, job_of, make_plan, study_text
-from .study_run import Pending, run_cluster, run_local
+from .study_progress import Tally, display
+from .study_run import Pending, run_local
+from .study_spec import StudySpec
 from .study_store import FILE, Store
 from .study_tables import read_table, swept_columns, write_tables
-
-#: Columns of the printed table, and how many lines it has at most.
-SHOWN = ("parameter", "truth", "bias", "bias %", "std", "rmse", "coverage", "failures")
-MOST_LINES = 60
-
-
-@dataclass
-class Tally:
-    """How far a study is: for a bar with the time left, and what can be said of its results so far."""
-
-    total: int
-    done: int = 0
-    failures: int = 0
-    before: int = 0  # done when this session began
-    watch: bool = False  # whether anybody looks at `worst`
-    sums: dict[tuple[int, str, str], list[float]] = field(default_factory=dict)  # runs, errors, squares, truth
-
-    def add(self, plan: Plan, lines: Lines) -> None:
-        self.done += len(lines)
-        for run, line in lines:
-            if '"failure":' in line[:80]:
-                self.failures += 1
-            elif self.watch:
-                self.look(run // plan.repeat, json.loads(line))
-
-    def look(self, row: int, result: dict[str, Any]) -> None:
-        for block, told in result.get("estimates", {}).items():
-            for name, value, truth in zip(told["names"], told["values"], told["truths"], strict=True):
-                error = value - truth
-                if error == error:  # known, and a number
-                    sums = self.sums.setdefault((row, block, name), [0.0, 0.0, 0.0, truth])
-                    sums[0], sums[1], sums[2] = sums[0] + 1, sums[1] + error, sums[2] + error * error
-
-    def summary(self) -> str:
-        """'1200/4000 runs, 3 failed, largest bias ls.J +2.1 %'."""
-        parts = [f"{self.done}/{self.total} runs"]
-        if self.failures:
-            parts.append(f"{self.failures} failed")
-        biases = [(s[1] / s[0] / abs(s[3]), key) for key, s in list(self.sums.items()) if s[0] > 1 and s[3]]
-        if biases:
-            bias, (_, block, name) = max(biases, key=lambda item: abs(item[0]))
-            parts.append(f"largest bias {block}.{name} {100 * bias:+.3g} %")
-        return ", ".join(parts)
+from .study_text import printed
 
 
 class StudyResult:
@@ -211,18 +170,6 @@ def run_pending(
             raise KeyboardInterrupt(f"{kept} Go on with --resume (in Python: resume=True).") from None
 
 
-def display(tally: Tally, progress: bool | Callable[[Tally], None] | None) -> Any:
-    """What shows the progress: a function of the caller's, a bar on a terminal, or nothing."""
-    from contextlib import nullcontext
-
-    if callable(progress):
-        tally.watch = True
-        return nullcontext(progress)
-    from .study_progress import bar
-
-    return bar(tally, shown=progress is not False)
-
-
 def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -281,85 +228,6 @@ def first_difference(old: Path, new: Path) -> str:
         return ""
     number = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
     return f"line {number + 1}"
-
-
-# ---- in words -------------------------------------------------------------------------------------------------------------
-
-
-def printed(result: StudyResult) -> str:
-    """The scores as a table, the budget where there is one, and what failed."""
-    rows, columns = summary_rows(result)
-    text = f"{result.title}\n\n{as_text(columns, rows[:MOST_LINES])}"
-    if len(rows) > MOST_LINES:
-        text += f"\n... and {len(rows) - MOST_LINES} more lines in scores.csv"
-    budget = budget_rows(result)
-    if budget[0]:
-        text += f"\n\nError budget: what each defect adds to the bias\n\n{as_text(budget[1], budget[0][:MOST_LINES])}"
-    for method, warned in result.about["warnings"].items():
-        text += f"\n\n{method} warned in {warned['runs']} runs, first: {warned['first']}"
-    if result.failures:
-        first = result.failures[0]
-        text += f"\n\n{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}"
-    return text
-
-
-def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
-    """The scores with every defect on; what happens without each is the budget's to tell."""
-    head = ["method", *result.swept]
-    rows = []
-    for line in (one for one in records(result.scores) if one["ablation"] == FULL):
-        cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
-        rows.append([
-            *(short(line[name]) for name in head),
-            f"{line['parameter']}{' [' + line['unit'] + ']' if line['unit'] else ''}",
-            short(line["truth"]),
-            around(line, "bias", line["bias_significant"] is True),
-            short(line["bias_percent"], 3),
-            short(line["std"]),
-            short(line["rmse"]),
-            cover if line["coverage"] == line["coverage"] else "",
-            f"{line['failures']}/{line['runs']}",
-        ])  # fmt: skip
-    return rows, [*head, *SHOWN]
-
-
-def budget_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
-    head = ["method", *result.swept, "parameter", "defect"]
-    rows, lines = [], records(result.budget)
-    alone = any(line["alone"] == line["alone"] for line in lines)
-    for line in lines:
-        effect = around(line, "effect", line["significant"])
-        by_itself = [short(line["alone"])] if alone else []
-        rows.append([*(short(line[name]) for name in head), effect, short(line["percent_of_truth"], 3), *by_itself])
-    return rows, [*head, "effect on bias", "% of truth", *(["alone"] if alone else [])]
-
-
-def records(table: Any) -> list[dict[str, Any]]:
-    """A table as a list of dicts, whichever it is."""
-    return table.to_dict("records") if hasattr(table, "to_dict") else table
-
-
-def short(value: Any, digits: int = 4) -> str:
-    if isinstance(value, float):
-        return "" if value != value else f"{value:.{digits}g}"
-    return str(value)
-
-
-def around(line: dict[str, Any], name: str, marked: bool) -> str:
-    """'0.012 ± 0.003 *': a score, half its interval, and a mark where it is more than luck."""
-    value, half = short(line[name]), short((line[f"{name}_high"] - line[f"{name}_low"]) / 2, 2)
-    return value + (f" ± {half}" if half else "") + (" *" if marked else "")
-
-
-def as_text(columns: list[str], rows: list[list[str]]) -> str:
-    """A plain table; columns of numbers flush right."""
-    words = {"method", "ablation", "parameter", "defect"}
-    widths = [max(len(line[i]) for line in [columns, *rows]) for i in range(len(columns))]
-    lines = []
-    for line in [columns, *rows]:
-        cells = [c.ljust(w) if n in words else c.rjust(w) for c, w, n in zip(line, widths, columns, strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 __all__ = ["FILE", "StudyResult", "Tally", "finite", "rerun_study", "run_study"]

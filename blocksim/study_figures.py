@@ -11,7 +11,8 @@ import numpy as np
 
 from .plots import COLOURS
 from .results import writing
-from .study import StudyResult, records, short
+from .study import StudyResult
+from .study_text import records, short
 
 #: More methods than colours take these as well.
 MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")

@@ -10,32 +10,25 @@ import hashlib
 import itertools
 import json
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import __version__
 from .ablation import arms, distinct
 from .build import build
-from .changes import changed_numbers, find_setting, shaping, subsystem_parameters
 from .checks import raise_all
 from .copying import write_copy
-from .declarations import Outport
-from .diagram import Diagram, signals, walk
-from .errors import DiagramError, Place, Problem, did_you_mean, listing
-from .experiment import Experiment, make_experiment
+from .diagram import Diagram, walk
+from .errors import Problem
 from .loader import load
-from .simulate import prepared
-from .spec import LogSpec
 from .study_batch import Job, Piece
-from .study_file import MethodSpec, StudySpec, written
-
-ELEMENT = re.compile(r"\[\d+\]\Z")
+from .study_checks import check_collected, check_variant, placed
+from .study_file import written
+from .study_spec import MethodSpec, StudySpec
 
 
 @dataclass
@@ -210,130 +203,3 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path, cl
     blocks = None if plan.spec.blocks is None else tuple(name for name, _ in plan.spec.blocks)
     asked = tuple((s.signal, s.statistic) for s in plan.spec.signals)
     return Job(identity, tuple(diagrams), str(folder.resolve()), dict(plan.spec.simulate), blocks, asked, classes)
-
-
-# ---- checks -------------------------------------------------------------------------------------------------------------
-
-
-def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem]:
-    """Every name and value of the study against one diagram; what is collected is logged."""
-    spec = plan.spec
-    with placed(spec.places.get("simulate"), "", unplaced_only=True):
-        ready = make_experiment(variant.diagram, **spec.simulate)
-    missing = wanted_signals(spec, variant, ready)
-    if isinstance(missing, Problem):
-        yield missing
-        missing = []
-    if missing and variant.diagram.log is not None:
-        variant.diagram = replace(variant.diagram, log=[*variant.diagram.log, *(LogSpec(name) for name in missing)])
-        ready = make_experiment(variant.diagram, **spec.simulate)
-    suffix = f" (method '{variant.name}')" if variant.name else ""
-    said = set()
-    base: dict[str, Any] = {}
-    for name, changes, places in settings_of(plan, number):
-        problem = check_changes(ready, variant, spec, base, changes, places)
-        if problem is not None and problem not in said:
-            said.add(problem)
-            yield Problem(problem.what + suffix, problem.where)
-        if problem is None and name == "fixed":
-            base.update(changes)
-
-
-def settings_of(plan: Plan, number: int) -> Iterator[tuple[str, dict[str, Any], dict[str, Place | None]]]:
-    """The changes that are checked together, each set with its places: those always made, then every value by itself."""
-    spec = plan.spec
-    yield "fixed", spec.params, {n: spec.places.get(f"params.{n}") for n in spec.params}
-    if spec.methods:
-        method = spec.methods[number]
-        yield "fixed", method.params, {n: method.places.get(f"params.{n}") for n in method.params}
-    for axis in spec.axes:
-        for step in axis.values:
-            yield "sweep", dict(zip(axis.names, step, strict=True)), dict(axis.places)
-    for name, changes in spec.ablate.items():
-        yield "ablate", changes, {n: spec.places.get(f"ablate.{name}.{n}") for n in changes}
-
-
-def check_changes(
-    ready: Experiment, variant: Variant, spec: StudySpec, base: dict[str, Any], changes: dict[str, Any], places: Mapping[str, Any]
-) -> Problem | None:
-    """What is wrong with some changes on top of others, and where."""
-    for name in changes:
-        try:
-            if not known(ready, variant, name):
-                find_setting(ready.schedule, name)
-        except DiagramError as error:
-            return Problem(error.problems[0].what, places.get(name))
-    if not changes:
-        return None
-    try:
-        whole = {**base, **changes}
-        if not shaping(ready, whole):
-            changed_numbers(ready, whole)
-        else:
-            made, left = prepared(variant.diagram, whole, dict(spec.simulate))
-            changed_numbers(made, left)
-    except DiagramError as error:
-        written = ", ".join(f"{name} = {value!r}" for name, value in changes.items())
-        return Problem(f"{written}: {error.problems[0].what}", places.get(next(iter(changes))))
-    return None
-
-
-def known(ready: Experiment, variant: Variant, name: str) -> bool:
-    """Whether a name is a parameter of the diagram or of a subsystem; other names are settings of blocks."""
-    if "." not in name and variant.diagram.spec is not None and name in variant.diagram.spec.parameters:
-        return True
-    return bool(subsystem_parameters(ready.diagram, [name]))
-
-
-def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list[str] | Problem:
-    """The collected signals that the diagram does not log yet."""
-    logged = {column[0] for grid in ready.columns for column in grid}
-    late = {f"{u.path}.{port}" for u in ready.schedule.after_run for port in u.kind.of(Outport)}
-    missing = []
-    for asked in spec.signals:
-        said: list[str] = []
-        refs = signals(variant.diagram, ELEMENT.sub("", asked.signal), said.append)
-        if said or len(refs) != 1:
-            text = said[0] if said else f"'{asked.signal}' has several outputs; say which: {listing(refs)}."
-            return Problem(f"collect: {text}", asked.place)
-        name = f"{refs[0].block}.{refs[0].port}"
-        if name not in logged and name not in late and name not in missing:
-            missing.append(name)
-    return missing
-
-
-def check_collected(spec: StudySpec, variants: list[Variant]) -> Iterator[Problem]:
-    """Every collected identifier is in a diagram, and every diagram has something to collect."""
-    there = [identifiers(v.diagram) for v in variants]
-    names = list(dict.fromkeys(name for found in there for name in found))
-    for name, place in spec.blocks or []:
-        if name not in names:
-            has = f"Blocks that may leave estimates are: {listing(names)}."
-            yield Problem(f"collect: no diagram has an identifier '{name}'. {has}" + did_you_mean(name, names), place)
-    for variant, found in zip(variants, there, strict=True):
-        variant.blocks = None if spec.blocks is None else [name for name, _ in spec.blocks if name in found]
-        empty = not found if variant.blocks is None else not variant.blocks
-        if empty and not spec.signals and not (spec.blocks and any(n not in names for n, _ in spec.blocks)):
-            of = f" of method '{variant.name}'" if variant.name else ""
-            yield Problem(
-                f"the diagram{of} has nothing to collect: it needs an identifier, such as LeastSquares, or collect: "
-                "[{signal: block.port, statistic: rms}].",
-                spec.places.get("collect") or spec.places.get("diagram"),
-            )
-
-
-def identifiers(diagram: Diagram) -> list[str]:
-    """The blocks that may leave estimates: those that work after the run, and those that estimate while they run."""
-    from .block import Block, RecordBlock
-
-    blocks = [(path, node.block) for path, node in walk(diagram) if isinstance(node.block, Block)]
-    return [path for path, block in blocks if isinstance(block, RecordBlock) or (block.bound or type(block)).estimated]
-
-
-@contextmanager
-def placed(where: Place | None, prefix: str, unplaced_only: bool) -> Iterator[None]:
-    """Errors without a place get the line of the study that led to them."""
-    try:
-        yield
-    except DiagramError as error:
-        raise DiagramError(p if p.where and unplaced_only else Problem(prefix + p.what, where) for p in error.problems) from None

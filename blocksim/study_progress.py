@@ -1,14 +1,64 @@
-"""The bar of a running study: share done, time left, and what its results look like so far. On a terminal only."""
+"""How far a running study is: share done, time left, and what its results look like so far."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .study import Tally
+    from .study_batch import Lines
+    from .study_plan import Plan
+
+
+@dataclass
+class Tally:
+    """How far a study is: for a bar with the time left, and what can be said of its results so far."""
+
+    total: int
+    done: int = 0
+    failures: int = 0
+    before: int = 0  # done when this session began
+    watch: bool = False  # whether anybody looks at `worst`
+    sums: dict[tuple[int, str, str], list[float]] = field(default_factory=dict)  # runs, errors, squares, truth
+
+    def add(self, plan: Plan, lines: Lines) -> None:
+        self.done += len(lines)
+        for run, line in lines:
+            if '"failure":' in line[:80]:
+                self.failures += 1
+            elif self.watch:
+                self.look(run // plan.repeat, json.loads(line))
+
+    def look(self, row: int, result: dict[str, Any]) -> None:
+        for block, told in result.get("estimates", {}).items():
+            for name, value, truth in zip(told["names"], told["values"], told["truths"], strict=True):
+                error = value - truth
+                if error == error:  # known, and a number
+                    sums = self.sums.setdefault((row, block, name), [0.0, 0.0, 0.0, truth])
+                    sums[0], sums[1], sums[2] = sums[0] + 1, sums[1] + error, sums[2] + error * error
+
+    def summary(self) -> str:
+        """'1200/4000 runs, 3 failed, largest bias ls.J +2.1 %'."""
+        parts = [f"{self.done}/{self.total} runs"]
+        if self.failures:
+            parts.append(f"{self.failures} failed")
+        biases = [(s[1] / s[0] / abs(s[3]), key) for key, s in list(self.sums.items()) if s[0] > 1 and s[3]]
+        if biases:
+            bias, (_, block, name) = max(biases, key=lambda item: abs(item[0]))
+            parts.append(f"largest bias {block}.{name} {100 * bias:+.3g} %")
+        return ", ".join(parts)
+
+
+def display(tally: Tally, progress: bool | Callable[[Tally], None] | None) -> Any:
+    """What shows the progress: a function of the caller's, a bar on a terminal, or nothing."""
+    if callable(progress):
+        tally.watch = True
+        return contextlib.nullcontext(progress)
+    return bar(tally, shown=progress is not False)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import BlocksimError, StudyError
-from .study_batch import Batch, Job, Lines, reason_of, run_batch, unsendable
+from .study_batch import Batch, Job, Lines, run_batch, unsendable
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
 FIRST_BATCH, BATCH_SECONDS, MOST_RUNS = 4, 1.0, 500
@@ -250,64 +250,3 @@ def blas_threads() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
                         found.append((get, put))
                         break
     return found
-
-
-# ---- on a cluster -----------------------------------------------------------------------------------------------------
-
-
-def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> None:
-    """Work through what is pending on a Dask cluster; a batch lost with its worker is run again by another."""
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise StudyError("--scheduler needs Dask. Install it with: pip install 'blocksim[distributed]'.") from None
-    if stuck := unsendable():
-        raise StudyError(
-            f"the workers of a cluster cannot know the blocks {', '.join(stuck)}: they are defined in the script that is run. "
-            "Put them in a module that can be imported there."
-        )
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise StudyError(f"the Dask scheduler '{address}' cannot be reached: {str(error) or type(error).__name__}.") from None
-    try:
-        cores = wait_for_workers(client, address)
-        size = max(1, min(MOST_RUNS // 10, len(pending.runs) // (8 * cores)))
-        open_batches: dict[str, tuple[Batch, int]] = {}
-        arriving = as_completed(loop=client.loop)
-
-        def submit(batch: Batch, tries: int = 0) -> None:
-            first, count = batch[0].runs[0][0], sum(len(p.runs) for p in batch)
-            key = f"blocksim-{job.key[:16]}-{first}-{count}-{tries}"
-            open_batches[key] = batch, tries
-            arriving.add(client.submit(run_batch, job, batch, key=key, retries=1))
-
-        for _ in range(2 * cores + 2):
-            if batch := pending.take(size):
-                submit(batch)
-        for future in arriving:
-            batch, tries = open_batches.pop(future.key)
-            lost = future.status == "cancelled"
-            trouble = StudyError("its worker was lost") if lost else future.exception()
-            if trouble is None:
-                deliver(future.result())
-            elif isinstance(trouble, BlocksimError) and not lost:
-                raise StudyError(str(trouble)) from None
-            elif tries >= MOST_DEATHS:
-                raise StudyError(f"a batch failed {tries + 1} times on the cluster: {reason_of(trouble)}. --resume goes on.")
-            else:
-                submit(batch, tries + 1)
-                continue
-            if batch := pending.take(size):
-                submit(batch)
-    finally:
-        client.close(timeout=5)
-
-
-def wait_for_workers(client: Any, address: str) -> int:
-    """The cores of the cluster, once it has a worker."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError:
-        raise StudyError(f"the Dask scheduler '{address}' has no workers. Start one: dask worker {address}.") from None
-    return max(1, sum(client.nthreads().values()))

@@ -410,8 +410,9 @@ def test_a_block_of_the_script_itself_works_in_one_process(tmp_path):
 
 
 def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs(monkeypatch):
-    from blocksim import study_run
+    from blocksim import study_cluster
     from blocksim.study_batch import Job, Piece, run_batch
+    from blocksim.study_run import Pending
 
     batch = [Piece(0, {}, ((0, 1),))]
     with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: block 'mean': there is no block type 'Nobody'"):
@@ -420,9 +421,9 @@ def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs(monkeypat
         run_batch(Job("l", (("d.yaml", {"d.yaml": toys.LEVEL}),), "/nowhere", classes=b"cnowhere_at_all\nOwn\n."), batch)
     with pytest.raises(bs.StudyError, match=r"the study was started with 0\.0\.0"):
         run_batch(Job("m", (), "", version="0.0.0"), batch)
-    monkeypatch.setattr(study_run, "unsendable", lambda: ["Own"])
+    monkeypatch.setattr(study_cluster, "unsendable", lambda: ["Own"])
     with pytest.raises(bs.StudyError, match="cannot know the blocks Own"):
-        study_run.run_cluster(Job("n", (), ""), study_run.Pending([], list), lambda lines: None, "tcp://127.0.0.1:1")
+        study_cluster.run_cluster(Job("n", (), ""), Pending([], list), lambda lines: None, "tcp://127.0.0.1:1")
 
 
 def test_without_pandas_a_table_is_a_list_of_dicts(reference, monkeypatch):
