@@ -86,8 +86,9 @@ def mapped(
     for written, column in columns.items():
         try:
             goal = target(schedule, known, written)
-            # A record the diagram made itself has its names, whatever the columns are called in the lab.
-            own = goal.name in record and not has(record, column.column)
+            # A record the diagram made itself has its names, whatever its file calls the columns of the lab. What is asked for
+            # beside the file must be there.
+            own = column.place is not None and goal.name in record and not has(record, column.column)
             spec = ColumnSpec(goal.name) if own else column
             found[goal.name] = read_column(goal, spec, record, notes)
             sources[goal.name] = spec.column

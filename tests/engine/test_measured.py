@@ -298,6 +298,12 @@ class TestMissing:
         )
         assert "no column is a signal of the diagram" in refused(PIPELINE, record)
 
+    def test_a_column_that_is_asked_for_beside_the_file_must_be_there(self, own):
+        """Even where the record has the signal under its own name: the user said otherwise."""
+        for text in (PIPELINE, PIPELINE + SECTION):
+            with pytest.raises(DiagramError, match="the record has no column 'angel'"):
+                bs.identify(text, own, columns={"encoder": "angel"})
+
     def test_a_signal_that_cannot_be_had(self, own):
         record = bs.Record.from_arrays(own.t, angle=own["encoder"])
         text = refused(PIPELINE, record, columns={"encoder": "angle"})
