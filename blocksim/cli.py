@@ -152,6 +152,8 @@ def identify(
         typer.echo(results.as_json(outcome))
     elif not quiet:
         console.show_outcome(outcome)
+    if outcome.error is not None:
+        raise outcome.error
 
 
 @app.command()

@@ -31,7 +31,9 @@ class Problem:
 
 
 class BlocksimError(Exception):
-    """Everything blocksim raises on purpose."""
+    """Everything blocksim raises on purpose. Where a run had begun, `record` holds what there was of it."""
+
+    record: Any = None
 
 
 class BlockDefinitionError(BlocksimError):
@@ -39,10 +41,11 @@ class BlockDefinitionError(BlocksimError):
 
 
 class DiagramError(BlocksimError):
-    """A file or a diagram that cannot be run: all its problems at once."""
+    """A file or a diagram that cannot be run, or blocks that cannot use their record: all problems at once."""
 
-    def __init__(self, problems: Iterable[Problem] | str):
+    def __init__(self, problems: Iterable[Problem] | str, record: Any = None):
         self.problems = [Problem(problems)] if isinstance(problems, str) else list(problems)
+        self.record = record
         super().__init__("\n".join(str(p) for p in self.problems))
 
 
@@ -60,7 +63,6 @@ class SimulationError(BlocksimError):
     def __init__(self, message: str, *, time: float, block: str = "", state: str = ""):
         super().__init__(message)
         self.time, self.block, self.state = time, block, state
-        self.record: Any = None
 
 
 def did_you_mean(word: object, options: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -42,15 +42,38 @@ def process(
     """The record with the outputs and estimates of the diagram's record blocks added.
 
     `changes` are the settings the run had beside the diagram; a record that was not `simulated` by the diagram has no truth.
+    A block that fails takes only those with it that read it: DiagramError tells all that failed, its `record` has the rest.
     """
     schedule = flatten(diagram) if isinstance(diagram, Diagram) else diagram
-    for unit in schedule.after_run:
-        record = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
-        if simulated and unit.path in record.estimates:
-            record.estimates[unit.path] = record.estimates[unit.path].warned(*staircases(unit, record, schedule))
+
+    def step(unit: Unit, record: Record) -> Record:
+        made = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
+        if simulated and unit.path in made.estimates:
+            made.estimates[unit.path] = made.estimates[unit.path].warned(*staircases(unit, made, schedule))
+        return made
+
+    record, problems = in_turn(schedule.after_run, record, step)
     for unit in estimators(schedule):
         record = with_last(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
+    if problems:
+        raise DiagramError(problems, record)
     return record
+
+
+def in_turn(
+    units: Iterable[Unit], record: Record, step: Callable[[Unit, Record], Record]
+) -> tuple[Record, list[Problem]]:
+    """The record after every block that could work, and what hindered the others; those that read them are left out."""
+    failed: dict[str, list[Problem]] = {}
+    for unit in units:
+        if any(ref.block in failed for refs in unit.inputs.values() for ref in refs):
+            failed[unit.path] = []
+            continue
+        try:
+            record = step(unit, record)
+        except DiagramError as error:
+            failed[unit.path] = error.problems
+    return record, [problem for problems in failed.values() for problem in problems]
 
 
 def with_last(unit: Unit, record: Record, run: Run) -> Record:

@@ -36,7 +36,7 @@ class Outcome:
     diagram: Diagram
     record: Record
     seconds: float  # of wall time
-    error: SimulationError | None = None
+    error: BlocksimError | None = None
     written: tuple[str, ...] = ()
 
 
@@ -144,7 +144,7 @@ def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engin
     begun = time.perf_counter()
     try:
         record, failure = simulate(diagram, params=params, engine=engine, progress=progress, **options), None
-    except SimulationError as error:
+    except BlocksimError as error:
         if error.record is None:
             raise
         record, failure = error.record, error
@@ -156,8 +156,13 @@ def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], gi
     from .measured import identify
 
     begun = time.perf_counter()
-    made = identify(diagram, record, params=params, **given)
-    return Outcome(diagram, made, time.perf_counter() - begun)
+    try:
+        made, failure = identify(diagram, record, params=params, **given), None
+    except BlocksimError as error:
+        if error.record is None:
+            raise
+        made, failure = error.record, error
+    return Outcome(diagram, made, time.perf_counter() - begun, failure)
 
 
 def read_columns(items: list[str]) -> dict[str, Any]:
@@ -206,7 +211,9 @@ def described(outcome: Outcome) -> dict[str, Any]:
     """How the run was made and how it ended; the diagram itself stands in its own file."""
     provenance = {k: v for k, v in outcome.record.provenance.items() if k != "diagram"}
     error = outcome.error
-    failed = None if error is None else {"message": str(error), "time": error.time, "block": error.block, "state": error.state}
+    failed: dict[str, Any] | None = None if error is None else {"message": str(error)}
+    if isinstance(error, SimulationError) and failed is not None:
+        failed |= {"time": error.time, "block": error.block, "state": error.state}
     return {**provenance, "wall_seconds": outcome.seconds, "error": failed}
 
 

@@ -197,6 +197,12 @@ class TestCommand:
         assert data["ls"]["parameters"]["J"]["truth"] == 1.9e-4
         assert json.loads(self.call("x.yaml", "--json"))["estimates"]["ls"]["parameters"].keys() == set(NAMES)
 
+    def test_a_run_whose_identifier_fails_is_kept(self, folder):
+        text = self.call("two.yaml", "--set", "ls.skip=5", "--out", "o", code=2)
+        assert "block 'ls': no row is left" in text and "o/record.npz" in text
+        assert list(json.loads((folder / "o/estimates.json").read_text())) == ["other"]
+        assert "no row is left" in json.loads((folder / "o/run.json").read_text())["error"]["message"]
+
     def test_estimates_of_one_run_are_the_settings_of_another(self, folder):
         self.call("two.yaml", "--out", "o")
         both = json.loads((folder / "o/estimates.json").read_text())

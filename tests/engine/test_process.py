@@ -48,6 +48,20 @@ def test_a_missing_signal_is_named():
         bs.process(bs.open_diagram(LOOP), lab)
 
 
+def test_a_block_that_fails_takes_only_its_readers_with_it():
+    more = "  short:  {type: Trim, first: 2000, in: encoder}\n  behind: {type: CentralDifference, in: short}\n"
+    text = LOOP.replace("log:", f"{more}log:")
+    whole = bs.simulate(LOOP, engine="python")
+    with pytest.raises(bs.DiagramError) as caught:
+        bs.simulate(text, engine="python")
+    assert [p.what.split(":")[0] for p in caught.value.problems] == ["block 'short'"]  # not 'behind', which is in order
+    assert set(caught.value.record) == set(whole)
+    np.testing.assert_array_equal(caught.value.record["speed"], whole["speed"])
+    with pytest.raises(bs.DiagramError, match="block 'short'") as caught:
+        bs.identify(text, whole)
+    np.testing.assert_array_equal(caught.value.record["speed"], whole["speed"])
+
+
 LATE = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}
