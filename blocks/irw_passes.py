@@ -148,13 +148,19 @@ def backward(y, level, n, nvr, centred, scales, room, limit, steady, information
             z[0] += value
             if run > n and seen > n and settled(Y, before, n):
                 coasting, blended = True, False
-                factor(Y, L, n)
-                substitute(L, z, n, x)
-                first_column(L, n, w, gain)
-                share = bind(Y, n, nvr, tie)
-                copy(Y, rest, n)
-                forget(rest, w, n, nvr)
-                back(rest, w, n)
+                share = hold(Y, z, n, nvr, L, w, x, gain, tie, rest)
+
+
+def hold(Y, z, n, nvr, L, w, x, gain, tie, rest):
+    """What a settled Y gives for all samples to come: mean, gain, tie with its share, and `rest`, Y one sample before."""
+    factor(Y, L, n)
+    substitute(L, z, n, x)
+    first_column(L, n, w, gain)
+    share = bind(Y, n, nvr, tie)
+    copy(Y, rest, n)
+    forget(rest, w, n, nvr)
+    back(rest, w, n)
+    return share
 
 
 def glide(y, level, k, x, gain, blend, std, half, late, scales, steady, out):

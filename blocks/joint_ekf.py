@@ -2,92 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
-from blocksim.block import Block, SampledBlock, fixed, inport, memory, model, outport, param, static, table
+from blocksim.block import Block, fixed, memory, outport, param, static, table
 from blocksim.equations import Equations
 from blocksim.plant import Plant
 from blocksim.vocabulary import sqrt
 
-from .ekf import carried, rates, reading_function, readings
+from .correction import correct, gains, readings, readings_of, remaining, slope
 from .observed import (
+    ParameterObserver,
+    believe,
     chosen_parameters,
     equations_of,
     estimate_port,
-    initial_state,
+    first_state,
     known_plant,
     make_block,
-    measured_ports,
     port_like,
     reading_variance,
+    sizes,
     spread,
     starting_plant,
     state_names,
     values_of,
     with_helpers,
 )
+from .transition import steps, steps_problem, transition, transition_of
 
 __all__ = ["JointEKF"]
 
 
-def believe(own, values, theta, spots, d):
-    """The plant's parameters with the estimates in their places."""
-    for k in range(len(values)):
-        own[k] = values[k]
-    for k in range(d):
-        own[spots[k]] = theta[k]
-
-
-def transition(x_next, S, x_hat, u, own, Ts, n, d, turns, work):
-    """x_next and S, its derivatives by state and parameters; Euler's rule for no turns, else so many steps of order 4."""
-    columns = n + d
-    for i in range(n):
-        x_next[i] = x_hat[i]
-        for j in range(columns):
-            S[i * columns + j] = 1.0 if i == j else 0.0
-    if turns > 0:
-        carried(x_next, S, u, own, Ts / turns, turns, n, columns, d, work)
-    else:
-        found = rates(x_hat, u, own)
-        for i in range(n):
-            x_next[i] = x_hat[i] + Ts * found[i]
-            for j in range(n):
-                S[i * columns + j] = S[i * columns + j] + Ts * found[n + i * n + j]
-            for j in range(d):
-                S[i * columns + n + j] = Ts * found[n + n * n + i * d + j]
-
-
-def slope(found, j, i, n, d, m):
-    """The derivative of reading j by the i-th of states and parameters."""
-    return found[m + j * n + i] if i < n else found[m + m * n + j * d + i - n]
-
-
-def remaining(out, z_next, found, innovation, j, n, d, m):
-    """What reading j still has to say after those before it have moved the estimate from z_next to out."""
-    rest = innovation
-    for i in range(n + d):
-        rest = rest - slope(found, j, i, n, d, m) * (out[i] - z_next[i])
-    return rest
-
-
-def finish(out, found, variances, g, n, d, N, m, P):
-    """The gain for all readings together, P h / R; standard deviations; the estimates once more under their own names."""
+def finish(out, N, m, P, g):
+    """Standard deviations; the estimates once more under their own names."""
     for i in range(N):
-        for j in range(m):
-            total = 0.0
-            for k in range(N):
-                total = total + out[P + i * N + k] * slope(found, j, k, n, d, m)
-            out[g + i * m + j] = total / variances[j]
         variance = out[P + i * N + i]
         out[N + i] = sqrt(variance) if variance > 0.0 else 0.0
         out[g + N * m + i] = out[i]
 
 
-class JointEKF(SampledBlock):
+class JointEKF(ParameterObserver):
     """z = (x, theta), x[k+1] = x + Ts f(x, u, theta) + v, theta[k+1] = theta: Kalman's filter for both (Gautier 2001, section 3).
 
     `estimate` lists the parameters; all of the inverse model unless given. They start at `start`, {J: 2e-4}, or at `factor` times
@@ -106,7 +63,6 @@ class JointEKF(SampledBlock):
     P; innovation; nis; gain. Where the inertia matrix is singular there is no model: parameters cannot start there.
     """
 
-    family = "observers"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
@@ -120,39 +76,22 @@ blocks:
             P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5], in: {y: encoder, u: pid}}
 """
 
-    sensor: str = model("the sensor that makes y, for R", port="y")
-    model: str = model("the plant whose state and parameters are estimated")
-    measures: Any = static(None, "outputs of the plant that y measures; q unless said", kind=(str, list, tuple))
-    estimate: Any = static(None, "parameters that are estimated; all of the inverse model unless said", kind=(str, list, tuple))
-    parameters: Any = static(None, "settings of the plant as the filter believes them, {N: 15}", kind=dict)
-    start: Any = static(None, "first values of the parameters that are estimated, {J: 2e-4}", kind=dict)
-    factor: float = param(1.0, "first values of the others, as a multiple of the plant's", above=0)
     Q: Any = param(1e-6, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
     Q_parameters: Any = param(0.0, "variance added to the parameters in every sample", min=0, shape=(None,))
     R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
     P0: Any = param(0.1, "variances of the first state, for all or one each", min=0, shape=(None,))
     P0_parameters: Any = param(1.0, "variances of the first parameters, for all or one each", min=0, shape=(None,))
-    x0: Any = param(None, "first state, for all or one each; the plant's unless given", shape=(None,))
     form: str = static("udu", "what is carried: factors of the covariance or itself", choices=("udu", "plain"))
     discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
-    substeps: int = static(1, "steps of rk4 per sample", kind=int)
 
     # What the plant decides; these stand for one state, measured, and one parameter.
-    n = fixed(1, "states")
-    d = fixed(1, "parameters that are estimated")
     N = fixed(2, "states and parameters")
     NN = fixed(4, "elements of P")
-    m = fixed(1, "readings")
     Nm = fixed(2, "elements of the gain")
     nN = fixed(2, "derivatives of the next state")
-    inputs = fixed(1, "inputs of the plant")
-    count = fixed(1, "parameters of the plant")
     room = fixed(16, "intermediate results")
     turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-    spots = fixed((0,), "places of the estimated among the plant's parameters")
 
-    y = inport("readings", size="m")
-    u = inport("what drives the plant", size="inputs")
     x_hat = outport("estimated state", size="n")
     theta = outport("estimated parameters", size="d")
     std = outport("standard deviations of states and parameters", size="N")
@@ -161,46 +100,21 @@ blocks:
     nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
     gain = outport("what a unit of innovation adds to each state and parameter, row by row", size="Nm")
 
-    values = table("the plant's parameters as the filter believes them")
     drift = table("variance added to each state and parameter")
-    variances = table("variance of each reading")
     z_next: Any = memory(0.0, "predicted state and parameters", size="N", array=True, internal=True)
     P_next: Any = memory(
         0.0, "their covariance, or its factors: U above the diagonal, D on it", size="NN", array=True, internal=True
     )
     S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nN", array=True, internal=True)
-    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True, internal=True)
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
     def output(y, z_next, P_next, own, variances, n, d, N, m, out):
-        """Take the readings one after another: K = P h / (R + h^T P h), P -= K h^T P."""
         P = 2 * N
-        e = 2 * N + N * N
+        e = P + N * N
         g = e + m + 1
-        found = readings(z_next, z_next, own)
-        for i in range(N):
-            out[i] = z_next[i]
-        for i in range(N * N):
-            out[P + i] = P_next[i]
-        nis = 0.0
-        for j in range(m):
-            out[e + j] = y[j] - found[j]
-            rest = remaining(out, z_next, found, out[e + j], j, n, d, m)
-            variance = variances[j]
-            for i in range(N):
-                total = 0.0
-                for k in range(N):
-                    total = total + out[P + i * N + k] * slope(found, j, k, n, d, m)
-                out[g + i * m + j] = total
-                variance = variance + slope(found, j, i, n, d, m) * total
-            nis = nis + rest * rest / variance
-            for i in range(N):
-                out[i] = out[i] + out[g + i * m + j] / variance * rest
-                for k in range(N):
-                    out[P + i * N + k] = out[P + i * N + k] - out[g + i * m + j] * out[g + k * m + j] / variance
-        out[e + m] = nis
-        finish(out, found, variances, g, n, d, N, m, P)
+        correct(out, y, z_next, P_next, readings(z_next, z_next, own), variances, n, d, m, P, e, g)
+        finish(out, N, m, P, g)
 
     @staticmethod
     def update(x_hat, theta, P, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
@@ -225,16 +139,6 @@ blocks:
                 P_next[i * N + j] = total + drift[i] if i == j else total
 
     @staticmethod
-    def table_values(model, parameters, estimate, start, factor):
-        plant = starting_plant(model, parameters, estimate, start, factor)
-        return values_of(plant, equations_of(plant).parameters)
-
-    @staticmethod
-    def table_own(model, parameters, estimate, start, factor):
-        plant = starting_plant(model, parameters, estimate, start, factor)
-        return values_of(plant, equations_of(plant).parameters)
-
-    @staticmethod
     def table_drift(model, parameters, estimate, Q, Q_parameters):
         plant = known_plant(model, parameters)
         names = chosen_parameters(plant, estimate)
@@ -247,8 +151,7 @@ blocks:
     @staticmethod
     def table_z_next(model, parameters, estimate, start, factor, x0):
         plant = starting_plant(model, parameters, estimate, start, factor)
-        first = initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
-        return [*first, *values_of(plant, chosen_parameters(plant, estimate))]
+        return [*first_state(plant, x0), *values_of(plant, chosen_parameters(plant, estimate))]
 
     @staticmethod
     def table_P_next(model, parameters, estimate, P0, P0_parameters):
@@ -257,21 +160,12 @@ blocks:
         return np.diag([*spread(P0, equations_of(plant).states, "P0"), *spread(P0_parameters, names, "P0_parameters")])
 
     @staticmethod
-    def check(substeps):
-        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
+    def check(substeps, discretisation):
+        return steps_problem(substeps, discretisation)
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
-        if "model" not in plants:  # a block with mistakes, which are told elsewhere
-            return type(self)
-        settings = self.settings
-        plant = starting_plant(
-            plants["model"], settings["parameters"], settings["estimate"], settings["start"], settings["factor"]
-        )
-        ports = measured_ports(plant, settings["measures"])
-        turns = 0 if settings["discretisation"] == "euler" else settings["substeps"]
-        names = chosen_parameters(plant, settings["estimate"])
+    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
         base, kind = cast(Any, JointEKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return filter_for(base, kind, equations_of(plant), ports, tuple(names), settings["form"], turns)
+        return filter_for(base, kind, equations_of(plant), ports, names, self.settings["form"], steps(self.settings))
 
 
 def factor_output(y, z_next, P_next, own, variances, n, d, N, m, out):
@@ -306,7 +200,8 @@ def factor_output(y, z_next, P_next, own, variances, n, d, N, m, out):
             before = after
         nis = nis + rest * rest / before
         for i in range(N):
-            out[i] = out[i] + out[g + i * m + j] / before * rest
+            out[g + i * m + j] = out[g + i * m + j] / before
+            out[i] = out[i] + out[g + i * m + j] * rest
     out[e + m] = nis
     for i in range(N):
         for j in range(i, N):
@@ -315,7 +210,9 @@ def factor_output(y, z_next, P_next, own, variances, n, d, N, m, out):
                 total = total + out[f + i * N + k] * out[f + k * N + k] * out[f + j * N + k]
             out[P + i * N + j] = total
             out[P + j * N + i] = total
-    finish(out, found, variances, g, n, d, N, m, P)
+    if m > 1:
+        gains(out, found, variances, n, d, m, P, g)
+    finish(out, N, m, P, g)
 
 
 def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
@@ -374,12 +271,10 @@ def filter_for(
     known: dict[str, Any] = {"n": n, "d": d, "N": N, "NN": N * N, "m": m, "Nm": N * m, "nN": n * N, "inputs": len(eq.inputs)}
     known |= {"count": len(eq.parameters), "room": room, "turns": turns}
     known["spots"] = tuple(eq.parameters.index(name) for name in names)
-    parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
+    parts = sizes(base, known)
     parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
     parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
-    step = eq.function(f"{kind.__name__}_rates", ("f", "dfdx", "dfdp"), names)
-    moves = with_helpers(transition, rates=step, carried=with_helpers(carried, rates=step))
-    seen = reading_function(kind, eq, ports, names)
+    seen, moves = readings_of(kind, eq, ports, names), transition_of(plant, eq, turns, names)
     if form == "udu":
         parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
         parts["output"] = staticmethod(with_helpers(factor_output, readings=seen))

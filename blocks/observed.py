@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.block import Block
+from blocksim.block import Block, SampledBlock, fixed, inport, memory, model, param, static, table
 from blocksim.declarations import Outport, Param, State, Static
 from blocksim.equations import Equations, equations
 from blocksim.errors import DiagramError, did_you_mean, listing
+from blocksim.graph import reached
 from blocksim.plant import Plant
 
 __all__: list[str] = []
@@ -40,7 +41,10 @@ def equations_of(plant: Plant) -> Equations:
     statics = tuple(sorted((n, repr(plant.settings[n])) for n in plant.kind.of(Static)))
     key = plant.kind, plant.kind(**plant.settings).variant(), statics
     if key not in EQUATIONS:
-        EQUATIONS[key] = equations(plant.kind, plant.settings)
+        try:
+            EQUATIONS[key] = equations(plant.kind, plant.settings)
+        except DiagramError as error:
+            raise DiagramError(f"model: {error}") from None
     return EQUATIONS[key]
 
 
@@ -68,11 +72,20 @@ def measured_ports(plant: Plant, measures: str | Sequence[str] | None) -> tuple[
     """The outputs of the plant that are measured; its angle q where nothing is said."""
     eq = equations_of(plant)
     names = (measures,) if isinstance(measures, str) else tuple(measures or ())
+    possible = [p for p, nodes in eq.signals.items() if not any(n.op == "input" for n in reached(nodes))]
     if not names and "q" in eq.ports:
         names = ("q",)
     if not names:
-        raise DiagramError(f"measures: say which outputs of {plant.name} y measures, one or a list of: {listing(eq.ports)}.")
-    eq.check((), (), names)
+        raise DiagramError(f"measures: say which outputs of {plant.name} y measures, one or a list of: {listing(possible)}.")
+    for name in names:
+        if name not in possible:
+            why = eq.refused.get(name, "there is no such outport").partition(". ")[0]
+            if name in eq.signals:
+                why = "it depends on its input at the same instant, which an observer gets only for the next sample"
+            raise DiagramError(
+                f"measures: '{name}' of {plant.name} cannot be measured: {why}. What can be: {listing(possible)}."
+                + ("" if name in plant.kind.declared else did_you_mean(str(name), possible))
+            )
     return names
 
 
@@ -134,7 +147,8 @@ def make_block(base: type[Block], parts: Mapping[str, Any]) -> type[Block]:
 def chosen_parameters(plant: Plant, names: str | Sequence[str] | None) -> list[str]:
     """The parameters to estimate: those named, or all of the inverse model that the equations read."""
     eq = equations_of(plant)
-    asked = [names] if isinstance(names, str) else list(names or [n for n in plant.parameters if n in eq.parameters])
+    everything = [n for n in plant.parameters if n in eq.parameters]
+    asked = everything if names is None else [names] if isinstance(names, str) else list(names)
     for name in asked:
         if name not in eq.parameters:
             raise DiagramError(
@@ -159,9 +173,9 @@ def starting_plant(
     first = {n: factor * seen.settings[n] for n in names if n not in (start or {})}
     problems = plant.kind.problems({**seen.settings, **first, **(start or {})})
     if problems:
-        raise DiagramError(
-            f"start: {problems[0][1]} The plant's equations are solved for its accelerations, which is impossible there."
-        )
+        given = [v for v in (start or {}).values() if not isinstance(v, (int, float))]
+        why = "" if given else " The plant's equations are solved for its accelerations, which is impossible there."
+        raise DiagramError(f"start: {problems[0][1]}{why}")
     return seen.changed({**first, **(start or {})})
 
 
@@ -169,3 +183,95 @@ def estimate_port(plant: Plant, name: str) -> Outport:
     """A parameter's estimate as a signal."""
     declared = plant.kind.declared[name]
     return Outport(doc=f"estimate of the {declared.doc}", unit=declared.unit)
+
+
+def believe(own, values, theta, spots, d):
+    """The plant's parameters with the estimates in their places."""
+    for k in range(len(values)):
+        own[k] = values[k]
+    for k in range(d):
+        own[spots[k]] = theta[k]
+
+
+class PlantObserver(SampledBlock):
+    """A block that knows the equations of a plant, gets readings of it and what drives it: what all such are told."""
+
+    abstract = True
+    family = "observers"
+
+    sensor: str = model("the sensor that makes y, for the variance of its readings", port="y")
+    model: str = model("the plant whose equations it knows")
+    measures: Any = static(None, "outputs of the plant that y measures; q unless said", kind=(str, list, tuple))
+    parameters: Any = static(None, "settings of the plant as they are believed to be, {J: 2e-4}", kind=dict)
+    x0: Any = param(None, "first state, for all or one each; the plant's unless given", shape=(None,))
+    substeps: int = static(1, "steps of order 4 per sample", kind=int)
+
+    # What the plant decides; these stand for one state that is measured.
+    n = fixed(1, "states")
+    m = fixed(1, "readings")
+    inputs = fixed(1, "inputs of the plant")
+
+    y = inport("readings", size="m")
+    u = inport("what drives the plant", size="inputs")
+
+    values = table("the plant's parameters as they are believed to be")
+    variances = table("variance of each reading")
+
+    @staticmethod
+    def check(substeps):
+        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:  # a block with mistakes, which are told elsewhere
+            return type(self)
+        plant = known_plant(plants["model"], self.settings["parameters"])
+        return self.made_for(plant, measured_ports(plant, self.settings["measures"]))
+
+    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
+        """Its class for this plant, of which these ports are measured."""
+        raise NotImplementedError
+
+
+class ParameterObserver(PlantObserver):
+    """An observer that estimates parameters of its plant."""
+
+    abstract = True
+
+    estimate: Any = static(None, "parameters that are estimated; all of the inverse model unless said", kind=(str, list, tuple))
+    start: Any = static(None, "first values of the parameters that are estimated, {J: 2e-4}", kind=dict)
+    factor: float = param(1.0, "first values of the others, as a multiple of the plant's", above=0)
+
+    d = fixed(1, "parameters that are estimated")
+    count = fixed(1, "parameters of the plant")
+    spots = fixed((0,), "places of the estimated among the plant's parameters")
+
+    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True, internal=True)
+
+    @staticmethod
+    def table_values(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
+        return values_of(plant, equations_of(plant).parameters)
+
+    @staticmethod
+    def table_own(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
+        return values_of(plant, equations_of(plant).parameters)
+
+    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
+        wanted = self.settings
+        starting_plant(plant, None, wanted["estimate"], wanted["start"], wanted["factor"])  # which says what is impossible
+        return self.made_to_estimate(plant, ports, tuple(chosen_parameters(plant, wanted["estimate"])))
+
+    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
+        """Its class for this plant, ports measured and parameters."""
+        raise NotImplementedError
+
+
+def first_state(plant: Plant, x0: Any) -> np.ndarray:
+    """Where the estimate of the state starts: as given, or where the plant does."""
+    return initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
+
+
+def sizes(base: type[Block], known: Mapping[str, Any]) -> dict[str, Any]:
+    """What the plant decides, as declarations that replace those of the class."""
+    return {name: fixed(value, base.declared[name].doc) for name, value in known.items()}

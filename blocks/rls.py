@@ -14,7 +14,7 @@ from blocksim.plant import Plant
 from blocksim.vocabulary import sqrt
 
 from .least_squares import fast_rows, rows_at_once
-from .observed import estimate_port, make_block, spread
+from .observed import estimate_port, make_block, sizes, spread
 
 __all__ = ["RecursiveLeastSquares", "Regressor"]
 
@@ -255,7 +255,7 @@ def estimator_for(base: type[Block], kind: type[Block] | None, names: tuple[str,
     """The estimator's class for these parameters: its sizes, and an output for each."""
     d = len(names)
     known = {"d": d, "dd": d * d, "m": rows, "dm": d * rows, "df": d * (d + 1), "wait": wait}
-    parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
+    parts = sizes(base, known)
     for name in names:
         parts[f"{name}_hat"] = estimate_port(Plant(kind), name) if kind is not None else outport(f"estimate of {name}")
     return make_block(base, {**parts, "estimated": names})

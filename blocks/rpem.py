@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
-from blocksim.block import Block, SampledBlock, fixed, inport, memory, model, outport, param, static, table
+from blocksim.block import Block, fixed, memory, outport, param, static, table
 from blocksim.declarations import Param
 from blocksim.equations import Equations
 from blocksim.errors import DiagramError, listing
 from blocksim.plant import Plant
 from blocksim.vocabulary import exp, sqrt
 
-from .ekf import carried
-from .joint_ekf import believe
+from .correction import readings, readings_of
 from .observed import (
+    ParameterObserver,
+    believe,
     chosen_parameters,
     equations_of,
     estimate_port,
-    initial_state,
+    first_state,
     known_plant,
     make_block,
-    measured_ports,
-    places,
     reading_variance,
+    sizes,
     spread,
     starting_plant,
-    state_names,
     values_of,
     with_helpers,
 )
+from .transition import carried, carried_of
 
 __all__ = ["RPEM"]
 
@@ -58,7 +57,31 @@ def regularised(P, mu, d, work):
             P[j * d + i] = P[i * d + j]
 
 
-class RPEM(SampledBlock):
+def predicted(out, found, y, S, n, d, m, h, e, g):
+    """Readings as the model has them (at out[h]), what is left of them (at e), psi = dh/dx S + dh/dtheta (at g)."""
+    for j in range(m):
+        out[h + j] = found[j]
+        out[e + j] = y[j] - found[j]
+        for i in range(d):
+            total = found[m + m * n + j * d + i]
+            for k in range(n):
+                total = total + found[m + j * n + k] * S[k * d + i]
+            out[g + j * d + i] = total
+
+
+def shares(out, units, variance, unscaled, d, P, psi, k):
+    """P psi of scaled parameters (at out[k]); returns R2 + psi^T P psi."""
+    total = variance
+    for i in range(d):
+        share = 0.0
+        for c in range(d):
+            share = share + out[P + i * d + c] * out[psi + c] * (1.0 if unscaled else units[c])
+        out[k + i] = share
+        total = total + share * out[psi + i] * (1.0 if unscaled else units[i])
+    return total
+
+
+class RPEM(ParameterObserver):
     """theta += K (y - y_hat), K = P psi / (R2 + psi^T P psi): recursive prediction errors of any plant (thesis 3.24 - 3.31).
 
     The plant runs beside the measured one, driven by the same u, without correction; psi = dy_hat/dtheta is carried along with
@@ -82,7 +105,6 @@ class RPEM(SampledBlock):
     parameters are divided by them; `gain`, K is computed from the P that has seen the sample already; `both`.
     """
 
-    family = "observers"
     example = """
 format: 1
 simulate: {stop: 10.0, solver: rk4, step: 1e-3, seed: 1}
@@ -94,13 +116,6 @@ blocks:
   rpem:   {type: RPEM, Ts: 2e-3, model: robot, measures: w_m, estimate: [Fv, Fc], factor: 0.5, in: {y: speed, u: torque}}
 """
 
-    sensor: str = model("the sensor that makes y, for R2", port="y")
-    model: str = model("the plant whose parameters are estimated")
-    measures: Any = static(None, "outputs of the plant that y measures; q unless said", kind=(str, list, tuple))
-    estimate: Any = static(None, "parameters that are estimated; all of the inverse model unless said", kind=(str, list, tuple))
-    parameters: Any = static(None, "settings of the plant as the method believes them, {N: 15}", kind=dict)
-    start: Any = static(None, "first values of the parameters that are estimated, {Fv: 0.01}", kind=dict)
-    factor: float = param(1.0, "first values of the others, as a multiple of the plant's", above=0)
     scale: Any = param(None, "what each parameter is divided by; its first value unless given", above=0, shape=(None,))
     algorithm: str = static("kalman", "how P is kept from vanishing", choices=("kalman", "forgetting"))
     forgetting: float = param(0.995, "forgetting factor lambda", above=0, max=1)
@@ -109,26 +124,15 @@ blocks:
     R1: Any = param(0.0, "variance added to the scaled parameters in every sample", min=0, shape=(None,))
     R2: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
     mu: float = param(0.0, "added to the inverse of P in every sample", min=0)
-    x0: Any = param(None, "first state of the model; the plant's unless given", shape=(None,))
-    substeps: int = static(1, "steps of order 4 per sample", kind=int)
     follow: bool = static(True, "move the state with the parameters", kind=bool)
     printed: str = static("none", "mistakes of the thesis' appendix", choices=("none", "scaling", "gain", "both"))
 
     # What the plant decides; these stand for one state, measured, and one parameter.
-    n = fixed(1, "states")
-    d = fixed(1, "parameters that are estimated")
     dd = fixed(1, "elements of P")
-    m = fixed(1, "readings")
     dm = fixed(1, "elements of the gain")
     nd = fixed(1, "sensitivities")
-    inputs = fixed(1, "inputs of the plant")
-    count = fixed(1, "parameters of the plant")
     room = fixed(16, "intermediate results")
-    where = fixed((0,), "places of the readings in the state")
-    spots = fixed((0,), "places of the estimated among the plant's parameters")
 
-    y = inport("readings", size="m")
-    u = inport("what drives the plant", size="inputs")
     theta = outport("estimated parameters", size="d")
     std = outport("their standard deviations", size="d")
     y_hat = outport("predicted readings", size="m")
@@ -138,21 +142,18 @@ blocks:
     P = outport("covariance of the scaled parameters, row by row", size="dd")
     x_hat = outport("state of the model", size="n")
 
-    values = table("the plant's parameters as the method believes them")
     units = table("what each parameter is divided by")
     drift = table("variance added to each scaled parameter")
-    variances = table("variance of each reading")
     lowest = table("least value of each parameter")
     highest = table("greatest value of each parameter")
     theta_next: Any = memory(0.0, "parameters", size="d", array=True, internal=True)
     x_next: Any = memory(0.0, "state of the model", size="n", array=True, internal=True)
     S: Any = memory(0.0, "its derivatives by the parameters, row by row", size="nd", array=True, internal=True)
     P_next: Any = memory(0.0, "predicted covariance of the scaled parameters", size="dd", array=True, internal=True)
-    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True, internal=True)
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, theta_next, x_next, S, P_next, units, variances, lowest, highest, n, d, m, where, follow, printed, out):
+    def output(y, theta_next, x_next, S, P_next, own, units, variances, lowest, highest, n, d, m, follow, printed, out):
         s = d
         h = 2 * d
         e = 2 * d + m
@@ -165,33 +166,18 @@ blocks:
             out[i] = theta_next[i]
         for i in range(d * d):
             out[P + i] = P_next[i]
+        predicted(out, readings(x_next, x_next, own), y, S, n, d, m, h, e, g)
         for j in range(m):
-            out[h + j] = x_next[where[j]]
-            out[e + j] = y[j] - x_next[where[j]]
             # What the readings before have said of the parameters is in out[i] already.
             rest = out[e + j]
-            total = variances[j]
             for i in range(d):
-                slope = S[where[j] * d + i]
-                out[g + j * d + i] = slope
-                rest = rest - slope * (out[i] - theta_next[i])
-            for i in range(d):
-                share = 0.0
-                for c in range(d):
-                    share = share + out[P + i * d + c] * out[g + j * d + c] * (1.0 if unscaled else units[c])
-                out[k + j * d + i] = share
-                total = total + share * out[g + j * d + i] * (1.0 if unscaled else units[i])
+                rest = rest - out[g + j * d + i] * (out[i] - theta_next[i])
+            total = shares(out, units, variances[j], unscaled, d, P, g + j * d, k + j * d)
             for i in range(d):
                 for c in range(d):
                     out[P + i * d + c] = out[P + i * d + c] - out[k + j * d + i] * out[k + j * d + c] / total
             if late:
-                total = variances[j]
-                for i in range(d):
-                    share = 0.0
-                    for c in range(d):
-                        share = share + out[P + i * d + c] * out[g + j * d + c] * (1.0 if unscaled else units[c])
-                    out[k + j * d + i] = share
-                    total = total + share * out[g + j * d + i] * (1.0 if unscaled else units[i])
+                total = shares(out, units, variances[j], unscaled, d, P, g + j * d, k + j * d)
             for i in range(d):
                 out[k + j * d + i] = out[k + j * d + i] * units[i] / total
                 value = out[i] + out[k + j * d + i] * rest
@@ -228,11 +214,6 @@ blocks:
             regularised(P_next, mu, d, work)
 
     @staticmethod
-    def table_values(model, parameters, estimate, start, factor):
-        plant = starting_plant(model, parameters, estimate, start, factor)
-        return values_of(plant, equations_of(plant).parameters)
-
-    @staticmethod
     def table_theta_next(model, parameters, estimate, start, factor):
         plant = starting_plant(model, parameters, estimate, start, factor)
         return values_of(plant, chosen_parameters(plant, estimate))
@@ -265,8 +246,7 @@ blocks:
 
     @staticmethod
     def table_x_next(model, parameters, x0):
-        plant = known_plant(model, parameters)
-        return initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
+        return first_state(known_plant(model, parameters), x0)
 
     @staticmethod
     def table_lowest(model, parameters, estimate):
@@ -276,17 +256,9 @@ blocks:
     def table_highest(model, parameters, estimate):
         return limits(known_plant(model, parameters), estimate)[1]
 
-    @staticmethod
-    def check(substeps):
-        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
-
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
-        if "model" not in plants:  # a block with mistakes, which are told elsewhere
-            return type(self)
-        plant = known_plant(plants["model"], self.settings["parameters"])
-        ports, names = measured_ports(plant, self.settings["measures"]), chosen_parameters(plant, self.settings["estimate"])
+    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
         base, kind = cast(Any, RPEM), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return method_for(base, kind, equations_of(plant), ports, tuple(names))
+        return method_for(base, kind, equations_of(plant), ports, names)
 
 
 def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -306,16 +278,13 @@ def method_for(
 ) -> type[Block]:
     """The method's class for one plant and one choice of parameters."""
     plant = Plant(kind)
-    n, d, where = len(eq.states), len(names), places(eq, ports)
-    if where is None:
-        raise DiagramError(f"measures: {', '.join(ports)} is no state of {kind.__name__}; it has: {', '.join(state_names(eq))}.")
-    m = len(where)
+    n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
     known: dict[str, Any] = {"n": n, "d": d, "dd": d * d, "m": m, "dm": d * m, "nd": n * d, "inputs": len(eq.inputs)}
-    known |= {"count": len(eq.parameters), "room": max(d * d, 3 * (n + n * d)), "where": where}
+    known |= {"count": len(eq.parameters), "room": max(d * d, 3 * (n + n * d))}
     known["spots"] = tuple(eq.parameters.index(name) for name in names)
-    parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
+    parts = sizes(base, known)
     parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
-    step = eq.function(f"{kind.__name__}_rates", ("f", "dfdx", "dfdp"), names)
-    parts["output"] = staticmethod(with_helpers(base.functions["output"]))
-    parts["update"] = staticmethod(with_helpers(base.functions["update"], carried=with_helpers(carried, rates=step)))
+    seen, moves = readings_of(kind, eq, ports, names), carried_of(plant, eq, names)
+    parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
+    parts["update"] = staticmethod(with_helpers(base.functions["update"], carried=moves))
     return make_block(base, {**parts, "estimated": names})

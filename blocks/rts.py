@@ -14,9 +14,10 @@ from blocksim.errors import DiagramError, RecordError
 from blocksim.plant import Plant
 from blocksim.ticks import exact
 
-from .ekf import EKF, believed, noise_variances, noisy, spread_on, steps, transition, transition_of
+from .ekf import EKF, believed, noise_variances, noisy, spread_on
 from .filters import sample_time
-from .observed import equations_of, known_plant, make_block, port_like, spread, state_names, with_helpers
+from .observed import equations_of, known_plant, make_block, port_like, sizes, spread, state_names, with_helpers
+from .transition import steps, transition, transition_of
 
 __all__ = ["RTSSmoother"]
 
@@ -160,8 +161,7 @@ def by_name(eq: Equations, x: np.ndarray) -> list[np.ndarray]:
 def smoother_for(base: type[Block], kind: type[Block], eq: Equations) -> type[Block]:
     """The smoother's class for one plant: its sizes and its ports."""
     n, plant = len(eq.states), Plant(kind)
-    known = {"n": n, "nn": n * n, "inputs": len(eq.inputs)}
-    parts: dict[str, Any] = {name: fixed(value, base.declared[name].doc) for name, value in known.items()}
+    parts = sizes(base, {"n": n, "nn": n * n, "inputs": len(eq.inputs)})
     parts |= {f"{state}_s": port_like(plant, state, "smoothed") for state in state_names(eq)}
     return make_block(base, parts)
 
@@ -169,7 +169,7 @@ def smoother_for(base: type[Block], kind: type[Block], eq: Equations) -> type[Bl
 @cache
 def backward_pass(kind: type[Block], eq: Equations, turns: int, compiled: bool) -> Callable[..., None]:
     """`backward` with the plant's equations in it, as it stands or the same text compiled, which is kept on disk."""
-    made = with_helpers(backward, transition=transition_of(Plant(kind), eq, turns))
+    made = with_helpers(backward, transition=transition_of(Plant(kind), eq, turns, noisy(Plant(kind), eq)))
     if not compiled:
         return cast(Callable[..., None], made)
     import inspect

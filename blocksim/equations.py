@@ -19,9 +19,10 @@ from .declarations import Inport, Memory, Noise, Outport, Param, Period, State, 
 from .derivative_rules import differentiate
 from .errors import BlockDefinitionError, DiagramError, did_you_mean, listing
 from .expression import function
+from .expression_trace import Missing, Untraceable, Value
 from .graph import Graph, Node, reached
 from .straight_line import function_text
-from .tracer import Missing, Tracer, Untraceable, Value
+from .tracer import Tracer
 
 #: What a text may give, each row by row: rates, outputs, and their derivatives by states, parameters and inputs.
 OUTPUTS = ("f", "dfdx", "dfdp", "dfdu", "y", "dydx", "dydp", "dydu")
@@ -36,9 +37,8 @@ class Equations:
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
     values: tuple[float, ...]  # the parameters' numbers in the plant's settings
-    ports: dict[str, int] = field(
-        hash=False
-    )  # outports that can be written as functions of states, inputs and parameters, with their sizes
+    #: Outports that can be written as functions of states, inputs and parameters, with their sizes.
+    ports: dict[str, int] = field(hash=False)
     timed: bool  # whether anything depends on the time, which is then a fourth argument
     graph: Graph = field(repr=False, compare=False)
     rates: tuple[Node, ...] = field(repr=False, compare=False)

@@ -8,8 +8,9 @@ from scipy.integrate import solve_ivp
 
 import blocksim as bs
 from blocks import LIBRARY
-from blocks.ekf import EKF, transition_of
+from blocks.ekf import EKF
 from blocks.observed import equations_of
+from blocks.transition import transition_of
 from blocksim.block import Block, inport, outport, param, state
 from blocksim.errors import DiagramError
 from blocksim.plant import Plant
@@ -179,7 +180,7 @@ def carried(x, tau, turns, p=JOINT):
     eq = equations_of(plant)
     x_next, S, work = np.zeros(2), np.zeros(12), np.zeros(3 * 14)
     values = [p[name] for name in eq.parameters]
-    transition_of(plant, eq, turns)(x_next, S, list(x), [tau], values, Ts, 2, 4, turns, work)
+    transition_of(plant, eq, turns, plant.parameters)(x_next, S, list(x), [tau], values, Ts, 2, 4, turns, work)
     return x_next, S.reshape(2, 6)
 
 
@@ -398,7 +399,10 @@ def refusal(settings, text=LOOP):
         ("R: [1, 1]", "R: one variance above 0 for each of 1 readings is wanted, found [1.0, 1.0]"),
         ("parameters: {K: 1}", "has no parameter 'K'. It takes: J, Fv"),
         ("parameters: {J: -1}", "J"),
-        ("measures: speed", "'speed' cannot be measured: GravityJoint has no such outport"),
+        (
+            "measures: speed",
+            "'speed' of 'joint' (GravityJoint) cannot be measured: there is no such outport. What can be: q, qd.",
+        ),
         ("measures: qdd", "depends on its input at the same instant"),
         ("discretisation: rk4, substeps: 0", "substeps: must be at least 1, found 0"),
         ("substeps: 4", "Euler's rule takes one step"),

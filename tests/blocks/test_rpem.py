@@ -206,7 +206,14 @@ def test_what_is_refused(settings, words):
         lagged(settings, stop=0.1)
 
 
-def test_outputs_that_are_no_states_are_refused():
-    text = RPEM.example.replace("measures: w_m", "measures: tau_s")
-    with pytest.raises(DiagramError, match="'tau_s' cannot be measured"):
+@pytest.mark.parametrize(
+    ("port", "why"),
+    [
+        ("tau_s", r"TwoMassRobot depends on its memory 'side', which an observer does not have\. What can be: phi_m, w_m"),
+        ("speed", r"there is no such outport\. What can be: phi_m, w_m"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(port, why):
+    text = RPEM.example.replace("measures: w_m", f"measures: {port}")
+    with pytest.raises(DiagramError, match=f"block 'rpem': measures: '{port}' of 'robot' .* cannot be measured: {why}"):
         bs.simulate(text, stop=0.01)
