@@ -72,26 +72,59 @@ def test_means_and_standard_deviations_are_those_of_the_dense_solution(n, differ
     assert sigma == pytest.approx(np.sqrt(left / (weight.sum() - n)), rel=1e-8)
 
 
-def test_statsmodels_finds_the_same_states_and_the_same_ratio():
+def statsmodels_walk(y, n):
+    """statsmodels' own model: its smooth trend for order 2; for order 3, which it does not name, its state space with that walk."""
     structural = pytest.importorskip("statsmodels.tsa.statespace.structural")
-    _, y = walk(300, 2, 0.02, 1.5)
-    block = IRWSmoother(order=2, differences="forward")
-    x, dx, _, std_x, std_dx, _ = block.process(times(y), y)
-    nvr, sigma = block.result["nvr"][0], block.result["sigma_e"][0]
-    model = structural.UnobservedComponents(y, "strend", use_exact_diffuse=True)
+    if n == 2:
+        model = structural.UnobservedComponents(y, "strend", use_exact_diffuse=True)
+    else:
+        from statsmodels.tsa.statespace.mlemodel import MLEModel
+
+        class Walk(MLEModel):
+            param_names = ["sigma2.irregular", "sigma2.trend"]
+
+            def __init__(self):
+                super().__init__(y, k_states=n, k_posdef=1)
+                self["design"], self["selection"] = np.eye(n)[:1], np.eye(n)[:, -1:]
+                self["transition"] = np.eye(n) + np.eye(n, k=1)
+                self.ssm.initialize_diffuse()
+
+            def update(self, params, **kwargs):
+                params = super().update(params, **kwargs)
+                self["obs_cov", 0, 0], self["state_cov", 0, 0] = params
+
+            def transform_params(self, unconstrained):
+                return unconstrained**2
+
+            def untransform_params(self, constrained):
+                return constrained**0.5
+
+        model = Walk()
     model.ssm.tolerance = 0
+    return model
+
+
+@pytest.mark.parametrize("n", ORDERS)
+def test_statsmodels_finds_the_same_states_and_the_same_ratio(n):
+    _, y = walk(300, n, 0.02, 1.5)
+    block = IRWSmoother(order=n, differences="forward")
+    x, dx, ddx, std_x, std_dx, std_ddx = block.process(times(y), y)
+    nvr, sigma = block.result["nvr"][0], block.result["sigma_e"][0]
+    model = statsmodels_walk(y, n)
     smoothed = model.smooth([sigma**2, nvr * sigma**2])
-    assert smoothed.smoothed_state[0] == pytest.approx(x, abs=1e-8 * np.ptp(y))
-    assert smoothed.smoothed_state[1] == pytest.approx(dx * STEP, abs=1e-8 * np.ptp(y))
     stds = np.sqrt(np.diagonal(smoothed.smoothed_state_cov))
-    assert stds == pytest.approx(np.column_stack((std_x, std_dx * STEP)), rel=1e-6)
-    # Theirs counts the two diffuse samples at a density of 1 / sqrt(2 pi) each.
-    assert block.result["log_likelihood"][0] - smoothed.llf == pytest.approx(np.log(2 * np.pi), abs=1e-6)
+    ours = [(x, std_x), (dx * STEP, std_dx * STEP), (ddx * STEP**2, std_ddx * STEP**2)]
+    for k, (mean, std) in enumerate(ours[:n]):
+        assert smoothed.smoothed_state[k] == pytest.approx(mean, abs=1e-8 * np.ptp(y))
+        assert stds[:, k] == pytest.approx(std, rel=1e-6)
+    # Theirs counts the n diffuse samples at a density of 1 / sqrt(2 pi) each.
+    assert block.result["log_likelihood"][0] - smoothed.llf == pytest.approx(0.5 * n * np.log(2 * np.pi), abs=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = model.fit([sigma**2, sigma**2 * 0.01], disp=0, method="lbfgs", pgtol=1e-10, factr=10, maxiter=500)
         fitted = model.fit(fitted.params, disp=0, method="nm", xtol=1e-9, ftol=1e-12, maxiter=2000)
     assert fitted.params[1] / fitted.params[0] == pytest.approx(nvr, rel=1e-3)
+    assert np.sqrt(fitted.params[0]) == pytest.approx(sigma, rel=1e-4)  # (22)
 
 
 @pytest.mark.parametrize("n", ORDERS)

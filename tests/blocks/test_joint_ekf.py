@@ -42,22 +42,62 @@ def updated(form, z, carried, y, variances, H):
     return out[:N], P, out[-N * N :].reshape(N, N) if form == "udu" else P
 
 
+def textbook(H, y, R, P0):
+    """K = P h / (R + h^T P h), P = (I - K h^T) P as printed everywhere, reading by reading; exact where H and y are fractions."""
+    N, one = len(H[0]), Fraction(1) if H.dtype == object else 1.0
+    mean, P = 0 * H[0], P0 * one * np.eye(N, dtype=int)
+    for h, value in zip(H, y, strict=True):
+        K = P @ h / (h @ P @ h + R)
+        mean, P = mean + K * (value - h @ mean), (np.eye(N, dtype=int) - np.outer(K, h)) @ P
+    return mean, P
+
+
+def filtered(form, H, y, R, P0):
+    """The same by the library's own update: the mean, P, what it carries."""
+    z, P, carried = np.zeros(len(H[0])), None, P0 * np.eye(len(H[0]))
+    for h, value in zip(H, y, strict=True):
+        z, P, carried = updated(form, z, carried, np.array([value]), np.array([R]), h[None])
+    return z, P, carried
+
+
 @pytest.mark.parametrize(("R", "lost"), [(1e-4, 1e-9), (1e-8, 1e-5)])
 def test_bierman_keeps_the_digits_that_the_plain_update_loses(R, lost):
     """x1 and x1 + 1e-5 x2 are read ten times, x being known to 1e5: against exact fractions, which no rounding disturbs."""
-    H = np.array([[1.0, 0.0], [1.0, 1e-5]])
+    H = np.array([[1.0, 0.0], [1.0, 1e-5]] * 10)
     y = H @ [1.0, 2.0]
-    P, mean = EXACT(np.diag([1e5, 1e5])), EXACT(np.zeros(2))
-    found = {form: (np.zeros(2), None, np.diag([1e5, 1e5])) for form in ("udu", "plain")}
-    for _ in range(10):
-        for h, value in zip(EXACT(H), EXACT(y), strict=True):
-            gain = P @ h / (h @ P @ h + Fraction(R))
-            mean, P = mean + gain * (value - h @ mean), P - np.outer(gain, h @ P)
-        found = {form: updated(form, z, carried, y, np.array([R, R]), H) for form, (z, _, carried) in found.items()}
+    mean, P = textbook(EXACT(H), EXACT(y), Fraction(R), 10**5)
+    found = {form: filtered(form, H, y, R, 1e5) for form in ("udu", "plain")}
     means = {form: np.abs(z / mean.astype(float) - 1).max() for form, (z, _, _) in found.items()}
     variances = {form: np.abs(np.diag(C) / np.diag(P).astype(float) - 1).max() for form, (_, C, _) in found.items()}
     assert variances["udu"] < 1e-14 and variances["plain"] > lost
     assert means["udu"] < 1e-11 and means["plain"] > 1e3 * means["udu"]
+
+
+def test_bierman_on_readings_that_are_nearly_the_same():
+    """Eight parameters, twenty readings whose rows differ by 1e-5, P0 = 1e5, R = 1e-4: the worst of eight draws.
+
+    As printed in textbooks the update errs by 1e-2 in the estimates. What the library calls plain keeps P symmetric and errs by
+    1e-6; the factors by 1e-10. The variance of a reading yet to come, h^T P h, is 1e-9 of P: as printed it is off by some per
+    cent. A P put together from the factors has it to 1e-7 and a little more, as doubles can; the factors themselves to 1e-11.
+    """
+    errors = []
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        H = draw.standard_normal(8) + 1e-5 * draw.standard_normal((20, 8))
+        y = H @ np.arange(1.0, 9.0)
+        mean, P = textbook(EXACT(H), EXACT(y), Fraction(1e-4), 10**5)
+        h, row = H[0], EXACT(H[0])
+        coming = float(row @ P @ row)
+        found = {"printed": textbook(H, y, 1e-4, 1e5), **{form: filtered(form, H, y, 1e-4, 1e5) for form in ("plain", "udu")}}
+        U, D = unpacked(EXACT(found["udu"][2]), 8)
+        errors.append(
+            [np.abs(one[0] - mean.astype(float)).max() for one in found.values()]
+            + [abs(h @ one[1] @ h / coming - 1) for one in found.values()]
+            + [abs(float(row @ U @ D @ U.T @ row) / coming - 1)]
+        )
+    printed, plain, udu, printed_ahead, plain_ahead, udu_ahead, factors_ahead = np.max(errors, axis=0)
+    assert printed > 5e-3 and plain < 1e-4 and udu < 1e-9
+    assert printed_ahead > 1e-2 and max(plain_ahead, udu_ahead) < 1e-4 and factors_ahead < 1e-9
 
 
 def test_the_covariance_cannot_lose_its_sign():
