@@ -100,22 +100,30 @@ def rows_at(beta: np.ndarray) -> np.ndarray:
 
 def didim(tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Estimates, standard deviations with the motion following the estimate, and how many loops were simulated."""
-    y, beta, loops = decimated(smoothed(tau))[1:], 0.7 * TRUTH, 1
-    W = rows_at(beta)
+    y, beta, loops, gain = decimated(smoothed(tau))[1:], 0.7 * TRUTH, 0, None
     while loops < 50:
+        W, loops = rows_at(beta), loops + 1
         new, left = np.linalg.lstsq(W, y, rcond=None)[:2]
         std = np.sqrt(left[0] / (len(y) - 4) * np.diag(np.linalg.inv(W.T @ W)))
-        step, beta, loops = new - beta, new, loops + 1
-        W = rows_at(beta)
+        step = new - beta
+        if gain is None and np.all(np.abs(step) <= 0.01 * (np.abs(new) + std)):
+            gain, loops = follows(beta, W), loops + 4
+        step = step if gain is None else gain @ step
+        beta = beta + step
         if np.all(np.abs(step) <= 1e-5 * (np.abs(beta) + std) + 0.01 * std):
             break
+    rest, K = y - W @ beta, gain @ np.linalg.inv(W.T @ W) @ W.T
+    return beta, np.sqrt(rest @ rest / (len(y) - 4) * np.diag(K @ K.T)), loops
+
+
+def follows(beta: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """(W' G)^-1 W' W, G = d(W beta)/d beta with the motion following beta: what a least squares step is short of."""
     G = np.empty_like(W)
     for i, h in enumerate(1e-4 * np.abs(beta)):
         moved = beta.copy()
         moved[i] += h
         G[:, i] = (rows_at(moved) @ moved - W @ beta) / h
-    rest, K = y - W @ beta, np.linalg.inv(W.T @ G) @ W.T
-    return beta, np.sqrt(rest @ rest / (len(y) - 4) * np.diag(K @ K.T)), loops + 4
+    return np.linalg.solve(W.T @ G, W.T @ W)
 
 
 def run_by_hand(seed: int) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .resimulation import (
     Path,
     Resimulation,
     Rows,
+    by_joint,
     colour_remark,
     diverged,
     effort_of,
@@ -36,6 +38,8 @@ from .resimulation import (
 __all__ = ["DIDIM"]
 
 DIFFERENCE = 1e-4  # of a parameter, for the sensitivities
+CLOSE, FAR = 0.01, 0.1  # relative changes: steps up to the first are hastened, to no more than the second
+SINGULAR = 1e10  # condition of W'G, scaled, from which on it is
 
 
 class DIDIM(Resimulation):
@@ -52,8 +56,10 @@ class DIDIM(Resimulation):
     which the twin sticks are dropped. Divergence is reported as such, with nan for values.
 
     Standard deviations: with e the noise of the torque, the estimate errs by (W_s' G)^-1 W_s' e, G = d(W_s beta)/d beta with the
-    motion following beta. In a stiff loop G is W_s; here it comes from one more simulation per parameter. The covariance of e
-    is that of an autoregression fitted to the residuals, or of white noise (`errors`).
+    motion following beta. In a stiff loop G is W_s; here it comes from one more simulation per parameter, made once the steps
+    are below 1 %. From there on G also replaces W_s in the steps, beta_k+1 = beta_k + (W_s' G)^-1 W_s' (tau - W_s beta_k): the
+    same end in fewer simulations, and in a soft loop too. The covariance of e is that of an autoregression fitted to the
+    residuals, or of white noise (`errors`).
     """
 
     example = """
@@ -76,30 +82,29 @@ blocks:
         def system(motion: dict[str, np.ndarray]) -> Rows:
             return stacked(self.rows(t, model.regressor(motion)), measured, self.counted(t, motion, effort.shape[1]))
 
-        def solve(motion: dict[str, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return least_squares_step(system(motion), beta)
-
-        path = iterate(looped, self.starting(t, model, signals, effort), solve, self.tol, self.max_iterations)
+        follow = Following(looped, system)
+        path = iterate(
+            looped, self.starting(t, model, signals, effort), system, least_squares_step, self.tol, self.max_iterations, follow
+        )
         if path.failed:
             return like(signals[model.drive], 0 * effort, effort, diverged("DIDIM", path, looped))
-        rows = system(path.motion)
-        slopes = sensitivities(looped, path.beta, rows, system)
+        if not follow.seen:
+            follow.look(path)
         predicted = effort_of(model, path.motion, path.beta)
-        return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, rows, slopes))
+        return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, follow))
 
-    def report(self, path: Path, looped: Looped, rows: Rows, slopes: np.ndarray | None) -> Estimates:
+    def report(self, path: Path, looped: Looped, follow: Following) -> Estimates:
         """The last least squares, its standard deviations corrected for the motion that follows the estimate."""
+        rows: Rows = path.rows
         found, names = weighted_fit(rows), looped.plant.parameters
         white, orders = found.covariance, [0]
         covariance, told = white, remarks(path, looped) + null_words(found, names)
         if self.errors == "coloured":
             covariance, orders = coloured(rows.W, found, rows.groups)
-        if slopes is not None and found.rank == len(names):
-            w = found.weights[:, None]
-            try:
-                K = np.linalg.inv(found.bread @ product(rows.W * w, slopes * w))
-                covariance = K @ covariance @ K.T
-            except np.linalg.LinAlgError:
+        if follow.seen and found.rank == len(names):
+            if follow.gain is not None:
+                covariance = follow.gain @ covariance @ follow.gain.T
+            else:
                 covariance = np.full_like(covariance, np.nan)
                 told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
         told += colour_remark(found.residuals, rows)
@@ -118,7 +123,52 @@ blocks:
         )
 
 
-def sensitivities(looped: Looped, beta: np.ndarray, rows: Rows, system: Callable[..., Rows]) -> np.ndarray | None:
+@dataclass
+class Following:
+    """How the torque of the twin follows the estimate, G = d(W_s beta)/d beta: looked at once, near the end of the iteration.
+
+    There a least squares step s, which takes the motion for fixed, is hastened to (W_s' G)^-1 W_s' W_s s: what is left of the
+    error after it is of second order, where s alone would leave a share of it at every step.
+    """
+
+    looped: Looped
+    system: Callable[[dict[str, np.ndarray]], Rows]
+    looked: bool = False
+    seen: bool = False  # whether the twin could be simulated for it
+    gain: np.ndarray | None = None  # (W' G)^-1 W' W; none where the torque of the twin does not depend on all parameters
+    before: float = np.inf  # size of the last step
+
+    def __call__(self, path: Path, step: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """The step, hastened where it is small."""
+        change = float(np.max(np.abs(step) / scale))
+        if not self.looked and change <= CLOSE:
+            self.look(path)
+        elif self.gain is not None and change > self.before / 2:  # no help: at a limit, or where the twin is not smooth
+            self.seen, self.gain = False, None
+        self.before = change
+        if self.gain is None:
+            return step
+        better = self.gain @ step
+        return better if np.max(np.abs(better) / scale) <= FAR else step
+
+    def look(self, path: Path) -> None:
+        """One simulation for each parameter, all at once."""
+        self.looked, rows = True, path.rows
+        slopes = sensitivities(self.looped, path.at, rows, self.system)
+        self.seen = slopes is not None
+        if slopes is None:
+            return
+        weights = by_joint(rows, path.at)[:, None]
+        Ww = rows.W * weights
+        A, B = product(Ww, Ww), product(Ww, slopes * weights)
+        scale = np.sqrt(np.abs(np.diag(A)))
+        if (scale > 0).all() and np.linalg.cond(B / np.outer(scale, scale)) < SINGULAR:
+            self.gain = np.linalg.solve(B, A)
+
+
+def sensitivities(
+    looped: Looped, beta: np.ndarray, rows: Rows, system: Callable[[dict[str, np.ndarray]], Rows]
+) -> np.ndarray | None:
     """d(W_s beta) / d beta with the motion following beta, (rows, parameters), by differences; None where the twin fails."""
     before, sizes, table = rows.times(beta), [], []
     for i, value in enumerate(beta):
@@ -135,8 +185,10 @@ def sensitivities(looped: Looped, beta: np.ndarray, rows: Rows, system: Callable
         return None
     finally:
         looped.limited = limited  # what the estimate itself asked for
-    columns = [(system(m).times(moved) - before) / h for m, moved, h in zip(motions, table, sizes, strict=True)]
-    return np.stack(columns, axis=1)
+    slopes = np.empty_like(rows.W)
+    for i, motion in enumerate(motions):
+        slopes[:, i] = (system(motion).times(table[i]) - before) / sizes[i]
+    return slopes
 
 
 def like(drive: np.ndarray, predicted: np.ndarray, residual: np.ndarray, found: Estimates) -> tuple[Any, ...]:

@@ -80,17 +80,17 @@ blocks:
             Z = self.rows(t, model.regressor(motion))
             return stacked(*measured, self.counted(t, motion, effort.shape[1])), Z.reshape(-1, Z.shape[-1])
 
-        def solve(motion: dict[str, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            rows, Z = system(motion)
+        def solve(made: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            rows, Z = made
             weights = by_joint(rows, beta)
             Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], (rows.y - rows.times(beta)) * weights
             return solved_step(product(Zw, Ww), against(rest, Zw), power(rest), int((weights > 0).sum()))
 
-        path = iterate(looped, self.starting(t, model, signals, effort), solve, self.tol, self.max_iterations)
+        path = iterate(looped, self.starting(t, model, signals, effort), system, solve, self.tol, self.max_iterations)
         if path.failed:
             return like(signals[model.drive], 0 * effort, effort, diverged("IDIM-IV", path, looped))
         predicted = effort_of(model, {s: signals[s] for s in model.motion}, path.beta)
-        return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, *system(path.motion)))
+        return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, *path.rows))
 
     def report(self, path: Path, looped: Looped, rows: Rows, Z: np.ndarray) -> Estimates:
         names = looped.plant.parameters

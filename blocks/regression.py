@@ -106,13 +106,12 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
         u, s, _ = np.linalg.svd(unit_columns(A)[0], full_matrices=False)
         kept = s > tolerance(s, Wj.shape)
         rest = b - u[:, kept] @ (u[:, kept].T @ b)
-        freedom = len(yj) - int(kept.sum())
+        count = int(np.count_nonzero(weights[own]))
+        freedom = count - int(kept.sum())
         if freedom < 1:
-            raise RecordError(
-                f"joint {group + 1}: {len(yj)} rows for {int(kept.sum())} parameters leave nothing to weight it by."
-            )
+            raise RecordError(f"joint {group + 1}: {count} rows for {int(kept.sum())} parameters leave nothing to weight it by.")
         # Without noise a joint would weigh without bound: rounding is the least error there is.
-        least = 1e-14 * math.sqrt(yj @ yj / len(yj))
+        least = 1e-14 * math.sqrt(yj @ yj / count)
         if not least:  # 0 = W x alone is solved by nothing: what the rows of all joints leave of it is its error
             rest = (solved(W, y, weights).residuals * weights)[own]
             least = 1e-14 * math.sqrt(float(np.mean((y * weights) ** 2))) or 1.0
@@ -158,7 +157,7 @@ def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = Tru
     values = (vt[kept].T @ ((u[:, kept].T @ b) / s[kept])) / safe
     residuals = y - np.einsum("ij,j->i", W, values)
     scores = residuals * weights
-    freedom = max(1, len(yw) - rank)
+    freedom = max(1, int(np.count_nonzero(weights)) - rank)
     sigma = math.sqrt(float(np.einsum("i,i->", scores, scores)) / freedom)
     half = vt[kept].T / s[kept] / safe[:, None]
     bread = half @ half.T
@@ -180,13 +179,10 @@ def members(groups: np.ndarray) -> Iterator[tuple[int, Any]]:
 
 
 def weighted(W: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that count, times their weights."""
+    """The rows times their weights; one of weight 0 is a row of zeros, which changes no solution."""
     if (weights == 1).all():
         return W, y
-    used = weights != 0
-    if used.all():
-        return W * weights[:, None], y * weights
-    return W[used] * weights[used, None], y[used] * weights[used]
+    return W * weights[:, None], y * weights
 
 
 def undetermined(covariance: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -381,30 +377,36 @@ def quick_size(least: int) -> int:
 
 def ljung_box(series: np.ndarray, lags: int, used: np.ndarray | None = None) -> tuple[float, float]:
     """Q = n (n + 2) sum r_k^2 / (n - k) and the probability of one as large in white noise (chi-squared, `lags` degrees)."""
+    return portmanteau(autocovariance(series, lags, used), len(series) if used is None else int(used.sum()))
+
+
+def portmanteau(c: np.ndarray, n: int) -> tuple[float, float]:
+    """The test of Ljung and Box by the autocovariance c of n samples."""
     from scipy.special import chdtrc
 
-    c = autocovariance(series, lags, used)
     if not c[0] > 0:
         return 0.0, 1.0
-    n = len(series) if used is None else int(used.sum())
-    r = c[1:] / c[0]
-    Q = float(n * (n + 2) * np.sum(r**2 / (n - np.arange(1, lags + 1))))
+    lags = len(c) - 1
+    Q = float(n * (n + 2) * np.sum((c[1:] / c[0]) ** 2 / (n - np.arange(1, lags + 1))))
     return Q, float(chdtrc(lags, Q))
 
 
 def autoregression(c: np.ndarray, samples: int) -> tuple[np.ndarray, float]:
     """Coefficients a of e[k] = sum a_i e[k - i] + white, and its variance; the order is Akaike's (Levinson and Durbin)."""
-    best, chosen = samples * math.log(c[0]), (np.zeros(0), float(c[0]))
-    a, variance = np.zeros(0), float(c[0])
+    best, length, variance = samples * math.log(c[0]), 0, float(c[0])
+    a, chosen = np.zeros(len(c)), (np.zeros(0), float(c[0]))
+    backwards = c[::-1].copy()
     for order in range(1, len(c)):
-        reflection = (c[order] - a @ c[order - 1 : 0 : -1]) / variance if order > 1 else c[1] / c[0]
-        a = np.r_[a - reflection * a[::-1], reflection]
+        known = a[:length]
+        reflection = float(c[order] - known @ backwards[len(c) - order : -1]) / variance
+        known -= reflection * known[::-1].copy()
+        a[length], length = reflection, order
         variance *= 1.0 - reflection**2
         if not variance > 0:
             break
         score = samples * math.log(variance) + 2 * order
         if score < best:
-            best, chosen = score, (a, float(variance))
+            best, chosen = score, (a[:length].copy(), variance)
     return chosen
 
 
@@ -453,5 +455,6 @@ def between(W: np.ndarray, a: np.ndarray, variance: float) -> np.ndarray:
     size = quick_size(len(W) + memory)
     density = variance / np.abs(np.fft.rfft(np.r_[1.0, -a], size)) ** 2
     density[1 : (size + 1) // 2] *= 2.0  # those with a mirror image
-    spectrum = np.fft.rfft(W.T, size) * np.sqrt(density / size)
-    return np.einsum("ik,jk->ij", spectrum.real, spectrum.real) + np.einsum("ik,jk->ij", spectrum.imag, spectrum.imag)
+    columns = np.ascontiguousarray(W.T)
+    spectrum = (np.fft.rfft(columns, size) * np.sqrt(density / size)).view(float)  # real and imaginary parts in turn
+    return np.einsum("ik,jk->ij", spectrum, spectrum)

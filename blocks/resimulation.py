@@ -18,7 +18,7 @@ from blocksim.process import Run
 from blocksim.twin import Twin, twin_of
 
 from .filters import decimate, kept, low_pass
-from .regression import Fit, all_present, autocovariance, fit, ljung_box
+from .regression import Fit, all_present, autocovariance, fit, members, portmanteau
 
 LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
 ROUNDING = 1e-9  # residuals below this share of the torque are no noise
@@ -335,35 +335,53 @@ class Impossible(Exception):
 
 @dataclass
 class Path:
-    """How an iteration went."""
+    """How an iteration went, and the last motion that was simulated."""
 
     beta: np.ndarray
     history: list[np.ndarray]
     reason: str = ""
+    at: np.ndarray = field(default_factory=lambda: np.zeros(0))  # the parameters of the motion; beta is one small step further
     motion: dict[str, np.ndarray] = field(default_factory=dict)
+    rows: Any = None  # the equations made of the motion
     settled: bool = False
     failed: bool = False
+
+
+Hasten = Callable[[Path, np.ndarray, np.ndarray], np.ndarray]
 
 
 def iterate(
     looped: Looped,
     beta: np.ndarray,
-    solve: Callable[[dict[str, np.ndarray], np.ndarray], tuple[np.ndarray, np.ndarray]],
+    system: Callable[[dict[str, np.ndarray]], Any],
+    solve: Callable[[Any, np.ndarray], tuple[np.ndarray, np.ndarray]],
     tol: float,
     limit: int,
+    hasten: Hasten | None = None,
 ) -> Path:
-    """Simulate at beta, solve for a better one, and again. `solve` gives a step and its standard deviation."""
+    """Simulate at beta, solve for a better one, and again, until a step is too small to be worth another simulation.
+
+    `system` makes equations of a motion, `solve` a step and its standard deviation of them; `hasten` may improve a small step,
+    given sizes to measure it by.
+    """
     path = Path(beta, [beta])
     try:
-        path.motion = looped.motion(beta)
+        simulated(path, looped.motion(beta), beta, system)
     except (Impossible, SimulationError) as error:
         return ended(path, f"diverged: the loop cannot be simulated at the starting values: {error}")
     change = np.inf
     for count in range(1, limit + 1):
-        step, std = solve(path.motion, path.beta)
-        share = 1.0
+        step, std = solve(path.rows, path.beta)
         if not np.isfinite(step).all():
             return ended(path, f"diverged in iteration {count}: the step is not finite")
+        std = np.where(np.isfinite(std), std, 0.0)
+        if hasten is not None:
+            step = hasten(path, step, sizes(path.beta + step, std))
+        scale = sizes(path.beta + step, std)
+        change = float(np.max(np.abs(step) / scale))
+        if np.all(np.abs(step) <= tol * scale + NOTHING * std):
+            return settled(path, looped, step, count, change)
+        share = 1.0
         for _ in range(HALVINGS):
             try:
                 motion = looped.motion(path.beta + share * step)
@@ -372,21 +390,39 @@ def iterate(
                 share, why = share / 2, error
         else:
             return ended(path, f"diverged in iteration {count}: it leads where the loop cannot be simulated: {why}")
-        path.beta, path.motion = path.beta + share * step, motion
+        path.beta = path.beta + share * step
         path.history.append(path.beta)
-        std = np.where(np.isfinite(std), std, 0.0)
-        scale = np.abs(path.beta) + std
-        change = float(np.max(np.abs(share * step) / np.where(scale > 0, scale, 1.0)))
-        if share == 1.0 and np.all(np.abs(step) <= tol * scale + NOTHING * std):
-            path.settled = True
-            path.reason = f"converged in {count} iterations: the last changed no parameter by more than {change:.1g} of its size"
-            return path
+        simulated(path, motion, path.beta, system)
+        change = float(np.max(np.abs(share * step) / sizes(path.beta, std)))
         if count > 1 and change > RUNAWAY:
             return ended(path, f"diverged in iteration {count}: a parameter changed by {change:.3g} times its size")
     path.reason = f"stopped after {limit} iterations, the last of which still changed a parameter by {change:.2g} of its size"
     if looped.limited:  # it creeps along where the twin no longer has the parameters that are solved for
         path.reason += f", and {listing(looped.limited)} beyond what the plant allows"
     return ended(path, f"diverged: {path.reason}") if change > UNSETTLED or looped.limited else path
+
+
+def sizes(beta: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """What a change of each parameter is measured by."""
+    scale = np.abs(beta) + std
+    return np.where(scale > 0, scale, 1.0)
+
+
+def simulated(path: Path, motion: dict[str, np.ndarray], beta: np.ndarray, system: Callable[..., Any]) -> None:
+    path.motion, path.at, path.rows = motion, beta, system(motion)
+
+
+def settled(path: Path, looped: Looped, step: np.ndarray, count: int, change: float) -> Path:
+    """The end: the last step is taken, and as nobody could see the difference in the motion, that is not simulated again."""
+    try:
+        looped.settings(path.beta + step)
+        path.beta = path.beta + step
+    except Impossible:  # by less than tol; what was simulated will do
+        pass
+    path.history.append(path.beta)
+    path.settled = True
+    path.reason = f"converged in {count} iterations: the last changed no parameter by more than {change:.1g} of its size"
+    return path
 
 
 def ended(path: Path, reason: str) -> Path:
@@ -422,15 +458,22 @@ def remarks(path: Path, looped: Looped) -> list[str]:
 
 def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
     """A warning where residuals are not white."""
-    told = []
-    for joint in range(int(rows.groups.max()) + 1):
-        own = rows.groups == joint
+    told, several = [], rows.groups[-1] > 0
+    for joint, own in members(rows.groups):
         used = rows.weights[own] > 0
-        noise = np.std(rest[own][used]) > ROUNDING * np.std(rows.y[own][used]) if used.any() else False
-        if noise and used.sum() > 5 * LAGS and ljung_box(rest[own], LAGS, used)[1] < UNLIKELY:
-            c = autocovariance(rest[own], 1, used)
-            told.append(f"{f'joint {joint + 1}, ' if rows.groups.max() else ''}{c[1] / c[0]:.2f} from row to row")
+        count = int(used.sum())
+        if count <= 5 * LAGS or not spread(rest[own], used, count) > ROUNDING * spread(rows.y[own], used, count):
+            continue
+        c = autocovariance(rest[own], LAGS, used)
+        if portmanteau(c, count)[1] < UNLIKELY:
+            told.append(f"{f'joint {joint + 1}, ' if several else ''}{c[1] / c[0]:.2f} from row to row")
     return [f"residuals are coloured (correlation {'; '.join(told)})"] if told else []
+
+
+def spread(values: np.ndarray, used: np.ndarray, count: int) -> float:
+    """The standard deviation of those values that are used."""
+    centred = np.where(used, values - float(np.sum(values, where=used)) / count, 0.0)
+    return float(np.sqrt(power(centred) / count))
 
 
 def relative_error(residuals: np.ndarray, y: np.ndarray) -> float:

@@ -7,6 +7,7 @@ measured record, the sources it holds are played from it. A twin is compiled onc
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import time
 import weakref
@@ -16,15 +17,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from .block import Block, outport, param, table
-from .changes import by_unit, refilled
-from .declarations import Inport, Model, Outport, Param
+from .changes import by_unit, changed_numbers, find_setting, observed, refilled, used_in_tables
+from .declarations import Inport, Memory, Model, Outport, Param, State
 from .diagram import Diagram, Node, Ref, named_blocks, reference, resolve
 from .errors import RecordError, SimulationError
 from .experiment import Experiment, make_experiment
+from .machine import Machine, fresh_machine
 from .process import Run
 from .replay import Samples
-from .simulate import prepared, simulate_many
+from .simulate import prepared, share_out
 from .simulation import Simulation
+from .slots import Numbers
 from .solvers import COMPILED
 from .spec import LogSpec
 from .ticks import exact
@@ -74,6 +77,25 @@ class Played:
     port: bool = False
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a number of the experiment stands."""
+
+    declared: Param
+    store: str
+    addresses: Any
+
+
+def place_of(experiment: Experiment, name: str) -> Place | None:
+    """The place of a setting that no table, no other block and no check of several settings depends on; else None."""
+    unit, key = find_setting(experiment.schedule, name)
+    declared, addresses = unit.kind.declared[key], experiment.slots.where.get((unit.index, key))
+    shared = "check" in unit.kind.functions or used_in_tables(unit, key) or observed(experiment.schedule, unit.path)
+    if shared or addresses is None or not isinstance(declared, Param) or not isinstance(unit.settings.get(key), (int, float)):
+        return None
+    return Place(declared, ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p", addresses)
+
+
 @dataclass
 class Twin:
     """An experiment whose log has the rows of a record, from `first` on."""
@@ -83,6 +105,7 @@ class Twin:
     first: int
     signals: tuple[str, ...]
     draws: list[np.ndarray] = field(default_factory=list)  # of its random sources, the same in every run, and their places
+    places: dict[str, Place | None] = field(default_factory=dict)  # of settings that are a number and nothing more
 
     def run(self, params: Mapping[str, Any]) -> Signals:
         """The twin's signals at these parameters; SimulationError where it fails."""
@@ -98,18 +121,45 @@ class Twin:
 
     def run_many(self, table: Sequence[Mapping[str, Any]]) -> list[Signals | SimulationError]:
         """The same for a table of parameters, on all cores."""
-        return simulate_many(self.experiment, params=table, seeds=[self.seed], collect=self.rows, on_error="keep")
+        if self.experiment.options.solver in COMPILED:
+            self.experiment.program.fast()  # once, before the threads start
+        if not self.draws:
+            Rerun(self, {})  # draws for all of them
+
+        def run(row: int) -> Signals | SimulationError:
+            try:
+                return self.rows(Rerun(self, dict(table[row])).run())
+            except SimulationError as error:
+                return error
+
+        return share_out(len(table), run, os.cpu_count() or 1)
 
     def rows(self, record: Any) -> Signals:
         return {name: record[name][self.first :] for name in self.signals}
 
 
 class Rerun(Simulation):
-    """A run of a twin: the first draws the random numbers, the others have the same."""
+    """A run of a twin: the first draws the random numbers and finds the places of parameters, the others have the same."""
 
     def __init__(self, twin: Twin, params: dict[str, Any]):
-        self.draws = twin.draws
+        self.draws, self.places = twin.draws, twin.places
         super().__init__(twin.experiment, params, twin.seed)
+
+    def changed_numbers(self) -> Numbers:
+        """The numbers of the twin with the parameters in place; what limits several settings together is checked each time."""
+        numbers = self.experiment.numbers.copy()
+        for name, value in self.params.items():
+            if name not in self.places:
+                self.places[name] = place_of(self.experiment, name)
+            place = self.places[name]
+            if place is None or place.declared.problems(value):
+                return changed_numbers(self.experiment, self.params)
+            getattr(numbers, place.store)[place.addresses] = value
+        return numbers
+
+    def make_machine(self) -> Machine:
+        numbers = self.changed_numbers()
+        return fresh_machine(self.experiment.blank, numbers, self.draw_noise(numbers.o))
 
     def draw_noise(self, o: np.ndarray) -> np.ndarray:
         if not self.draws:
