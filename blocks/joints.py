@@ -216,8 +216,8 @@ class AsymmetricPositioner(ElectroMechanicalPositioner):
     """M qdd = gtau v - Fv qd - Fa |qd| - Fc sign(qd) - offset: an EMPS whose viscous friction depends on the direction.
 
     The viscous friction is Fv + Fa forward and Fv - Fa backward. Dry friction that depends on the direction needs nothing new:
-    Fc + offset forward and Fc - offset backward. The defaults are the least-squares estimates of `emps/asymmetric` on the
-    published record.
+    Fc + offset forward and Fc - offset backward. The defaults are least-squares estimates from the published record, with the
+    rows of `emps/least_squares`.
     """
 
     example = """

@@ -7,13 +7,14 @@ sampled, and `span` is 2.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.io import loadmat
-from scipy.signal import butter, filtfilt
+from scipy.signal import butter, cheby1, filtfilt, sosfiltfilt
 
 import blocksim as bs
 
@@ -58,3 +59,45 @@ def test_the_simulated_loop_follows_the_record(measured):
         relative(record[name].ravel(), measured[real]) for name, real in (("emps.q", "qm"), ("emps.qd", "qd"), ("loop", "vir"))
     ]
     assert errors == pytest.approx([0.0011, 0.126, 4.6], rel=0.1)
+
+
+def exact_motion(values, qg, q, qd, gtau=35.15065188):
+    """Speed and acceleration of the loop at every sample, by the closed form of each stretch that slips one way or sticks."""
+    M, Fv, Fc, offset = values
+    positions, speeds, accelerations = [], [], []
+    for reference in qg.tolist():
+        positions.append(q)
+        speed = (q - positions[-3]) / (2 * TS) if len(positions) > 2 else qd
+        load = gtau * KV * (KP * (reference - q) - speed) - offset
+        mode = math.copysign(1.0, qd or load) if qd or abs(load) > Fc else 0.0
+        speeds.append(qd)
+        accelerations.append((load - Fv * qd - Fc * mode) / M if mode else 0.0)
+        left = TS
+        while left > 0 and mode:
+            end = (load - Fc * mode) / Fv  # the speed it tends to
+            stop = M / Fv * math.log((qd - end) / -end) if qd * end < 0 else math.inf
+            span = min(left, stop)
+            decay = math.exp(-Fv / M * span)
+            q += end * span + (qd - end) * (1 - decay) * M / Fv
+            qd = end + (qd - end) * decay if stop > left else 0.0
+            left -= span
+            mode = mode if stop > left + span else math.copysign(1.0, load) if abs(load) > Fc else 0.0
+    return np.array(speeds), np.array(accelerations)
+
+
+def test_direct_identification_is_that_of_an_exact_loop(measured):
+    """DIDIM with the loop's closed form in place of a solver ends where emps/didim does, and leaves as much of the force."""
+    smooth = cheby1(8, 0.05, 0.08, output="sos")
+
+    def rows(u):
+        u = sosfiltfilt(smooth, u[49:], axis=0, padlen=24)
+        return u[(len(u) - 1) % 10 :: 10]
+
+    y, x = rows(35.15065188 * measured["vir"]), np.array([200.0, 400.0, 40.0, 0.0])
+    for _ in range(7):
+        qd, qdd = exact_motion(x, measured["qg"], float(measured["qm"][0]), float(measured["qd"][0]))
+        W = rows(np.column_stack([qdd, qd, np.sign(qd), np.ones(len(qd))]))
+        x = np.linalg.lstsq(W, y, rcond=None)[0]
+    found = bs.identify("emps/didim").estimates["didim"]
+    assert found.vector() == pytest.approx(x, rel=2e-4)
+    assert found.details["relative_error"] == pytest.approx(relative(W @ x, y), abs=5e-3)
