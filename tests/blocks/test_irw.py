@@ -73,7 +73,7 @@ def test_means_and_standard_deviations_are_those_of_the_dense_solution(n, differ
 
 
 def statsmodels_walk(y, n):
-    """statsmodels' own model: its smooth trend for order 2; for order 3, which it does not name, its state space with that walk."""
+    """statsmodels' own model: the smooth trend for order 2; for order 3, which it has no name for, its state space."""
     structural = pytest.importorskip("statsmodels.tsa.statespace.structural")
     if n == 2:
         model = structural.UnobservedComponents(y, "strend", use_exact_diffuse=True)

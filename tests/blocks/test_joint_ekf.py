@@ -207,12 +207,23 @@ def test_the_last_estimates_are_among_those_of_the_record():
         ("estimate: [J, mass]", r"do not depend on 'mass'"),
         ("P0_parameters: [1, 2, 3]", r"P0_parameters: found 3 numbers"),
         ("substeps: 0", r"substeps: must be at least 1"),
+        ("estimate: []", r"estimate: name at least one parameter"),
+        ("estimate: [J, J]", r"estimate: 'J' is named twice"),
+        ("start: {J: heavy}", r"start: J: found 'heavy'\. A number is wanted: [^.]*\.$"),
+        ("measures: qdd", r"measures: 'qdd' of 'joint' \(GravityJoint\) cannot be measured: it depends on its input.*: q, qd\."),
+        ("P0_parameters: -1", r"P0_parameters: must be at least 0, found -1"),
+        ("Q: 1e-8, R: 0", r"R: must be above 0, found 0"),
     ],
 )
 def test_what_is_refused(setting, words):
-    text = LOOP.replace("P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5],", "").replace("factor: 0.9", setting)
+    text = LOOP.replace("P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5],", "").replace("factor: 0.9, Q: 0", setting)
     with pytest.raises(DiagramError, match=words):
         bs.simulate(text, stop=0.01)
+
+
+def test_eulers_rule_takes_one_step():
+    with pytest.raises(DiagramError, match="ekf.: substeps: Euler.s rule takes one step; for more, say discretisation: rk4"):
+        bs.simulate(LOOP.replace("discretisation: rk4", "substeps: 3"), stop=0.01)
 
 
 @pytest.mark.parametrize(

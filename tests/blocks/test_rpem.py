@@ -22,12 +22,24 @@ class CubicLag(bs.Block):
         return -a * x + b1 * u + b3 * u**3
 
 
+class GaugedLag(CubicLag):
+    """The same behind a gauge s = c x + x^2 / 10: an output that is no state and has a parameter of its own."""
+
+    c: float = bs.param(0.5, "gain of the gauge")
+    s = bs.outport("what the gauge shows")
+
+    @staticmethod
+    def output_s(x, c):
+        return c * x + x * x / 10.0
+
+
 TS, SIGMA = 0.02, 0.05
 
 
 @pytest.fixture(autouse=True, scope="module")
 def lag():
     bs.register(CubicLag)
+    bs.register(GaugedLag)
 
 
 def lagged(settings, stop=10, engine="python", **params):
@@ -108,6 +120,67 @@ def test_sensitivities_are_finite_differences():
     for k, (name, value) in enumerate(values.items()):
         wanted = (runs[2 * k] - runs[2 * k + 1]) / (2e-5 * value)
         assert record["rpem.psi"][:, k] == pytest.approx(wanted, abs=2e-5 * np.abs(wanted).max()), name
+
+
+PLANTS = {
+    "GravityJoint": ("theta0: 0.3", [0.4], "q", {"J": 1.9e-4, "Fv": 2e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3}),
+    "ElectroMechanicalPositioner": ("", [3.0], "[q, qd]", {"M": 95.1089, "Fv": 203.5034, "Fc": 20.3935, "offset": -3.1648}),
+    "ScaraRobot": ("LMY2: 0.02", [8.0, 1.0], "q", {"ZZR1": 3.42, "Fs1": 0.58, "ZZ2": 0.064, "LMX2": 0.131, "LMY2": 0.02}),
+    "ThreeMassRobot": ("", [20.0], "[w_m, w_a]", {"Jm": None, "Fv": None, "Fc": None, "k1": None}),
+    "GaugedLag": ("", [2.0], "[s, x]", {"a": 2.0, "b1": 3.0, "b3": -0.5, "c": 0.5}),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+def test_sensitivities_of_every_plant_are_finite_differences(kind):
+    """psi along a run at the plant's own values; of several readings, and of outputs that are no states."""
+    settings, amplitudes, measures, values = PLANTS[kind]
+    values = {n: bs.library()[kind]().settings[n] if v is None else v for n, v in values.items()}
+    waves = "".join(
+        f"  wave{k}: {{type: Sine, amplitude: {a}, frequency: {2.5 + k}, phase: 0.3}}\n" for k, a in enumerate(amplitudes)
+    )
+    ports = measures.strip("[]").split(", ")
+    plant = f"""
+format: 1
+simulate: {{stop: 0.6, solver: rk4, step: 1e-3, every: 2e-3}}
+blocks:
+{waves}  both:  {{type: Mux, in: [{", ".join(f"wave{k}" for k in range(len(amplitudes)))}]}}
+  u:     {{type: ZeroOrderHold, Ts: 2e-3, in: both}}
+  plant: {{type: {kind}, {settings + "," if settings else ""} in: u}}
+  y:     {{type: Mux, in: [{", ".join(f"plant.{p}" for p in ports)}]}}
+"""
+    method = f"""
+  rpem:  {{type: RPEM, Ts: 2e-3, model: plant, measures: {measures}, estimate: [{", ".join(values)}], P0: 0, R2: 1,
+          substeps: 2, in: {{y: y, u: u}}}}
+"""
+    record = bs.simulate(plant + method, engine="python")
+    seen = np.reshape(record["y"], (len(record.t), -1))
+    assert np.reshape(record["rpem.y_hat"], seen.shape) == pytest.approx(seen, abs=1e-9 * np.abs(seen).max())
+    moves = [{f"plant.{n}": v * (1 + s)} for n, v in values.items() for s in (1e-6, -1e-6)]
+    runs = bs.simulate_many(plant + "log: [y]\n", params=moves, collect=lambda r: np.reshape(r["y"], seen.shape))
+    psi = record["rpem.psi"].reshape(*seen.shape, len(values))
+    for k, (name, value) in enumerate(values.items()):
+        wanted = (runs[2 * k] - runs[2 * k + 1]) / (2e-6 * value)
+        for found, column in zip(psi[:, :, k].T, wanted.T, strict=True):
+            assert found == pytest.approx(column, abs=1e-5 * np.abs(wanted).max()), name
+
+
+def test_an_output_that_is_no_state_finds_the_parameters_behind_it():
+    """The gauge's own gain and the lag's, from half their values and both readings: all within three standard deviations."""
+    text = f"""
+format: 1
+simulate: {{stop: 20, solver: rk4, step: {TS}, seed: 4}}
+blocks:
+  wave: {{type: Multisine, f_min: 0.1, f_max: 5.0, lines: 20, amplitude: 2.0, phases: schroeder}}
+  u:    {{type: ZeroOrderHold, Ts: {TS}, in: wave}}
+  lag:  {{type: GaugedLag, in: u}}
+  both: {{type: Mux, in: [lag.s, lag.x]}}
+  y:    {{type: TorqueSensor, std: {SIGMA}, Ts: {TS}, in: both}}
+  rpem: {{type: RPEM, Ts: {TS}, model: lag, measures: [s, x], estimate: [a, b1, c], factor: 0.5, in: {{y: y, u: u}}}}
+"""
+    found = bs.simulate(text, engine="python").estimates["rpem"]
+    assert max(abs(e.relative_error) for e in found.values()) < 0.02
+    assert found.nees < 16.3  # 99.9 % of chi-square with three degrees of freedom
 
 
 def recursion(psi, e, theta, units, lam=None, R1=0.0, R2=1.0, P0=1.0, printed="none"):

@@ -15,7 +15,7 @@ from numba import njit
 import blocksim as bs
 from blocks.continuous import StateSpace, TransferFunction
 from blocks.friction import BoucWen, LuGre, contact_side
-from blocks.joints import ElectroMechanicalPositioner, GravityJoint
+from blocks.joints import AsymmetricPositioner, ElectroMechanicalPositioner, GravityJoint
 from blocks.scara import ScaraRobot
 from blocks.three_mass import ThreeMassRobot
 from blocks.two_mass import TwoMassRobot
@@ -34,7 +34,11 @@ from blocksim.vocabulary import BUILTINS, LIBM, PRELUDE, atan2, exp, hypot, maxi
 LONG = np.longdouble
 GAP, HYSTERESIS = {"q": 1e-3}, {"alpha": 1e3, "A": 1e7}
 STRIBECK = {"Fs": 1.1, "vs": 3.0}
-SMALL = [(kind, {"friction": f}) for kind in (GravityJoint, ElectroMechanicalPositioner, ScaraRobot) for f in ("tanh", "sign")]
+SMALL = [
+    (kind, {"friction": f})
+    for kind in (GravityJoint, ElectroMechanicalPositioner, ScaraRobot, AsymmetricPositioner)
+    for f in ("tanh", "sign")
+]
 LARGE = [
     (kind, {"friction": f, "backlash": b, **STRIBECK, **gap, **bent})
     for kind in (TwoMassRobot, ThreeMassRobot)
