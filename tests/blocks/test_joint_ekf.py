@@ -222,7 +222,7 @@ def test_what_is_refused(setting, words):
 
 
 def test_eulers_rule_takes_one_step():
-    with pytest.raises(DiagramError, match="ekf.: substeps: Euler.s rule takes one step; for more, say discretisation: rk4"):
+    with pytest.raises(DiagramError, match=r"ekf.: substeps: Euler.s rule takes one step; for more, say discretisation: rk4"):
         bs.simulate(LOOP.replace("discretisation: rk4", "substeps: 3"), stop=0.01)
 
 
