@@ -35,7 +35,7 @@ WHY = {
     "g": "half the bar when it was written: look at the load of the machine first",
     "f": "six arrays are written where filtfilt writes one",
     "h": "starting processes and importing what they need; a run itself costs what it costs by hand",
-    "i": "twelve simulations, each somewhat more than one in C, and the covariance of coloured residuals",
+    "i": "simulations in turn, each somewhat more than one in C: look at the load of the machine first",
 }
 
 

@@ -19,7 +19,7 @@ from blocksim.plant import Plant
 from blocksim.process import Run
 from blocksim.twin import Played, Twin, twin_of
 
-from .regression import all_present, autocovariance, fit, ljung_box, null_words
+from .regression import all_present, autocovariance, fit, ljung_box, null_words, unit_columns, upper
 
 __all__ = ["CLOE", "OutputError"]
 
@@ -28,6 +28,9 @@ BLIND = 1e-6  # singular values of the sensitivities below this share of the lar
 LAGS, UNLIKELY = 20, 0.01  # of the test for coloured residuals
 ROUNDS = 10  # of weighting outputs by their residuals
 ROUNDING = 1e-9  # residuals below this share of the signal are no noise
+NEAR = 1e-3  # relative change of the parameters up to which sensitivities are those of before
+NOTHING = 0.01  # standard deviations: a step this small is none
+KEPT = 4  # simulations that are remembered
 KEYS = ("start", "min", "max")
 
 
@@ -58,11 +61,12 @@ class CLOE(RecordBlock):
     the fit is repeated with those of its residuals until they stay.
 
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
-    that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by central
-    differences, all in one batch on all cores. With white noise on y the estimate is that of maximum likelihood, and the
-    covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound. Feedback hides parameters: where the controller holds y fixed whatever
-    they are, fit the control signal too. Noise that enters the loop through the sensor is not in the twin: it is noise of y,
-    coloured by the loop.
+    that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by differences, all
+    in one batch on all cores: to one side on the way, and none for a step below a thousandth; to both at the end, which also
+    tells whether it is one. `details` count the simulations. With white noise on y the estimate is that of maximum likelihood,
+    and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound. Feedback hides parameters: where the controller holds y fixed
+    whatever they are, fit the control signal too. Noise that enters the loop through the sensor is not in the twin: it is noise
+    of y, coloured by the loop.
     """
 
     family = "identification"
@@ -112,6 +116,8 @@ blocks:
                 f"{left} samples are too few for {len(sought)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s."
             )
         found = self.search(task)
+        if found.ok:
+            found = ascertained(task, found, self.tol, self.max_iterations)
         predicted = task.signals(found.theta) if found.ok else None
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
         rest = np.concatenate(measured, axis=1) - shown
@@ -129,7 +135,7 @@ blocks:
             again = descend(task, best.theta, self.tol, self.max_iterations)
             if not again.ok:
                 break
-            again.costs, best = best.costs, again
+            again.costs, again.iterations, best = best.costs, best.iterations + again.iterations, again
             if np.allclose(task.weights, before, rtol=0.01):
                 break
         return best
@@ -317,25 +323,38 @@ class Task:
     weights: list[float] = field(default_factory=list)
     simulations: int = 0
     failures: int = 0
+    central: bool = False  # whether the search itself takes differences to both sides
+    runs: dict[bytes, list[np.ndarray]] = field(default_factory=dict)  # the last ones, by parameters
+    near: tuple[np.ndarray, np.ndarray] | None = None  # the last sensitivities, without weights, and where they were taken
 
     def params(self, theta: np.ndarray) -> dict[str, float]:
         return {s.path: float(v) for s, v in zip(self.sought, theta, strict=True)}
 
     def signals(self, theta: np.ndarray) -> list[np.ndarray]:
-        self.simulations += 1
-        return self.compared(self.twin.run(self.params(theta)))
+        """The signals of the twin; what was just simulated is not simulated again."""
+        key = theta.tobytes()
+        if key not in self.runs:
+            self.simulations += 1
+            found = self.compared(self.twin.run(self.params(theta)))
+            self.runs = {**dict(list(self.runs.items())[1 - KEPT :]), key: found}
+        return self.runs[key]
 
     def compared(self, found: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         return [found[name].reshape(len(m), -1) for name, m in zip(self.outputs, self.measured, strict=True)]
 
-    def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
-        """Weighted signals, one after another; a size that does not fit was wired wrong."""
-        parts = []
-        for name, w, m, s in zip(self.outputs, self.weights, self.measured, signals, strict=True):
+    def joined(self, signals: Sequence[np.ndarray]) -> np.ndarray:
+        """What is compared, one signal after another; a size that does not fit was wired wrong."""
+        for name, m, s in zip(self.outputs, self.measured, signals, strict=True):
             if s.shape != m.shape:
                 raise RecordError(f"output: {name} has {s.shape[1]} elements, what is measured has {m.shape[1]}.")
-            parts.append(w * s[self.first :].ravel())
-        return np.concatenate(parts)
+        return np.concatenate([s[self.first :].ravel() for s in signals])
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        return np.repeat(self.weights, [m[self.first :].size for m in self.measured])
+
+    def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
+        return self.joined(signals) * self.row_weights
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
         """Model less measurement; where the twin fails, so large that any step there is taken back."""
@@ -349,28 +368,56 @@ class Task:
         self.failures += 1
         return np.full(len(target), 1e6 * (float(np.abs(target).max()) or 1.0))
 
+    def slopes(self, theta: np.ndarray) -> np.ndarray:
+        """Sensitivities for the search: to one side, from the run that is there, and those of before after a small step."""
+        if self.near is None or np.any(np.abs(theta - self.near[0]) > NEAR * self.sizes(theta)):
+            self.near = theta.copy(), self.differences(theta, self.central)
+        return self.near[1] * self.row_weights[:, None]
+
+    def cost_vector(self, theta: np.ndarray) -> np.ndarray:
+        """A few numbers as long as all residuals together: a search asks no more of them."""
+        rest = self.residuals(theta)
+        return np.r_[math.sqrt(np.einsum("i,i->", rest, rest)), np.zeros(len(theta))]
+
+    def cost_slopes(self, theta: np.ndarray) -> np.ndarray:
+        """A few rows J with the J'J of all rows, and their J' times residuals: of [residuals J] = Q R what is beside |residuals|.
+
+        So what scipy factorises at every step is small, and no threads of BLAS are in the way of the simulations.
+        """
+        R = upper(np.c_[self.residuals(theta), self.slopes(theta)])
+        R[0] *= math.copysign(1.0, R[0, 0])
+        return R[:, 1:]
+
     def sensitivities(self, theta: np.ndarray) -> np.ndarray:
-        """d y_s / d theta by central differences, all simulations in one batch; one-sided at a bound."""
-        table, widths = [], []
-        for i, (one, value) in enumerate(zip(self.sought, theta, strict=True)):
-            h = DIFFERENCE * max(abs(value), 1e-3 * one.scale)
-            ends = min(value + h, one.high), max(value - h, one.low)
-            widths.append(ends[0] - ends[1])
-            for end in ends:
-                moved = theta.copy()
-                moved[i] = end
-                table.append(self.params(moved))
+        """d y_s / d theta by central differences."""
+        return self.differences(theta, True) * self.row_weights[:, None]
+
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        return np.maximum(np.abs(theta), [1e-3 * s.scale for s in self.sought])
+
+    def differences(self, theta: np.ndarray, central: bool) -> np.ndarray:
+        """d y_s / d theta without weights, all simulations in one batch; to one side where a bound is near."""
+        low, high = (np.array([getattr(s, side) for s in self.sought]) for side in ("low", "high"))
+        h = DIFFERENCE * self.sizes(theta)
+        ends = [np.minimum(theta + h, high), np.maximum(theta - h, low)]
+        if not central:
+            up = high - theta >= h
+            ends = [np.where(up, ends[0], theta), np.where(up, theta, ends[1])]
+        moved = [(i, end[i]) for i in range(len(theta)) for end in ends if end[i] != theta[i]]
+        table = [np.where(np.arange(len(theta)) == i, value, theta) for i, value in moved]
         self.simulations += len(table)
-        runs = self.twin.run_many(table)
+        found = dict(zip(moved, self.twin.run_many([self.params(row) for row in table]), strict=True))
         columns = []
-        for i, width in enumerate(widths):
-            pair = runs[2 * i], runs[2 * i + 1]
-            if any(isinstance(p, SimulationError) for p in pair):
+        for i, here in enumerate(theta):
+            pair = [self.signals(theta) if end[i] == here else found[i, end[i]] for end in ends]
+            made = [
+                self.joined(p if isinstance(p, list) else self.compared(p)) for p in pair if not isinstance(p, SimulationError)
+            ]
+            if len(made) < len(pair):
                 self.failures += 1
-                columns.append(np.zeros(len(self.weighted(self.measured))))
+                columns.append(np.zeros(len(self.joined(self.measured))))
                 continue
-            up, down = (self.weighted(self.compared(p)) for p in pair if not isinstance(p, SimulationError))
-            columns.append((up - down) / width)
+            columns.append((made[0] - made[1]) / (ends[0][i] - ends[1][i]))
         return np.stack(columns, axis=1)
 
 
@@ -384,6 +431,24 @@ class Search:
     ok: bool = True
     iterations: int = 0
     costs: list[float] = field(default_factory=list)
+    J: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # sensitivities there, by central differences
+
+
+def ascertained(task: Task, found: Search, tol: float, limit: int) -> Search:
+    """The end of a search with central differences, which say whether it is one: if not, it goes on with them."""
+    for task.central in (False, True):
+        found.J = task.sensitivities(found.theta)
+        linear = fit(seen(found.J), -task.residuals(found.theta))
+        inner = [s.low < v < s.high for s, v in zip(task.sought, found.theta, strict=True)]
+        std = np.where(linear.determined, linear.std, math.inf)
+        if np.all(np.abs(linear.values) <= NOTHING * std + max(tol, 1e-7) * task.sizes(found.theta), where=inner):
+            break
+        task.near = found.theta, found.J / task.row_weights[:, None]
+        again = descend(task, found.theta, tol, limit)
+        if task.central or not again.ok or np.array_equal(again.theta, found.theta):
+            break
+        again.costs, again.iterations, found = found.costs, again.iterations + found.iterations, again
+    return found
 
 
 def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
@@ -398,9 +463,9 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
     first = inside(first, low, high)
     scale = np.array([s.scale for s in task.sought])
     found = least_squares(
-        task.residuals,
+        task.cost_vector,
         first,
-        task.sensitivities,
+        task.cost_slopes,
         bounds=(low, high),
         x_scale=scale,
         xtol=tol,
@@ -432,7 +497,7 @@ def report(method: str, task: Task, found: Search) -> Estimates:
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
         return Estimates(method, items, None, warnings=tuple(told), reason=found.reason, details=details)
     rest = -task.residuals(found.theta)
-    linear = fit(seen(task.sensitivities(found.theta)), rest)
+    linear = fit(seen(found.J), rest)
     told += [f"not identifiable: {words}" for words in null_words(linear, names)]
     told += bound_remarks(task, found.theta) + colour_remarks(task, rest) + valley_remarks(found)
     if task.failures:
@@ -451,17 +516,16 @@ def report(method: str, task: Task, found: Search) -> Estimates:
     items = tuple(
         Estimate(s.path, float(v), float(d), s.truth, s.unit) for s, v, d in zip(task.sought, found.theta, std, strict=True)
     )
-    return Estimates(method, items, linear.covariance, warnings=tuple(told), reason=found.reason, details=details)
+    reason = f"{found.reason} ({task.simulations} simulations)"
+    return Estimates(method, items, linear.covariance, warnings=tuple(told), reason=reason, details=details)
 
 
 def seen(J: np.ndarray) -> np.ndarray:
     """The sensitivities without directions that are nothing but rounding, so that these count as not seen."""
-    lengths = np.linalg.norm(J, axis=0)
-    scale = np.where(lengths > 0, lengths, 1.0)
-    q, r = np.linalg.qr(J / scale)
-    u, s, vt = np.linalg.svd(r)
-    s[s < BLIND * s.max(initial=0.0)] = 0.0
-    return q @ (u * s) @ vt * scale
+    unit, lengths = unit_columns(J)
+    s, vt = np.linalg.svd(upper(unit))[1:]
+    kept = vt[s >= BLIND * s.max(initial=0.0)]
+    return J if len(kept) == len(vt) else np.einsum("ij,jk->ik", unit, kept.T @ kept) * lengths
 
 
 def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:

@@ -120,18 +120,23 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
 
 
 def triangle(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R.
+    """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R."""
+    R = upper(np.c_[W, y])
+    return R[:, :-1], R[:, -1]
+
+
+def upper(A: np.ndarray) -> np.ndarray:
+    """R of A = Q R.
 
     Long systems are factorised piece by piece, then the pieces together: short ones stay in the cache, and BLAS starts no
     threads for them, which would be in each other's way where many runs are identified at once.
     """
-    A = np.c_[W, y]
     while len(A) >= 2 * PIECE > 8 * A.shape[1]:
         whole = len(A) // PIECE * PIECE
         pieces: Any = np.linalg.qr(A[:whole].reshape(-1, PIECE, A.shape[1]), mode="r")
         A = np.concatenate((pieces.reshape(-1, A.shape[1]), A[whole:]))
     R: Any = np.linalg.qr(A, mode="r")
-    return R[:, :-1], R[:, -1]
+    return R
 
 
 def unit_columns(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
