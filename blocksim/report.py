@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from html import escape
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from .results import writing
 from .study import StudyResult
-from .study_text import budget_rows, records, summary_rows
+from .study_text import budget_rows, records, remarks, signal_rows, summary_rows
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1.2rem; }
@@ -19,7 +20,10 @@ table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabula
 th, td { padding: .22rem .6rem; border-bottom: 1px solid #e6e6e6; text-align: right; white-space: nowrap; }
 th { position: sticky; top: 0; background: #f4f5f7; } td.words, th.words { text-align: left; }
 pre { background: #f6f7f9; padding: .8rem; overflow-x: auto; font-size: 12.5px; } figure { margin: 1rem 0; }
-figure svg { max-width: 100%; height: auto; } figcaption { color: #555; font-size: 13px; } .lead { color: #444; }
+figure { overflow-x: auto; } figure svg { max-width: 100%; height: auto; } li, p, h1 { overflow-wrap: anywhere; }
+@media (max-width: 700px) { body { margin: 1rem auto; } figure svg { max-width: none; width: 860px; } }
+figcaption { color: #555; font-size: 13px; } .lead { color: #444; }
+.remark { color: #7a4b00; font-size: 13px; margin: .2rem 0; }
 .flag { color: #b03a2e; font-weight: 600; } summary { cursor: pointer; color: #1f6fb4; }
 """
 CAPTIONS = {
@@ -29,7 +33,7 @@ CAPTIONS = {
     "coverage": "How often the method's own 95 % interval holds the truth, with Wilson's interval; the line is 95 %.",
     "budget": "What each defect adds to the bias, with its 95 % interval; (interaction) is what the parts do not add up to.",
 }
-WORDS = {"method", "ablation", "parameter", "defect", "reason"}
+WORDS = {"method", "ablation", "parameter", "defect", "reason", "signal", "changes"}
 MOST_LINES = 400
 
 
@@ -51,20 +55,23 @@ def page(result: StudyResult, figures: dict[str, Any]) -> str:
     parts = [f"<h1>{escape(result.title or 'Study')}</h1>", f'<p class="lead">{lead(result)}</p>']
     if about.get("description"):
         parts.append(f"<p>{escape(about['description'].strip())}</p>")
-    parts += ["<h2>What was found</h2>", verdict(result)]
+    parts += ["<h2>What was found</h2>", verdict(result), *(f'<p class="remark">{escape(said)}</p>' for said in remarks(result))]
     parts += [figure_html(name, figure) for name, figure in figures.items()]
     rows, columns = summary_rows(result)
-    parts += ["<h2>Scores</h2>", "<p>* marks a bias whose 95 % interval excludes zero.</p>", table_html(columns, rows)]
-    budget, heads = budget_rows(result)
-    if budget:
-        parts += ["<h2>Error budget</h2>", table_html(heads, budget)]
+    if rows:
+        note = "<p>* marks a bias whose 95 % interval excludes zero. All columns are in scores.csv.</p>"
+        parts += ["<h2>Scores</h2>", note, table_html(columns, rows)]
+    for title, (lines, heads) in (("Signals", signal_rows(result)), ("Error budget", budget_rows(result))):
+        if lines:
+            parts += [f"<h2>{title}</h2>", table_html(heads, lines, "signal_scores.csv" if title == "Signals" else "budget.csv")]
     parts += ["<h2>Experiment</h2>", *(diagram_html(result.folder, name) for name in diagrams(result.folder))]
     parts += [text_html("study.yaml", result.folder / "study.yaml")]
     if result.failures:
         parts += ["<h2>Failures</h2>", failures_html(result.failures)]
     parts += ["<h2>Seeds and versions</h2>", provenance_html(about)]
     body = "\n".join(parts)
-    head = f'<meta charset="utf-8"><title>{escape(result.title or "Study")}</title><style>{STYLE}</style>'
+    phone = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{phone}<title>{escape(result.title or "Study")}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
@@ -92,8 +99,19 @@ def verdict(result: StudyResult) -> str:
         if covered:
             low = min(covered, key=lambda s: s["coverage"])
             text += f"; the 95 % interval holds the truth in at least {100 * low['coverage']:.0f} % ({escape(low['parameter'])})"
+        nees = [s for s in own if s["nees"] == s["nees"]]
+        if nees:
+            far = max(nees, key=lambda s: abs(math.log(s["nees"] / s["nees_expected"])) if s["nees"] > 0 else 0.0)
+            within = f"{far['nees_consistent_low']:.3g} to {far['nees_consistent_high']:.3g}"
+            text += f"; mean NEES {far['nees']:.3g} at worst (honest: {within})"
+        bound = [s for s in own if s["crb_ratio"] == s["crb_ratio"]]
+        if bound:
+            worst = max(bound, key=lambda s: s["crb_ratio"])
+            text += f"; spread at most {worst['crb_ratio']:.3g} times the Cramer-Rao bound ({escape(worst['parameter'])})"
         items.append(f"<li>{text}.</li>")
-    return f"<ul>{''.join(items)}</ul>" if items else "<p>No run gave an estimate.</p>"
+    if items:
+        return f"<ul>{''.join(items)}</ul>"
+    return "" if len(result.signal_scores) else "<p>No run gave an estimate.</p>"
 
 
 def figure_html(name: str, figure: Any) -> str:
@@ -114,12 +132,12 @@ def own_names(svg: str, prefix: str) -> str:
     return svg.replace("url(#", f"url(#{prefix}-")
 
 
-def table_html(columns: list[str], rows: list[list[str]]) -> str:
+def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.csv") -> str:
     def line(cells: list[str], tag: str) -> str:
         kinds = [' class="words"' if name in WORDS else "" for name in columns]
         return "<tr>" + "".join(f"<{tag}{k}>{escape(c)}</{tag}>" for k, c in zip(kinds, cells, strict=True)) + "</tr>"
 
-    more = f"<p>{len(rows) - MOST_LINES} more lines are in scores.csv.</p>" if len(rows) > MOST_LINES else ""
+    more = f"<p>{len(rows) - MOST_LINES} more lines are in {file}.</p>" if len(rows) > MOST_LINES else ""
     body = "\n".join(line(row, "td") for row in rows[:MOST_LINES])
     return f'<div class="wide"><table><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table></div>{more}'
 
@@ -159,7 +177,7 @@ def text_html(name: str, path: Path) -> str:
 
 def failures_html(failures: list[dict[str, Any]]) -> str:
     columns = list(dict.fromkeys(key for failure in failures[:MOST_LINES] for key in failure))
-    return table_html(columns, [[str(failure.get(c, "")) for c in columns] for failure in failures])
+    return table_html(columns, [[str(failure.get(c, "")) for c in columns] for failure in failures], "study.json")
 
 
 def provenance_html(about: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ def std_interval(values: np.ndarray) -> Interval:
     n = len(values)
     if n < 2:
         return NAN, NAN, NAN
-    std = float(np.std(values, ddof=1))
+    std = float(np.std(values, ddof=1)) if np.ptp(values) else 0.0  # equal values have a mean that may be rounded
     low, high = (std * math.sqrt((n - 1) / float(chdtri(n - 1, tail))) for tail in (TAIL, 1 - TAIL))
     return std, low, high
 
@@ -135,7 +135,7 @@ def score(
     found |= (
         named("z_mean", mean_interval(z)) | named("z_std", std_interval(z)) | named("claimed_std", mean_interval(stds[claimed]))
     )
-    bound = mean_of(bounds[bounds > 0])
+    bound = math.sqrt(mean_of(bounds[bounds > 0] ** 2))  # variances of runs with different inputs add up, not their roots
     found["crb_std"] = bound
     found |= named("crb_ratio", std, 1 / bound if bound > 0 else NAN)
     outside = bias[1] > 0 or bias[2] < 0

@@ -6,7 +6,7 @@ print(result)                                       bias, spread and coverage of
 
 The folder has report.html with figures/, results.jsonl (every run, appended as it comes), estimates.csv, scores.csv, study.yaml
 with the diagrams beside it, study.json (provenance, seeds, failures), and where asked for budget.csv, signals.csv and
-signal_scores.csv.
+signal_scores.csv; the tables also as .parquet where pyarrow is installed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .study_progress import Tally, display
 from .study_run import Pending, run_local
 from .study_spec import StudySpec
 from .study_store import FILE, Store
-from .study_tables import read_table, swept_columns, write_tables
+from .study_tables import read_table, shown_columns, swept_columns, units_of, write_parquet, write_tables
 from .study_text import printed
 
 
@@ -48,6 +48,7 @@ class StudyResult:
 
     title = property(lambda self: self.about["title"])
     failures = property(lambda self: self.about["failures"], doc="every failed run of a method, with its seed and reason")
+    shown = property(lambda self: self.about["shown"], doc="those of them that tell points apart in words and figures")
     swept = property(lambda self: self.about["swept"], doc="columns of the settings that vary")
 
     @property
@@ -130,6 +131,8 @@ def run_study(
         from .report import write_report
 
         write_report(result)
+        with writing(folder):
+            write_parquet(folder)
     return result
 
 
@@ -198,6 +201,8 @@ def description(plan: Plan, identity: str) -> dict[str, Any]:
         "repeat": plan.repeat,
         "methods": [variant.name for variant in plan.variants if variant.name],
         "swept": list(swept_columns(plan).values()),
+        "shown": shown_columns(plan),
+        "units": units_of(plan),
         "points": plan.points,
         "ablations": [{"name": name, "changes": changes} for name, changes in plan.arms],
     }

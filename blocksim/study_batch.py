@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .estimates import Estimates
     from .experiment import Experiment
     from .record import Record
+    from .study_spec import BoundSpec
 
 #: Experiments of different shape that a worker keeps ready.
 MOST_SHAPES = 16
@@ -42,6 +43,7 @@ class Job:
     blocks: tuple[str, ...] | None = None  # identifiers collected; None: all
     signals: tuple[tuple[str, str], ...] = ()  # (signal, statistic)
     classes: bytes = b""  # blocks registered by a script, pickled
+    bound: BoundSpec | None = None
     version: str = __version__
 
 
@@ -80,25 +82,36 @@ def ready_diagram(job: Job, variant: int) -> None:
 def run_piece(job: Job, piece: Piece) -> Lines:
     from .simulate import simulate_many
 
-    collect = functools.partial(told, blocks=job.blocks, signals=job.signals)
     seeds = [seed for _, seed in piece.runs]
     try:
         ready, changes = shaped(job, piece.variant, piece.changes)
+        collect = collector(job, ready, changes)
         results = simulate_many(ready, params=[changes], seeds=seeds, jobs=1, collect=collect, on_error="keep")
     except Exception:  # a record block that fails in one run must not take the others with it
-        results = [alone(job, piece, seed, collect) for seed in seeds]
+        results = [alone(job, piece, seed) for seed in seeds]
     return [(run, line_of(run, seed, result)) for (run, seed), result in zip(piece.runs, results, strict=True)]
 
 
-def alone(job: Job, piece: Piece, seed: int, collect: Callable[[Record], dict[str, Any]]) -> Any:
+def alone(job: Job, piece: Piece, seed: int) -> Any:
     """One run by itself: its results, or what went wrong."""
     from .simulate import simulate_many
 
     try:
         ready, changes = shaped(job, piece.variant, piece.changes)
+        collect = collector(job, ready, changes)
         return simulate_many(ready, params=[changes], seeds=[seed], jobs=1, collect=collect, on_error="keep")[0]
     except Exception as error:
         return error
+
+
+def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
+    """What keeps of a record what the study asks for."""
+    if job.bound is None:
+        return functools.partial(told, blocks=job.blocks, signals=job.signals)
+    from .study_bound import bound_of
+
+    bound = functools.partial(bound_of, job.bound, ready, changes)
+    return lambda record: told(record, job.blocks, job.signals, bound(record))
 
 
 def line_of(run: int, seed: int, result: Any) -> str:
@@ -112,16 +125,21 @@ def reason_of(error: Exception) -> str:
     return text if isinstance(error, BlocksimError) else f"{type(error).__name__}: {text}"
 
 
-def told(record: Record, blocks: tuple[str, ...] | None, signals: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+def told(
+    record: Record,
+    blocks: tuple[str, ...] | None,
+    signals: tuple[tuple[str, str], ...],
+    bound: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
     """What is kept of a run."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
-    found: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name]) for name in names}}
+    found: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name], bound or {}) for name in names}}
     if signals:
         found["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
     return found
 
 
-def estimates_told(found: Estimates) -> dict[str, Any]:
+def estimates_told(found: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
     """An identifier's estimates as plain numbers; of its covariance the lower triangle."""
     items = list(found.values())
     plain: dict[str, Any] = {"names": [e.name for e in items]}
@@ -135,6 +153,9 @@ def estimates_told(found: Estimates) -> dict[str, Any]:
         plain["crb"] = [float(bound.get(e.name, float("nan"))) for e in items]
     elif bound is not None:
         plain["crb"] = [float(v) for v in bound]
+    if computed:
+        short = {name.rpartition(".")[2]: std for name, std in computed.items()}
+        plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
     if found.details.get("converged") is False:
         plain["converged"] = False
     if found.reason:

@@ -15,6 +15,7 @@ from .errors import DiagramError, Place, Problem, did_you_mean, listing
 from .experiment import Experiment, make_experiment
 from .simulate import prepared
 from .spec import LogSpec
+from .study_spec import SignalSpec
 
 if TYPE_CHECKING:
     from .study_plan import Plan, Variant
@@ -36,6 +37,7 @@ def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem
         variant.diagram = replace(variant.diagram, log=[*variant.diagram.log, *(LogSpec(name) for name in missing)])
         ready = make_experiment(variant.diagram, **spec.simulate)
     suffix = f" (method '{variant.name}')" if variant.name else ""
+    yield from (Problem(p.what + suffix, p.where) for p in check_bound(spec, variant, ready))
     said = set()
     base: dict[str, Any] = {}
     for name, changes, places in settings_of(plan, number):
@@ -47,6 +49,29 @@ def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem
             base.update(changes)
 
 
+def check_bound(spec: StudySpec, variant: Variant, ready: Experiment) -> Iterator[Problem]:
+    """The parameters are numbers of running blocks, outputs and inputs signals, noises numbers."""
+    if spec.bound is None:
+        return
+    stds = [std for std in spec.bound.outputs.values() if isinstance(std, str)]
+    for key, names in (("parameters", spec.bound.parameters), ("outputs", stds)):
+        for name in names:
+            try:
+                unit, setting = find_setting(ready.schedule, name)
+            except DiagramError as error:
+                yield Problem(f"bound: {key}: {error.problems[0].what}", spec.places.get(f"bound.{key}"))
+                continue
+            if unit.after or type(unit.settings.get(setting)) not in (int, float):
+                yield Problem(f"bound: {key}: {name} is no single number of a running block.", spec.places.get(f"bound.{key}"))
+    for key, names in (("outputs", tuple(spec.bound.outputs)), ("inputs", spec.bound.inputs)):
+        for name in names:
+            said: list[str] = []
+            refs = signals(variant.diagram, name, said.append)
+            if said or len(refs) != 1:
+                text = said[0] if said else f"'{name}' has several outputs; say which: {listing(refs)}."
+                yield Problem(f"bound: {key}: {text}", spec.places.get(f"bound.{key}"))
+
+
 def settings_of(plan: Plan, number: int) -> Iterator[tuple[str, dict[str, Any], dict[str, Place | None]]]:
     """The changes that are checked together, each set with its places: those always made, then every value by itself."""
     spec = plan.spec
@@ -54,6 +79,8 @@ def settings_of(plan: Plan, number: int) -> Iterator[tuple[str, dict[str, Any], 
     if spec.methods:
         method = spec.methods[number]
         yield "fixed", method.params, {n: method.places.get(f"params.{n}") for n in method.params}
+    if plan.variants[number].home in {variant.home for variant in plan.variants[:number]}:
+        return  # the same diagram was checked with these values already; with many methods that takes longer than a run
     for axis in spec.axes:
         for step in axis.values:
             yield "sweep", dict(zip(axis.names, step, strict=True)), dict(axis.places)
@@ -98,9 +125,12 @@ def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list
     logged = {column[0] for grid in ready.columns for column in grid}
     late = {f"{u.path}.{port}" for u in ready.schedule.after_run for port in u.kind.of(Outport)}
     missing = []
-    for asked in spec.signals:
+    inputs = spec.bound.inputs if spec.bound is not None else ()
+    for asked in [*spec.signals, *(SignalSpec(name, "") for name in inputs)]:
         said: list[str] = []
         refs = signals(variant.diagram, ELEMENT.sub("", asked.signal), said.append)
+        if (said or len(refs) != 1) and not asked.statistic:
+            continue  # check_bound has a word for it
         if said or len(refs) != 1:
             text = said[0] if said else f"'{asked.signal}' has several outputs; say which: {listing(refs)}."
             return Problem(f"collect: {text}", asked.place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .errors import BlocksimError, StudyError
@@ -10,6 +11,8 @@ from .study_run import MOST_DEATHS, MOST_RUNS, Deliver, Pending
 
 #: Seconds to wait for a Dask scheduler, and for its first worker.
 PATIENCE = 15
+#: Checked first: a Client that cannot read its address takes half a minute to go.
+ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}\Z|inproc://")
 
 
 def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> None:
@@ -23,6 +26,8 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
             f"the workers of a cluster cannot know the blocks {', '.join(stuck)}: they are defined in the script that is run. "
             "Put them in a module that can be imported there."
         )
+    if not ADDRESS.match(address):
+        raise StudyError(f"--scheduler: found '{address}'. Host and port of a Dask scheduler are wanted: tcp://192.168.0.5:8786.")
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

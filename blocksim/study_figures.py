@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .plots import COLOURS
 from .results import writing
 from .study import StudyResult
-from .study_text import records, short
+from .study_budget import budget_figure
+from .study_panels import PANEL, Line, SweptAxis, colour, is_number, label_of, legend, main_axis, panels, titles, unique
+from .study_text import records
 
-#: More methods than colours take these as well.
-MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")
-COLUMNS = 4
-PANEL = (2.6, 2.2)
 #: Groups of estimates side by side in one panel; a sweep of more points is drawn as lines only.
 MOST_GROUPS = 12
-#: Swept values that span more than this factor have a logarithmic axis.
-DECADE = 20.0
-
-Line = dict[str, Any]
 
 
 def study_figures(result: StudyResult) -> dict[str, Any]:
@@ -36,7 +27,7 @@ def study_figures(result: StudyResult) -> dict[str, Any]:
         "bias": bias_figure(scores, axis) if axis else None,
         "spread": spread_figure(scores, axis) if axis else None,
         "coverage": coverage_figure(scores, axis),
-        "budget": budget_figure(records(result.budget)),
+        "budget": budget_figure(records(result.budget), axis),
     }
     return {name: figure for name, figure in made.items() if figure is not None}
 
@@ -52,58 +43,8 @@ def save_figures(figures: dict[str, Any], folder: Path) -> None:
                 save(figure, str(folder / "figures" / f"{name}.{kind}"), kind)
 
 
-def main_axis(result: StudyResult, scores: list[Line]) -> str:
-    """The swept setting that has most numeric values: the x axis; '' without a sweep."""
-    counts = {
-        name: len({line[name] for line in scores}) for name in result.swept if all(is_number(line[name]) for line in scores)
-    }
-    return max(counts, key=lambda name: counts[name]) if counts and max(counts.values()) > 1 else ""
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def unique(values: Iterable[Any]) -> list[Any]:
-    return list(dict.fromkeys(values))
-
-
-def colour(number: int) -> str:
-    return [*COLOURS, *MORE][number % (len(COLOURS) + len(MORE))]
-
-
-def titles(lines: list[Line]) -> dict[str, str]:
-    """The parameters' names; where the truth is 0 or unknown, with the unit their panel has instead of %."""
-    found: dict[str, str] = {}
-    for line in lines:
-        whole = is_number(line["truth"]) and line["truth"] if "truth" in line else is_number(line["percent_of_truth"])
-        found.setdefault(line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}")
-    return found
-
-
-def panels(parameters: dict[str, str], shared: str, height: float = PANEL[1]) -> tuple[Any, dict[str, Any]]:
-    """A grid with one panel for each parameter."""
-    from matplotlib.figure import Figure
-
-    columns = min(COLUMNS, len(parameters))
-    rows = -(-len(parameters) // columns)
-    figure = Figure(figsize=(max(PANEL[0] * columns, 4.6) + 0.6, height * rows + 0.7), layout="constrained")
-    axes = {}
-    for number, (name, title) in enumerate(parameters.items()):
-        axis = figure.add_subplot(rows, columns, number + 1)
-        axis.set_title(title, fontsize=10)
-        axis.tick_params(labelsize=8)
-        axis.grid(True, color="#dddddd", linewidth=0.6)
-        axis.set_axisbelow(True)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
-        axes[name] = axis
-    figure.supylabel(shared, fontsize=9)
-    return figure, axes
-
-
 def key(line: Line, result: StudyResult) -> tuple[Any, ...]:
-    return (line["method"], *(line[name] for name in result.swept))
+    return (line["method"], *(line[name] for name in result.shown))
 
 
 def relative(line: Line, value: str = "error") -> float:
@@ -147,42 +88,27 @@ def violin(axis: Any, values: np.ndarray, place: float, hue: str) -> None:
     axis.plot([middle], [place], "o", color="white", markeredgecolor=hue, markersize=4.5)
 
 
-def label_of(group: tuple[Any, ...]) -> str:
-    return ", ".join(short(part, 3) for part in group if part != "")
-
-
-def swept_figure(scores: list[Line], axis_name: str, what: str, title: str, draw: Any) -> Any:
+def swept_figure(scores: list[Line], swept: SweptAxis, what: str, title: str, draw: Any) -> Any:
     """One line per method and per combination of the other swept settings, over the main one."""
     lines = [line for line in scores if is_number(line[what])]
     if not lines:
         return None
     parameters = {line["parameter"]: line["parameter"] for line in lines} if what == "coverage" else titles(lines)
-    others = [n for n in swept_names(lines) if n != axis_name]
-    series = unique((line["method"], *(line[n] for n in others)) for line in lines)
-    figure, axes = panels(parameters, title)
+    series = unique((line["method"], *(line[n] for n in swept.others)) for line in lines)
+    figure, axes = panels(parameters, title, PANEL[1] if swept.numeric else PANEL[1] + 0.5)
     for name, axis in axes.items():
         for number, one in enumerate(series):
-            own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in others)) == one]
-            own.sort(key=lambda s: s[axis_name])
+            own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in swept.others)) == one]
+            own.sort(key=swept.place)
             if own:
-                draw(axis, [s[axis_name] for s in own], own, colour(number), label_of(one) or "estimate")
-        xs = np.array(sorted({line[axis_name] for line in lines}))
-        if (xs > 0).all() and xs[-1] / xs[0] > DECADE:
-            axis.set_xscale("log")
-    figure.supxlabel(axis_name, fontsize=9)
-    handles, labels = next(iter(axes.values())).get_legend_handles_labels()
-    if len(labels) > 1:
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)), fontsize=8, frameon=False)
+                draw(axis, [swept.place(s) for s in own], own, colour(number), label_of(one) or "estimate")
+        swept.dress(axis)
+    figure.supxlabel(swept.label, fontsize=9)
+    legend(figure, axes.values())
     return figure
 
 
-def swept_names(lines: list[Line]) -> list[str]:
-    """The columns between the method's and the parameter's that are settings: 'encoder.resolution'."""
-    names = list(lines[0])
-    return [n for n in names[: names.index("parameter")] if n not in ("method", "ablation", "point")]
-
-
-def bias_figure(scores: list[Line], axis_name: str) -> Any:
+def bias_figure(scores: list[Line], swept: SweptAxis) -> Any:
     """Bias with its 95 % interval against what was swept."""
 
     def draw(axis: Any, xs: list[float], own: list[Line], hue: str, label: str) -> None:
@@ -191,10 +117,10 @@ def bias_figure(scores: list[Line], axis_name: str) -> Any:
         low, high = ([relative(s, f"bias_{end}") for s in own] for end in ("low", "high"))
         axis.fill_between(xs, low, high, color=hue, alpha=0.2, linewidth=0)
 
-    return swept_figure(scores, axis_name, "bias", "bias, % of truth", draw)
+    return swept_figure(scores, swept, "bias", "bias, % of truth", draw)
 
 
-def spread_figure(scores: list[Line], axis_name: str) -> Any:
+def spread_figure(scores: list[Line], swept: SweptAxis) -> Any:
     """Standard deviation found, and the one the method claims, dashed."""
 
     def draw(axis: Any, xs: list[float], own: list[Line], hue: str, label: str) -> None:
@@ -202,15 +128,15 @@ def spread_figure(scores: list[Line], axis_name: str) -> Any:
         axis.plot(xs, [relative(s, "claimed_std") for s in own], "--", color=hue, linewidth=1.0)
         axis.set_yscale("log")
 
-    return swept_figure(scores, axis_name, "std", "std, % of truth", draw)
+    return swept_figure(scores, swept, "std", "std, % of truth (dashed: claimed)", draw)
 
 
-def coverage_figure(scores: list[Line], axis_name: str) -> Any:
+def coverage_figure(scores: list[Line], swept: SweptAxis | None) -> Any:
     """How often the method's own 95 % interval holds the truth."""
     lines = [line for line in scores if is_number(line["coverage"])]
     if not lines:
         return None
-    if axis_name:
+    if swept is not None:
 
         def draw(axis: Any, xs: list[float], own: list[Line], hue: str, label: str) -> None:
             cover_lines(axis)
@@ -218,7 +144,7 @@ def coverage_figure(scores: list[Line], axis_name: str) -> Any:
             low, high = ([100 * s[f"coverage_{end}"] for s in own] for end in ("low", "high"))
             axis.fill_between(xs, low, high, color=hue, alpha=0.2, linewidth=0)
 
-        return swept_figure(lines, axis_name, "coverage", "truth covered, %", draw)
+        return swept_figure(lines, swept, "coverage", "truth covered, %", draw)
     parameters, methods = unique(s["parameter"] for s in lines), unique(s["method"] for s in lines)
     figure, axes = panels({"coverage": ""}, "truth within the 95 % interval, %", 2.6)
     axis = axes["coverage"]
@@ -235,49 +161,10 @@ def coverage_figure(scores: list[Line], axis_name: str) -> Any:
         rotation=30 if len(parameters) > 5 else 0,
         ha="right" if len(parameters) > 5 else "center",
     )
-    if len(methods) > 1:
-        figure.legend(loc="outside upper center", ncols=min(4, len(methods)), fontsize=8, frameon=False)
+    legend(figure, [axis])
     return figure
 
 
 def cover_lines(axis: Any) -> None:
     axis.axhline(95, color="black", linewidth=1.1)
     axis.set_ylim(-3, 103)
-
-
-def budget_figure(budget: list[Line]) -> Any:
-    """What each defect adds to the bias, in % of the truth, with its interval."""
-    lines = [line for line in budget if is_number(line["effect"])]
-    if not lines:
-        return None
-    parameters, defects = titles(lines), unique(s["defect"] for s in lines)
-    swept = swept_names(lines)
-    series = unique((s["method"], *(s[n] for n in swept)) for s in lines)
-    figure, axes = panels(parameters, "", PANEL[1] + 0.18 * len(defects))
-    for name, axis in axes.items():
-        for number, one in enumerate(series[:4]):
-            own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in swept)) == one]
-            ys = [defects.index(s["defect"]) + 0.18 * (number - (min(len(series), 4) - 1) / 2) for s in own]
-            values = np.array([s["percent_of_truth"] if is_number(s["percent_of_truth"]) else s["effect"] for s in own])
-            share = np.array(
-                [s["percent_of_truth"] / s["effect"] if is_number(s["percent_of_truth"]) and s["effect"] else 1.0 for s in own]
-            )
-            half = np.abs(np.array([(s["effect_high"] - s["effect_low"]) / 2 for s in own]) * share)
-            axis.barh(
-                ys,
-                values,
-                0.16 if len(series) > 1 else 0.5,
-                xerr=half,
-                color=colour(number),
-                alpha=0.8,
-                error_kw={"linewidth": 1.0},
-                label=label_of(one),
-            )
-        axis.axvline(0, color="black", linewidth=1.1)
-        axis.set_yticks(range(len(defects)), defects if axis.get_subplotspec().is_first_col() else [])
-        axis.set_ylim(len(defects) - 0.4, -0.6)
-    figure.supxlabel("effect on the bias, % of the truth", fontsize=9)
-    handles, labels = next(iter(axes.values())).get_legend_handles_labels()
-    if len(set(labels)) > 1:
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
-    return figure

@@ -14,7 +14,7 @@ from .errors import DiagramError, Place, Problem, listing
 from .files import bundled_root, folders_of, read_file
 from .loader import SpecReader
 from .spec import SimulateSpec
-from .study_spec import MAX_REPEAT, MAX_RUNS, STATISTICS, TOP, Axis, MethodSpec, SignalSpec, StudySpec
+from .study_spec import MAX_REPEAT, MAX_RUNS, STATISTICS, TOP, Axis, BoundSpec, MethodSpec, SignalSpec, StudySpec, written
 from .yaml_lines import Lined, read
 
 
@@ -45,21 +45,6 @@ def parse_study(text: str, path: str) -> StudySpec:
     raise_all(reader.problems)
     spec.path, spec.plain = path, root.plain()
     return spec
-
-
-def written(plain: Mapping[str, Any]) -> str:
-    """The text of a study given as plain data: a key on each line."""
-    from .writer import flow
-
-    lines = ["" if "format" in plain else "format: 1"]
-    for key, value in plain.items():
-        if isinstance(value, str) and "\n" in value:
-            lines += [f"{key}: |2", *("  " + line for line in value.strip("\n").split("\n"))]
-        elif isinstance(value, Mapping) and value and all(isinstance(v, (Mapping, list, tuple)) for v in value.values()):
-            lines += [f"{key}:", *(f"  {flow(str(name))}: {flow(v)}" for name, v in value.items())]
-        else:
-            lines.append(f"{key}: {flow(value)}")
-    return "\n".join(line for line in lines if line) + "\n"
 
 
 class StudyReader(SpecReader):
@@ -94,6 +79,8 @@ class StudyReader(SpecReader):
             self.collect(top["collect"], spec)
         if "ablate" in top:
             self.ablate(top["ablate"], spec)
+        if "bound" in top:
+            self.bound(top["bound"], spec)
         if not spec.diagram and not (spec.methods and all(m.diagram for m in spec.methods)) and not self.problems:
             self.complain("there is no 'diagram:'. A study names the diagram it runs: diagram: file.yaml.", root)
         self.once(spec)
@@ -269,6 +256,26 @@ class StudyReader(SpecReader):
                     self.complain(f"ablate: '{other}' and '{name}' set {setting} to different values; both off is unclear.", item)
             spec.ablate[name] = changes
 
+    def bound(self, at: Lined, spec: StudySpec) -> None:
+        """bound: {parameters: [joint.J], outputs: {joint.q: 1e-3}}."""
+        entries = self.mapping(at, "bound")
+        self.known_keys(entries, ("parameters", "outputs", "inputs", "every"), "bound")
+        plain = {key: item.plain() for key, item in entries.items()}
+        spec.places |= {f"bound.{key}": self.place(item) for key, item in entries.items()}
+        names, outputs, inputs, every = (plain.get(key) for key in ("parameters", "outputs", "inputs", "every"))
+        example = "bound: {parameters: [joint.J], outputs: {joint.q: 1e-3}}"
+        if not is_names(names):
+            self.complain(f"bound: parameters: found {described(names)}. A list of settings is wanted: {example}.", at)
+        elif not isinstance(outputs, dict) or not outputs or not all(is_std(std) for std in outputs.values()):
+            wanted = "For each signal the standard deviation of its noise, or the setting that has it, is wanted"
+            self.complain(f"bound: outputs: found {described(outputs)}. {wanted}: {example}.", at)
+        elif inputs is not None and not is_names(inputs):
+            self.complain(f"bound: inputs: found {described(inputs)}. A list of signals is wanted: inputs: [pid].", at)
+        elif every is not None and not (is_number(every) and every > 0):
+            self.complain(f"bound: every: found {described(every)}. The time between readings is wanted, above 0.", at)
+        else:
+            spec.bound = BoundSpec(tuple(names or ()), outputs, tuple(inputs or ()), float(every or 0.0))
+
     def once(self, spec: StudySpec) -> None:
         """A setting varies along one axis, and all combinations are not more than can be run."""
         seen: set[str] = set()
@@ -282,3 +289,11 @@ class StudyReader(SpecReader):
         if runs > MAX_RUNS:
             where = spec.places.get("sweep") or spec.places.get("repeat")
             self.problems.append(Problem(f"this is a study of {runs:.3g} runs; at most {MAX_RUNS:.3g} are made.", where))
+
+
+def is_names(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and all(isinstance(name, str) and name for name in found)
+
+
+def is_std(found: Any) -> bool:
+    return isinstance(found, str) or (is_number(found) and found > 0)

@@ -27,8 +27,7 @@ from .errors import Problem
 from .loader import load
 from .study_batch import Job, Piece
 from .study_checks import check_collected, check_variant, placed
-from .study_file import written
-from .study_spec import MethodSpec, StudySpec
+from .study_spec import MethodSpec, StudySpec, written
 
 
 @dataclass
@@ -202,4 +201,6 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path, cl
         diagrams.append((f"{prefix}diagram.yaml", own))
     blocks = None if plan.spec.blocks is None else tuple(name for name, _ in plan.spec.blocks)
     asked = tuple((s.signal, s.statistic) for s in plan.spec.signals)
-    return Job(identity, tuple(diagrams), str(folder.resolve()), dict(plan.spec.simulate), blocks, asked, classes)
+    return Job(
+        identity, tuple(diagrams), str(folder.resolve()), dict(plan.spec.simulate), blocks, asked, classes, plan.spec.bound
+    )

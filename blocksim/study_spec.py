@@ -13,10 +13,12 @@ methods: {slow: {params: {smooth.cutoff: 20}}, other: {diagram: other.yaml}}  # 
 collect: [ls, didim, {signal: joint.q, statistic: rms}]
 ablate: {quantisation: {encoder.resolution: 1e-9}, noise: {encoder.noise_std: 0}}
 alone: true                          # each defect by itself, too
+bound: {parameters: [joint.J, joint.Fv], outputs: {joint.q: encoder.std}}     # Cramer-Rao, to compare the spread with
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +40,7 @@ TOP = (
     "collect",
     "ablate",
     "alone",
+    "bound",
 )
 #: What is kept of a collected signal.
 STATISTICS = ("rms", "mean", "std", "min", "max", "peak", "final")
@@ -78,6 +81,16 @@ class SignalSpec:
         return f"{self.statistic}({self.signal})"
 
 
+@dataclass(frozen=True)
+class BoundSpec:
+    """What a Cramer-Rao bound is computed from."""
+
+    parameters: tuple[str, ...]
+    outputs: dict[str, float | str]  # standard deviation of the white noise of each signal, or the setting that has it
+    inputs: tuple[str, ...] = ()  # recorded signals that are known as they were
+    every: float = 0.0  # time between readings; that of the log when 0
+
+
 @dataclass
 class StudySpec:
     """A whole study file, checked against the format but not yet against its diagrams."""
@@ -95,6 +108,7 @@ class StudySpec:
     signals: list[SignalSpec] = field(default_factory=list)
     ablate: dict[str, dict[str, Any]] = field(default_factory=dict)
     alone: bool = False
+    bound: BoundSpec | None = None
     path: str = ""
     places: dict[str, Place] = field(default_factory=dict)  # of top-level keys, and of settings: 'params.pid.kp'
     plain: dict[str, Any] = field(default_factory=dict)  # the file as plain data
@@ -102,3 +116,18 @@ class StudySpec:
     @property
     def file(self) -> str:
         return self.path or "<text>"
+
+
+def written(plain: Mapping[str, Any]) -> str:
+    """The text of a study given as plain data: a key on each line."""
+    from .writer import flow
+
+    lines = ["" if "format" in plain else "format: 1"]
+    for key, value in plain.items():
+        if isinstance(value, str) and "\n" in value:
+            lines += [f"{key}: |2", *("  " + line for line in value.strip("\n").split("\n"))]
+        elif isinstance(value, Mapping) and value and all(isinstance(v, (Mapping, list, tuple)) for v in value.values()):
+            lines += [f"{key}:", *(f"  {flow(str(name))}: {flow(v)}" for name, v in value.items())]
+        else:
+            lines.append(f"{key}: {flow(value)}")
+    return "\n".join(line for line in lines if line) + "\n"

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ablation, scores
+from .block import Block
+from .diagram import walk
 from .results import writing
 from .scores import NAN
 from .study_found import Found, gathered, seen_blocks
@@ -30,6 +32,8 @@ ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "er
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
 OWN = {"method", "ablation", "point", *ESTIMATES, *scores.COLUMNS, *ablation.COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+#: Settings that vary together and are all shown; of more, the first stands for them.
+MOST_TOGETHER = 3
 #: The files a study may write beside its results.
 TABLES = ("estimates.csv", "scores.csv", "budget.csv", "signals.csv", "signal_scores.csv")
 
@@ -40,11 +44,17 @@ class Remarks:
 
     failures: list[dict[str, Any]] = field(default_factory=list)
     warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
+    random: bool = False  # whether any two repetitions differ
 
     def note(self, method: str, found: Found) -> None:
         if found.warnings:
             known = self.warnings.setdefault(method, {"runs": 0, "first": found.warnings[min(found.warnings)][0]})
             known["runs"] += len(found.warnings)
+        self.compare(found.values[found.good])
+
+    def compare(self, values: np.ndarray) -> None:
+        """Repetitions are rows."""
+        self.random = self.random or bool(len(values) > 1 and (values[1:] != values[0])[np.isfinite(values[1:])].any())
 
 
 def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
@@ -56,7 +66,8 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
         for number in range(plan.rows):
             row = plan.row(number)
             runs = {r["run"] % plan.repeat: r for r in store.read(number * plan.repeat, plan.repeat)}
-            write_signals(plan, row, runs, sheets)
+            for values in write_signals(plan, row, runs, sheets):
+                remarks.compare(values)
             for block, (names, units) in known[row.variant].items():
                 found = gathered(runs, block, names, units, plan.repeat)
                 write_estimates(plan, row, block, found, sheets)
@@ -114,6 +125,23 @@ class Sheets:
 def swept_columns(plan: Plan) -> dict[str, str]:
     """The column of each swept setting: its name, marked where a column of ours has that name."""
     return {name: f"{name}_swept" if name in OWN else name for axis in plan.spec.axes for name in axis.names}
+
+
+def shown_columns(plan: Plan) -> list[str]:
+    """The swept settings that tell points apart for people: of many that vary together, the first."""
+    columns = swept_columns(plan)
+    return [columns[n] for axis in plan.spec.axes for n in (axis.names if len(axis.names) <= MOST_TOGETHER else axis.names[:1])]
+
+
+def units_of(plan: Plan) -> dict[str, str]:
+    """The units of the swept settings, by column, where a block declares them."""
+    found = {}
+    for name, column in swept_columns(plan).items():
+        path, _, key = name.rpartition(".")
+        for where, node in walk(plan.variants[0].diagram):
+            if where == path and isinstance(node.block, Block) and key in node.block.declared:
+                found[column] = getattr(node.block.declared[key], "unit", "")
+    return found
 
 
 def cell(value: Any) -> str:
@@ -178,7 +206,8 @@ def error_of(found: Found, name: str) -> np.ndarray:
     return np.where(found.good, found.values[:, column] - found.truths[:, column], NAN)
 
 
-def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> None:
+def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[np.ndarray]:
+    """Gives the values of each signal, too."""
     head = sheets.head(row, plan.variants[row.variant].name) if plan.spec.methods else sheets.head(row)
     columns: dict[str, list[float]] = {}
     for k, result in runs.items():
@@ -191,6 +220,7 @@ def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets:
         line = {"signal": label, "n": len(x), **scores.named("mean", scores.mean_interval(x))}
         line |= scores.named("std", scores.std_interval(x)) | {"min": float(x.min()), "max": float(x.max())}
         sheets.put("signal_scores.csv", [*head, *SIGNAL_SCORES], head | line)
+    return [np.array(found) for found in columns.values()]
 
 
 def failures_of(plan: Plan, row: Row, block: str, found: Found) -> Iterator[dict[str, Any]]:
@@ -226,6 +256,26 @@ def read_table(path: Path) -> Any:
     except ImportError:
         return rows
     return pandas.DataFrame(rows, columns=columns)
+
+
+def write_parquet(folder: Path) -> None:
+    """The same tables as .parquet, piece by piece, where pyarrow is installed; what it cannot type stays CSV alone."""
+    try:
+        from pyarrow import ArrowInvalid, csv, parquet, string
+    except ImportError:
+        return
+    words = csv.ConvertOptions(column_types=dict.fromkeys(WORDS, string()))
+    for name in TABLES:
+        path, made = folder / name, (folder / name).with_suffix(".parquet")
+        made.unlink(missing_ok=True)
+        if not path.is_file():
+            continue
+        try:
+            with csv.open_csv(path, convert_options=words) as source, parquet.ParquetWriter(made, source.schema) as sink:
+                for piece in source:
+                    sink.write_batch(piece)
+        except ArrowInvalid:
+            made.unlink(missing_ok=True)
 
 
 WORDS = {"method", "ablation", "parameter", "unit", "reason", "defect", "signal"}

@@ -15,27 +15,43 @@ MOST_LINES = 60
 
 
 def printed(result: StudyResult) -> str:
-    """The scores as a table, the budget where there is one, and what failed."""
-    rows, columns = summary_rows(result)
-    text = f"{result.title}\n\n{as_text(columns, rows[:MOST_LINES])}"
-    if len(rows) > MOST_LINES:
-        text += f"\n... and {len(rows) - MOST_LINES} more lines in scores.csv"
-    budget = budget_rows(result)
-    if budget[0]:
-        text += f"\n\nError budget: what each defect adds to the bias\n\n{as_text(budget[1], budget[0][:MOST_LINES])}"
-    for method, warned in result.about["warnings"].items():
-        text += f"\n\n{method} warned in {warned['runs']} runs, first: {warned['first']}"
+    """The scores as a table, signals and budget where there are some, and what failed."""
+    parts = [result.title]
+    for words, (rows, columns), file in (
+        ("", summary_rows(result), "scores.csv"),
+        ("Signals", signal_rows(result), "signal_scores.csv"),
+        ("Error budget: what each defect adds to the bias", budget_rows(result), "budget.csv"),
+    ):
+        if rows:
+            more = f"\n... and {len(rows) - MOST_LINES} more lines in {file}" if len(rows) > MOST_LINES else ""
+            parts += [*([words] if words else []), as_text(columns, rows[:MOST_LINES]) + more]
+    parts += remarks(result)
     if result.failures:
         first = result.failures[0]
-        text += f"\n\n{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}"
-    return text
+        parts.append(f"{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}")
+    return "\n\n".join(parts)
+
+
+def remarks(result: StudyResult) -> list[str]:
+    """What a reader of the tables should know first."""
+    said = []
+    if result.about["repeat"] > 1 and not result.about["random"]:
+        said.append(
+            f"All {result.about['repeat']} repetitions gave the same numbers: nothing in the diagram is random. Spread, coverage "
+            "and intervals say nothing then; add noise, or repeat: 1."
+        )
+    for method, warned in result.about["warnings"].items():
+        said.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
+    return said
 
 
 def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
     """The scores with every defect on; what happens without each is the budget's to tell."""
-    head = ["method", *result.swept]
+    head = ["method", *result.shown]
+    lines = [line for line in records(result.scores) if line["ablation"] == FULL]
+    bound = any(line["crb_ratio"] == line["crb_ratio"] for line in lines)
     rows = []
-    for line in (one for one in records(result.scores) if one["ablation"] == FULL):
+    for line in lines:
         cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
         rows.append([
             *(short(line[name]) for name in head),
@@ -44,15 +60,25 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
             around(line, "bias", line["bias_significant"] is True),
             short(line["bias_percent"], 3),
             short(line["std"]),
+            *([short(line["crb_ratio"], 3)] if bound else []),
             short(line["rmse"]),
             cover if line["coverage"] == line["coverage"] else "",
             f"{line['failures']}/{line['runs']}",
         ])  # fmt: skip
-    return rows, [*head, *SHOWN]
+    after = SHOWN.index("std") + 1
+    return rows, [*head, *SHOWN[:after], *(["std / bound"] if bound else []), *SHOWN[after:]]
+
+
+def signal_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
+    """Mean and spread of every collected signal, with every defect on."""
+    lines = [line for line in records(result.signal_scores) if line["ablation"] == FULL]
+    head = [*(["method"] if lines and "method" in lines[0] else []), *result.shown, "signal"]
+    rows = [[*(short(line[n]) for n in head), around(line, "mean", False), short(line["std"]), str(line["n"])] for line in lines]
+    return rows, [*head, "mean", "std", "runs"]
 
 
 def budget_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
-    head = ["method", *result.swept, "parameter", "defect"]
+    head = ["method", *result.shown, "parameter", "defect"]
     rows, lines = [], records(result.budget)
     alone = any(line["alone"] == line["alone"] for line in lines)
     for line in lines:
@@ -81,7 +107,7 @@ def around(line: dict[str, Any], name: str, marked: bool) -> str:
 
 def as_text(columns: list[str], rows: list[list[str]]) -> str:
     """A plain table; columns of numbers flush right."""
-    words = {"method", "ablation", "parameter", "defect"}
+    words = {"method", "ablation", "parameter", "defect", "signal"}
     widths = [max(len(line[i]) for line in [columns, *rows]) for i in range(len(columns))]
     lines = []
     for line in [columns, *rows]:

@@ -96,6 +96,34 @@ def test_figures_are_there_for_the_page_and_for_a_paper(folder):
     assert (folder / "figures" / "bias.png").read_bytes()[:4] == b"\x89PNG"
 
 
+TOGETHER = """
+zip: {shape: [slow, fast], push.frequency: [0.5, 2.0], noise.std: [1e-4, 1e-3], joint.J: [0.1, 0.2]}
+collect: [ls, {signal: push, statistic: peak}]
+"""
+
+
+def test_signals_are_told_and_settings_that_vary_together_share_a_name(tmp_path):
+    """Four settings of one axis are told by the first; a text has a place on an axis as a number has."""
+    text = STUDY[: STUDY.index("sweep:")].replace("  blocks:", "  parameters: {shape: slow}\n  blocks:") + TOGETHER
+    result = bs.run_study(text, out=tmp_path / "out", jobs=1, progress=False)
+    assert result.shown == ["shape"] and len(result.swept) == 4 and result.about["units"]["push.frequency"] == "Hz"
+    page = Page()
+    page.feed((tmp_path / "out" / "report.html").read_text())
+    assert "peak(push)" in "".join(page.text) and "slow" in "".join(page.text)
+    assert (tmp_path / "out" / "figures" / "bias.png").is_file()
+    assert "peak(push)" in str(result) and "push.frequency" not in str(result)
+
+
+def test_tables_are_there_as_parquet(folder):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install 'blocksim[parquet]'")
+    found = parquet.read_table(folder / "estimates.parquet")
+    assert found.num_rows == 48 * 4 and found["value"][0].as_py() == bs.study.StudyResult(folder).estimates["value"][0]
+
+
+def test_a_phone_sees_the_page_at_its_width(folder):
+    assert '<meta name="viewport" content="width=device-width' in (folder / "report.html").read_text()
+
+
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_a_browser_shows_it_without_a_complaint(folder, tmp_path):
     shot = tmp_path / "page.png"

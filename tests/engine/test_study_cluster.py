@@ -73,6 +73,12 @@ def test_a_scheduler_out_of_reach(tmp_path, monkeypatch):
     assert bs.run_study(STUDY, jobs=1, out=tmp_path, resume=True).about["complete"]
 
 
+@pytest.mark.parametrize("address", ["nonsense", "tcp://localhost:abc", "tcp://localhost", ""])
+def test_an_address_that_is_none(address, tmp_path):
+    with pytest.raises(bs.StudyError, match=f"--scheduler: found '{address}'. Host and port .* tcp://192.168.0.5:8786"):
+        bs.run_study(STUDY, scheduler=address, out=tmp_path)
+
+
 def test_a_scheduler_without_workers(tmp_path, monkeypatch):
     from blocksim import study_cluster
 

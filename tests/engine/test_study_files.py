@@ -17,6 +17,13 @@ repeat: 2
 sweep: {noise.std: [0.1, 0.5]}
 collect: [mean]
 """
+
+
+def bounded(parameter="level.value", outputs="{y: 1}", more=""):
+    """The change of the good study that asks for a bound."""
+    return "repeat: 2", f"bound: {{parameters: [{parameter}], outputs: {outputs}{more}}}"
+
+
 MISTAKES = [
     ("no format", ("format: 1\n", ""), 1, "the format is missing"),
     ("newer format", ("format: 1", "format: 9"), 1, "newer than this blocksim reads"),
@@ -57,6 +64,15 @@ MISTAKES = [
     ("method with a bad key", ("repeat: 2", "methods:\n  a: {param: {mean.x: 1}}"), 5, "method 'a' has no key 'param'"),
     ("a word for alone", ("repeat: 2", "alone: perhaps"), 4, "alone: found 'perhaps'"),
     ("too many runs", ("repeat: 2", "repeat: 999999\nzip: {level.value: {linspace: [1, 2, 99]}}"), 6, "at most 1e\\+07"),
+    ("bound of nothing", ("repeat: 2", "bound: {}"), 4, "bound: parameters: found nothing"),
+    ("bound without outputs", ("repeat: 2", "bound: {parameters: [level.value]}"), 4, "bound: outputs: found nothing"),
+    ("bound of an unknown parameter", bounded("level.valu"), 4, "Did you mean 'value'"),
+    ("bound of an identifier's setting", bounded("mean.claim"), 4, "mean.claim is no single number of a running block"),
+    ("bound with an unknown noise", bounded(outputs="{y: nose.std}"), 4, "bound: outputs: there is no block 'nose'"),
+    ("bound with noise of 0", bounded(outputs="{y: 0}"), 4, "the standard deviation of its noise"),
+    ("bound of an unknown output", bounded(outputs="{z: 1}"), 4, "bound: outputs: 'z' names"),
+    ("bound of an unknown input", bounded(more=", inputs: [u]"), 4, "bound: inputs: 'u' names"),
+    ("bound every 0 s", bounded(more=", every: 0"), 4, "bound: every: found 0"),
     ("another file", ("noise.std", "record.file"), 5, "cannot change which file a block reads"),
 ]
 

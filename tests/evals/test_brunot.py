@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from short_studies import scores, short
 
 import blocksim as bs
 
@@ -106,3 +107,40 @@ def test_likelihood_is_far_too_wide_for_order_2_only():
         rms(likely)
         ratio[order] = (likely.result["bandwidth"][0] / best) ** (2 * order)  # of the NVR
     assert ratio[2] > 50 and ratio[3] < 10
+
+
+class TestStudies:
+    """The studies themselves, in short. Seeds are shared, so differences between methods and settings have little noise."""
+
+    def test_bandwidth(self):
+        found = scores(short("brunot2017/bandwidth", repeat=1, sweep={"f": [20, 200]}), "f")
+        J = {(m, f): found[m, "J", f]["bias_percent"] for m in METHODS for f in (20, 200)}
+        assert max(abs(J[m, 20] - J["classical", 20]) for m in METHODS) < 0.3
+        assert all(J[m, 200] < J[m, 20] - 1.3 for m in METHODS)
+
+    def test_priors(self):
+        """Table 3: inertia lost from good to poor knowledge is that of the classical filter first, IRWSM 1 last."""
+        found = scores(short("brunot2017/priors", ("good2", "poor2", "matched2"), repeat=1))
+        lost = {m: found[f"poor2.{m}", "J"]["bias_percent"] - found[f"good2.{m}", "J"]["bias_percent"] for m in METHODS}
+        assert lost["classical"] < lost["irwsm2"] < lost["irwsm1"] - 0.7 and lost["classical"] < -1.5
+        same = [found[f"matched2.{m}", "J"]["bias_percent"] for m in METHODS]
+        assert max(same) - min(same) < 0.2
+
+    def test_likelihood(self):
+        """Without any knowledge order 3 keeps the inertia, order 2 and the rule of thumb lose it."""
+        sweep = {"encoder.noise_std": [3], "factor": [20]}
+        found = scores(short("brunot2017/likelihood", repeat=1, sweep=sweep))
+        J = {m: found[m, "J"]["bias_percent"] for m in METHODS}
+        assert J["irwsm1"] < J["irwsm2"] - 1 and J["classical"] < J["irwsm2"] - 1
+
+    def test_slow_rows(self):
+        sweep = {"slow": [0, 0.01], "factor": [20]}
+        found = scores(short("brunot2017/slow_rows", ("joint1",), repeat=1, sweep=sweep), "slow")
+        assert found["joint1", "Fc", 0]["bias_percent"] < -50 and abs(found["joint1", "Fc", 0.01]["bias_percent"]) < 8
+
+    def test_scara(self):
+        """The three agree at 8 Hz; far below the motion is distorted, most by the filter that smooths twice."""
+        found = scores(short("brunot2017/scara", repeat=2, sweep={"f": [1.5, 8]}), "f")
+        at = {(m, f): found[m, "ZZR1", f]["bias_percent"] for m in METHODS for f in (1.5, 8)}
+        assert max(at[m, 8] for m in METHODS) - min(at[m, 8] for m in METHODS) < 0.3
+        assert at["irwsm1", 1.5] > 5 > at["irwsm2", 1.5] > 1 and at["classical", 1.5] > 1

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from short_studies import scores, short
 
 import blocksim as bs
 
@@ -93,13 +94,27 @@ def test_the_trajectory_excites():
     assert 30 < runs()[0]["full"][4] < 1000
 
 
-@pytest.mark.slow
-def test_the_study_runs_and_scores():
-    from blocksim.files import bundled_root
-    from blocksim.study_file import load_study
+class TestStudies:
+    """The studies themselves, in short."""
 
-    study = load_study(bundled_root() / "gautier2001" / "studies" / "table1.yaml")
-    scores = bs.run_study({**study.plain, "repeat": 3}).scores
-    lines = scores.to_dict("records") if hasattr(scores, "to_dict") else scores
-    found = {(line["method"], line["parameter"]): line["bias_percent"] for line in lines}
-    assert found["unfiltered", "ZZR1"] < -50 and abs(found["full", "ZZR1"]) < 2
+    def test_table_1(self):
+        found = scores(short("gautier2001/table1", repeat=3))
+        assert found["unfiltered", "ZZR1"]["bias_percent"] < -50 and found["unfiltered", "ZZR1"]["coverage"] == 0
+        assert found["forward", "Fv1"]["mean"] < -0.1  # the paper: -0.2
+        assert abs(found["full", "ZZR1"]["bias_percent"]) < 2 and abs(found["moving", "Fv2"]["bias_percent"]) < 15
+
+    def test_standard_deviations(self):
+        """Of joint 2, those of white residuals are well above the corrected ones and above the spread."""
+        found = scores(short("gautier2001/std", repeat=12, sweep={"factor": [5]}))
+        for name in ("LMX2", "Fv2", "Fs2"):
+            white, coloured = (found[method, name]["claimed_std"] for method in ("white", "coloured"))
+            assert white > 1.4 * coloured and white > 1.3 * found["white", name]["std"], name
+
+    def test_table_2(self):
+        """Least squares is right where the Kalman filter has not arrived (case 2) or hands back what it was given (case 3)."""
+        found = scores(short("gautier2001/table2", repeat=1))
+        for name in ("ZZR1", "ZZ2", "LMX2"):
+            assert abs(found["case2.rls", name]["bias_percent"]) < 1
+            assert abs(found["case2.ekf", name]["bias_percent"]) > 5
+        assert found["case3.ekf", "ZZR1"]["mean"] == pytest.approx(3.47, abs=0.01)  # the start, with a variance that locks it
+        assert found["case3.ekf", "Fs1"]["coverage"] == 0

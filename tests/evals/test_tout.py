@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from short_studies import lines, scores, short
 
 import blocksim as bs
-from blocksim.study_file import load_study
-from blocksim.study_plan import make_plan
 
-STUDIES = sorted((Path(__file__).parents[2] / "diagrams" / "tout2022" / "studies").glob("*.yaml"))
 SLOW = pytest.mark.slow
 R0 = (2 * np.pi / 2000) ** 2 / 12
 NAMES = ["J", "Fv", "Fc", "Ms"]
@@ -140,18 +137,45 @@ def test_iterating_with_a_smoother_ends_at_the_truth():
     assert ratios(found) == pytest.approx([1, 1, 1, 1], abs=0.02)
 
 
-@pytest.mark.parametrize("path", STUDIES, ids=lambda p: p.stem)
-def test_the_studies_of_the_figures_can_be_planned(path):
-    assert make_plan(load_study(path)).runs >= 5
+class TestStudies:
+    """The studies themselves, in short."""
 
+    def test_fig_5(self):
+        """Ten times R and ten times sigma_w2 are one point: curves of equal ratio agree."""
+        found = scores(
+            short("tout2022/fig5", sweep={"sigma_w2": [0.01, 0.1], "ekf.R": [8.2247e-7, 8.2247e-6]}), "sigma_w2", "ekf.R"
+        )
+        for name in NAMES:
+            one, other = (found["method3", name, *at]["bias_percent"] for at in ((0.01, 8.2247e-7), (0.1, 8.2247e-6)))
+            assert one == pytest.approx(other, abs=0.05)
+        far = found["method3", "Ms", 0.1, 8.2247e-7]["bias_percent"]
+        assert abs(far - found["method3", "Ms", 0.01, 8.2247e-7]["bias_percent"]) > 1
 
-def test_a_short_fig_6(tmp_path):
-    """As the file says, at one point."""
-    plain = {
-        **load_study(next(p for p in STUDIES if p.stem == "fig6")).plain,
-        "sweep": {"factor": [1.0], "sigma_w2": [1e-2]},
-    }
-    result = bs.run_study(plain, out=tmp_path / "fig6", jobs=1)
-    assert not result.failures
-    lines = (tmp_path / "fig6" / "scores.csv").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 1 + 5 * 4
+    def test_fig_6(self):
+        """Friction by Methods 3 and 4 is closer than by 1; DIDIM is right with a filter and without."""
+        result = short("tout2022/fig6", sweep={"factor": [0.7], "sigma_w2": [1e-2]})
+        found = scores(result)
+        assert not result.failures and len(found) == 5 * 4
+        error = {(m.partition(".")[2], n): abs(line["bias_percent"]) for (m, n), line in found.items()}
+        for name in ("Fv", "Fc"):
+            assert max(error["method3", name], error["method4", name]) < 0.4 * error["method1", name]
+        for name in NAMES:
+            assert error["method2", name] < 2 and error["method5", name] < 1
+
+    def test_fig_8(self):
+        """Left over of the torque: Method 1 most; with the filter in the loop DIDIM explains more than least squares."""
+        left = {}
+        for study in ("tout2022/fig8_beside", "tout2022/fig8_in_loop"):
+            rows = lines(short(study, sweep={"factor": [0.7]}).signal_scores)
+            rms = {row["signal"]: row["mean"] for row in rows}
+            left |= {s[4:11]: value / rms["rms(pid)"] for s, value in rms.items() if s != "rms(pid)"}
+        assert left["method1"] > 1.5 * left["method3"] and abs(left["method3"] / left["method2"] - 1) < 0.15
+        assert left["method5"] < 0.5 * left["method4"]
+
+    def test_conditions(self):
+        """The order of Methods 1 and 3 turns with a motion ten times as fast."""
+        keys = {"sweep": {"factor": [0.7]}, "params": {"sigma_w2": 0.01, "method2.max_iterations": 1}}
+        found = scores(short("tout2022/conditions", ("slow", "fast"), collect=["method1", "method3"], **keys))
+        error = {(m, n): abs(line["bias_percent"]) for (m, n), line in found.items()}
+        assert error["slow.method3", "Fc"] < 0.3 * error["slow.method1", "Fc"]
+        assert error["fast.method1", "Fc"] < 0.3 * error["fast.method3", "Fc"]
