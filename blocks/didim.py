@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimates import Estimates
-from blocksim.plant import Plant
-from blocksim.process import Run
 
-from .regression import coloured, null_words
-from .resimulation import (
-    Impossible,
-    Looped,
-    Path,
-    Resimulation,
-    Rows,
-    by_joint,
-    colour_remark,
-    diverged,
-    effort_of,
-    history,
-    iterate,
-    least_squares_step,
-    power,
-    product,
-    relative_error,
-    remarks,
-    stacked,
-    weighted_fit,
-)
+from .colour import coloured
+from .iteration import Equations, Impossible, Looped, Path, history, remarks
+from .regression_words import null_words
+from .resimulation import Resimulation
+from .stacked_rows import Rows, by_joint, colour_remark, least_squares_step, power, product, relative_error, stacked, weighted_fit
 
 __all__ = ["DIDIM"]
 
@@ -74,28 +55,14 @@ blocks:
   found:   {type: DIDIM, model: joint, cutoff: 40, decimate: 5, in: pid}
 """
 
-    def process(self, t, model: Plant, run: Run, **signals: Any):
-        effort = model.effort(signals[model.drive])
-        looped = self.twin(t, model, run, signals)
-        measured = self.rows(t, effort)
+    method = "DIDIM"
 
-        def system(motion: dict[str, np.ndarray]) -> Rows:
-            return stacked(self.rows(t, model.regressor(motion)), measured, self.counted(t, motion, effort.shape[1]))
+    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> SimulatedRows:
+        return SimulatedRows(self, t, looped, self.rows(t, effort))
 
-        follow = Following(looped, system)
-        path = iterate(
-            looped, self.starting(t, model, signals, effort), system, least_squares_step, self.tol, self.max_iterations, follow
-        )
-        if path.failed:
-            return like(signals[model.drive], 0 * effort, effort, diverged("DIDIM", path, looped))
-        if not follow.seen:
-            follow.look(path)
-        predicted = effort_of(model, path.motion, path.beta)
-        return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, follow))
-
-    def report(self, path: Path, looped: Looped, follow: Following) -> Estimates:
+    def report(self, path: Path, looped: Looped, equations: SimulatedRows) -> Estimates:
         """The last least squares, its standard deviations corrected for the motion that follows the estimate."""
-        rows: Rows = path.rows
+        rows, follow = path.rows, equations.following(path)
         found, names = weighted_fit(rows), looped.plant.parameters
         white, orders = found.covariance, [0]
         covariance, told = white, remarks(path, looped) + null_words(found, names)
@@ -119,26 +86,41 @@ blocks:
             "autoregression_orders": orders,
         }
         return Estimates.of(
-            "DIDIM", names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=path.reason, details=details
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=path.reason, details=details
         )
 
 
 @dataclass
-class Following:
-    """How the torque of the twin follows the estimate, G = d(W_s beta)/d beta: looked at once, near the end of the iteration.
+class SimulatedRows(Equations):
+    """tau = W_s beta; and how W_s beta follows the estimate, G = d(W_s beta)/d beta, looked at once, near the end.
 
     There a least squares step s, which takes the motion for fixed, is hastened to (W_s' G)^-1 W_s' W_s s: what is left of the
     error after it is of second order, where s alone would leave a share of it at every step.
     """
 
+    block: DIDIM
+    t: np.ndarray
     looped: Looped
-    system: Callable[[dict[str, np.ndarray]], Rows]
+    measured: np.ndarray
     looked: bool = False
     seen: bool = False  # whether the twin could be simulated for it
     gain: np.ndarray | None = None  # (W' G)^-1 W' W; none where the torque of the twin does not depend on all parameters
     before: float = np.inf  # size of the last step
 
-    def __call__(self, path: Path, step: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    def system(self, motion: dict[str, np.ndarray]) -> Rows:
+        W = self.block.rows(self.t, self.looped.plant.regressor(motion))
+        return stacked(W, self.measured, self.block.counted(self.t, motion, self.measured.shape[1]))
+
+    def solve(self, rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return least_squares_step(rows, beta)
+
+    def following(self, path: Path) -> SimulatedRows:
+        """Itself, G having been looked at."""
+        if not self.seen:
+            self.look(path)
+        return self
+
+    def hastened(self, path: Path, step: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The step, hastened where it is small."""
         change = float(np.max(np.abs(step) / scale))
         if not self.looked and change <= CLOSE:
@@ -154,7 +136,7 @@ class Following:
     def look(self, path: Path) -> None:
         """One simulation for each parameter, all at once."""
         self.looked, rows = True, path.rows
-        slopes = sensitivities(self.looped, path.at, rows, self.system)
+        slopes = self.sensitivities(path.at, rows)
         self.seen = slopes is not None
         if slopes is None:
             return
@@ -165,32 +147,24 @@ class Following:
         if (scale > 0).all() and np.linalg.cond(B / np.outer(scale, scale)) < SINGULAR:
             self.gain = np.linalg.solve(B, A)
 
-
-def sensitivities(
-    looped: Looped, beta: np.ndarray, rows: Rows, system: Callable[[dict[str, np.ndarray]], Rows]
-) -> np.ndarray | None:
-    """d(W_s beta) / d beta with the motion following beta, (rows, parameters), by differences; None where the twin fails."""
-    before, sizes, table = rows.times(beta), [], []
-    for i, value in enumerate(beta):
-        length = power(rows.W[:, i])
-        size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
-        moved = beta.copy()
-        moved[i] += DIFFERENCE * size
-        table.append(moved)
-        sizes.append(DIFFERENCE * size)
-    limited = dict(looped.limited)
-    try:
-        motions = looped.motions(table)
-    except (DiagramError, Impossible, SimulationError):
-        return None
-    finally:
-        looped.limited = limited  # what the estimate itself asked for
-    slopes = np.empty_like(rows.W)
-    for i, motion in enumerate(motions):
-        slopes[:, i] = (system(motion).times(table[i]) - before) / sizes[i]
-    return slopes
-
-
-def like(drive: np.ndarray, predicted: np.ndarray, residual: np.ndarray, found: Estimates) -> tuple[Any, ...]:
-    """What the block puts out, in the shape of what drives the plant."""
-    return predicted.reshape(np.shape(drive)), residual.reshape(np.shape(drive)), found
+    def sensitivities(self, beta: np.ndarray, rows: Rows) -> np.ndarray | None:
+        """G, (rows, parameters), by differences; None where the twin fails."""
+        before, sizes, table = rows.times(beta), [], []
+        for i, value in enumerate(beta):
+            length = power(rows.W[:, i])
+            size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
+            moved = beta.copy()
+            moved[i] += DIFFERENCE * size
+            table.append(moved)
+            sizes.append(DIFFERENCE * size)
+        limited = dict(self.looped.limited)
+        try:
+            motions = self.looped.motions(table)
+        except (DiagramError, Impossible, SimulationError):
+            return None
+        finally:
+            self.looped.limited = limited  # what the estimate itself asked for
+        slopes = np.empty_like(rows.W)
+        for i, motion in enumerate(motions):
+            slopes[:, i] = (self.system(motion).times(table[i]) - before) / sizes[i]
+        return slopes

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from blocksim.block import static
 from blocksim.estimates import Estimates
-from blocksim.plant import Plant
-from blocksim.process import Run
 
-from .didim import like
-from .regression import autocovariance, autoregression, between
-from .resimulation import (
-    Looped,
-    Path,
-    Resimulation,
-    Rows,
-    against,
-    by_joint,
-    colour_remark,
-    diverged,
-    effort_of,
-    history,
-    iterate,
-    power,
-    product,
-    relative_error,
-    remarks,
-    solved_step,
-    stacked,
-)
+from .colour import autocovariance, autoregression, between
+from .iteration import Equations, Looped, Path, history, remarks
+from .resimulation import Resimulation
+from .stacked_rows import Rows, against, by_joint, colour_remark, power, product, relative_error, solved_step, stacked
 
 __all__ = ["InstrumentalVariable"]
 
@@ -66,33 +49,18 @@ blocks:
   found:   {type: InstrumentalVariable, model: joint, decimate: 10, edges: 3,
             in: {tau: pid, q: motion.q, qd: motion.qd, qdd: motion.qdd}}
 """
+    method = "IDIM-IV"
     motion_needed = True
 
     start: Any = static("ls", "starting values: a factor of those in the diagram, values by name, or 'ls' for least squares of "
                         "the measured motion", kind=(int, float, dict, str))  # fmt: skip
 
-    def process(self, t, model: Plant, run: Run, **signals: Any):
-        effort = model.effort(signals[model.drive])
-        looped = self.twin(t, model, run, signals)
-        measured = self.rows(t, model.regressor({s: signals[s] for s in model.motion})), self.rows(t, effort)
+    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Instruments:
+        motion = {s: signals[s] for s in looped.plant.motion}
+        return Instruments(self, t, looped, self.rows(t, looped.plant.regressor(motion)), self.rows(t, effort))
 
-        def system(motion: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
-            Z = self.rows(t, model.regressor(motion))
-            return stacked(*measured, self.counted(t, motion, effort.shape[1])), Z.reshape(-1, Z.shape[-1])
-
-        def solve(made: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            rows, Z = made
-            weights = by_joint(rows, beta)
-            Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], (rows.y - rows.times(beta)) * weights
-            return solved_step(product(Zw, Ww), against(rest, Zw), power(rest), int((weights > 0).sum()))
-
-        path = iterate(looped, self.starting(t, model, signals, effort), system, solve, self.tol, self.max_iterations)
-        if path.failed:
-            return like(signals[model.drive], 0 * effort, effort, diverged("IDIM-IV", path, looped))
-        predicted = effort_of(model, {s: signals[s] for s in model.motion}, path.beta)
-        return like(signals[model.drive], predicted, effort - predicted, self.report(path, looped, *path.rows))
-
-    def report(self, path: Path, looped: Looped, rows: Rows, Z: np.ndarray) -> Estimates:
+    def report(self, path: Path, looped: Looped, equations: Instruments) -> Estimates:
+        rows, Z = path.rows
         names = looped.plant.parameters
         weights = by_joint(rows, path.beta)
         Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], rows.y - rows.times(path.beta)
@@ -116,8 +84,29 @@ blocks:
             "std_white": np.sqrt(np.diag(white)),
         }
         return Estimates.of(
-            "IDIM-IV", names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=path.reason, details=details
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=path.reason, details=details
         )
+
+
+@dataclass
+class Instruments(Equations):
+    """Z' tau = Z' W beta, W being measured and Z simulated."""
+
+    block: InstrumentalVariable
+    t: np.ndarray
+    looped: Looped
+    W: np.ndarray
+    y: np.ndarray
+
+    def system(self, motion: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
+        Z = self.block.rows(self.t, self.looped.plant.regressor(motion))
+        return stacked(self.W, self.y, self.block.counted(self.t, motion, self.y.shape[1])), Z.reshape(-1, Z.shape[-1])
+
+    def solve(self, made: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows, Z = made
+        weights = by_joint(rows, beta)
+        Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], (rows.y - rows.times(beta)) * weights
+        return solved_step(product(Zw, Ww), against(rest, Zw), power(rest), int((weights > 0).sum()))
 
 
 def meat(Z: np.ndarray, rest: np.ndarray, rows: Rows, white: bool) -> np.ndarray:

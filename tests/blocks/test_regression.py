@@ -9,7 +9,9 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.stats.diagnostic import acorr_ljungbox
 
-from blocks.regression import autocovariance, autoregression, coloured, fit, huber, ljung_box, null_words, total
+from blocks.colour import autocovariance, autoregression, between, coloured, ljung_box
+from blocks.regression import fit, huber, total
+from blocks.regression_words import null_words
 from blocksim.errors import RecordError
 
 TRUE = np.array([1.0, 2.0, 0.5, -0.3])
@@ -147,8 +149,6 @@ def test_the_coloured_covariance_is_the_sandwich_of_the_fitted_autoregression(rn
     W, phi = system(300), 0.8
     y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=300))
     found = fit(W, y)
-    from blocks.regression import between
-
     C = toeplitz(phi ** np.arange(300.0)) * 0.7 / (1 - phi**2)
     np.testing.assert_allclose(between(W, np.array([phi]), 0.7), W.T @ C @ W, rtol=1e-9, atol=1e-9)
     B = np.linalg.inv(W.T @ W)
