@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")
 COLUMNS = 4
 PANEL = (2.6, 2.2)
+#: So many swept values or fewer are all written at the axis.
+MOST_TICKS = 9
 #: Swept values that span more than this factor have a logarithmic axis.
-DECADE = 20.0
+DECADE = 10.0
 
 Line = dict[str, Any]
 
@@ -45,6 +47,9 @@ class SweptAxis:
             axis.set_xticks(range(len(self.values)), [short(v) for v in self.values], rotation=40, ha="right", fontsize=7)
         elif min(self.values) > 0 and max(self.values) / min(self.values) > DECADE:
             axis.set_xscale("log")
+            if len(self.values) <= MOST_TICKS:
+                axis.set_xticks(self.values, [short(v, 3) for v in self.values], rotation=40, ha="right", fontsize=7)
+                axis.minorticks_off()
 
 
 def main_axis(result: StudyResult, scores: list[Line]) -> SweptAxis | None:

@@ -1,0 +1,52 @@
+"""Every bundled study can be planned, has a page that tells of it, and a short version in the tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from short_studies import scores, short
+
+from blocksim.files import bundled_root
+from blocksim.study_file import load_study
+from blocksim.study_plan import make_plan
+
+HERE = Path(__file__).parent
+STUDIES = sorted(p for p in bundled_root().glob("*/studies/*.yaml") if not p.stem.startswith("bench_"))
+NAMES = [f"{path.parents[1].name}/{path.stem}" for path in STUDIES]
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=NAMES)
+def test_it_can_be_planned(path):
+    assert make_plan(load_study(path)).runs >= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_tells_of_it(name):
+    paper, study = name.split("/")
+    page = HERE.parents[1] / "docs" / f"{'studies' if paper == 'one_dof' else paper}.md"
+    assert re.search(rf"{paper}/studies/{study}\b", page.read_text(encoding="utf-8")), f"{page.name} says nothing of {name}"
+
+
+def test_each_has_a_short_version_that_is_always_run():
+    """Called by name in a test that does not wait for --slow."""
+    called = set()
+    for path in HERE.glob("test_*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for test in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]:
+            if not any("slow" in ast.unparse(mark) for mark in test.decorator_list):
+                called |= {n.value for n in ast.walk(test) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    assert not set(NAMES) - called
+
+
+def test_loop_gain():
+    """The more gain, the more friction least squares invents; instruments from a simulated loop and DIDIM have no such bias."""
+    found = scores(short("one_dof/loop_gain", repeat=4, sweep={"gain": [0.5, 4]}, ablate=None), "gain")
+    for gain in (0.5, 4):
+        assert found["ls", "J", gain]["bias_percent"] < -8
+        for method in ("iv", "didim"):
+            assert abs(found[method, "J", gain]["bias_percent"]) < 0.2 and abs(found[method, "Fc", gain]["bias_percent"]) < 3
+    assert found["ls", "Fv", 4]["bias_percent"] < found["ls", "Fv", 0.5]["bias_percent"] - 1
+    assert found["ls", "Fc", 4]["bias_percent"] > found["ls", "Fc", 0.5]["bias_percent"] + 1
