@@ -81,6 +81,23 @@ def shares(out, units, variance, unscaled, d, P, psi, k):
     return total
 
 
+def contained(out, lowest, highest, units, d, P):
+    """Estimates beyond their limits go back to them, and the others with them as far as they are correlated.
+
+    Of all that is possible this is the nearest as P sees it. Stopped alone, one would leave the others at what only its way out
+    explains, and with every reading they would go further.
+    """
+    for i in range(d):
+        limit = min(max(out[i], lowest[i]), highest[i])
+        variance = units[i] * out[P + i * d + i]
+        if limit != out[i] and variance > 0.0:
+            share = (limit - out[i]) / variance
+            for c in range(d):
+                out[c] = out[c] + share * units[c] * out[P + c * d + i]
+    for i in range(d):
+        out[i] = min(max(out[i], lowest[i]), highest[i])
+
+
 class RPEM(ParameterObserver):
     """theta += K (y - y_hat), K = P psi / (R2 + psi^T P psi): recursive prediction errors of any plant (thesis 3.24 - 3.31).
 
@@ -95,8 +112,9 @@ class RPEM(ParameterObserver):
 
     `estimate` lists the parameters, which start at `start`, {Fv: 0.01}, or at `factor` times the plant's values. Each is
     divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means
-    "100 %". Estimates stay within the limits the plant sets. A parameter that starts at zero needs a scale; one whose gradient is
-    zero there, as that of alpha while A = 0, waits until the others have moved.
+    "100 %". Estimates stay within the limits the plant sets; one that is stopped there takes along what it is correlated with.
+    A parameter that starts at zero needs a scale; one whose gradient is zero there, as that of alpha while A = 0, waits until
+    the others have moved.
 
     A new theta makes a past that was computed with the old one wrong: `follow` moves the state by S times the change, to first
     order as if theta had been there from the start; without it, as in the thesis, old errors stay in the state.
@@ -180,8 +198,8 @@ blocks:
                 total = shares(out, units, variances[j], unscaled, d, P, g + j * d, k + j * d)
             for i in range(d):
                 out[k + j * d + i] = out[k + j * d + i] * units[i] / total
-                value = out[i] + out[k + j * d + i] * rest
-                out[i] = lowest[i] if value < lowest[i] else (highest[i] if value > highest[i] else value)
+                out[i] = out[i] + out[k + j * d + i] * rest
+            contained(out, lowest, highest, units, d, P)
         for i in range(d):
             variance = out[P + i * d + i]
             out[s + i] = sqrt(variance) * units[i] if variance > 0.0 else 0.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.rpem import RPEM, regularised
+from blocks.rpem import RPEM, contained, regularised
 from blocksim.errors import DiagramError
 
 
@@ -252,6 +252,32 @@ def test_estimates_stay_within_the_limits_of_the_plant():
     text = ROBOT.replace("estimate: [Jm, Fc, k1, k3, alpha, A], P0: 1e-30", "estimate: [Fv, Fc], start: {Fc: 0.01}, P0: 1e4")
     record = bs.simulate(text, engine="python")
     assert (record["rpem.theta"] >= 0).all() and (record["rpem.theta"] == 0).any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_that_is_stopped_takes_the_others_along(seed):
+    """The possible estimates nearest to those found, as P measures distances: against scipy's optimiser."""
+    from scipy.optimize import minimize
+
+    draw = np.random.default_rng(seed)
+    root, units = draw.standard_normal((3, 3)), 10.0 ** draw.uniform(-2, 2, 3)
+    P = root @ root.T
+    found = np.concatenate((units * np.array([-0.7, 0.4, 2.0]), P.ravel()))
+    wanted = found[:3] / units
+    inverse = np.linalg.inv(P)
+    lowest, highest = units * np.array([0.0, -1e9, -1e9]), np.full(3, np.inf)
+    nearest = minimize(
+        lambda v: (v - wanted) @ inverse @ (v - wanted),
+        np.array([1.0, 0.0, 0.0]),
+        jac=lambda v: 2 * inverse @ (v - wanted),
+        bounds=[(0, None), (None, None), (None, None)],
+        tol=1e-14,
+    )
+    contained(found, lowest, highest, units, 3, 3)
+    assert found[:3] / units == pytest.approx(nearest.x, rel=1e-4, abs=1e-4)
+    kept = found[:3].copy()
+    contained(found, lowest, highest, units, 3, 3)
+    assert np.array_equal(found[:3], kept), "what is possible stays"
 
 
 def test_last_estimates_know_the_truth_of_every_parameter():

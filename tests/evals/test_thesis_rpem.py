@@ -63,6 +63,17 @@ def test_they_attain_the_cramer_rao_bound(name, seeds):
     assert (spread < least * np.sqrt(1 + 4 * np.sqrt(2 / seeds))).all()
 
 
+def test_a_parameter_stopped_at_its_limit_does_not_ruin_the_other():
+    """Before the robot moves Fv cannot be told from Fc. In this run noise takes Fv to its limit, 0, at 0.8 s.
+
+    Stopped there alone, Fc would go on growing, to 1.2 at 1 s, and neither would ever come back.
+    """
+    runs = bs.simulate_many("thesis/rpem_friction", seeds=[156], collect=lambda r: (r["rpem.theta"], r.estimates["rpem"]), stop=5)
+    theta, found = runs[0]
+    assert (theta[:500, 0] == 0).any() and theta[300:, 1].max() < 0.7
+    assert max(abs(e.z) for e in found.values()) < 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["friction", "hysteresis"])
 def test_a_state_that_does_not_follow_leaves_a_bias(name):

