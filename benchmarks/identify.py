@@ -77,7 +77,7 @@ def rows(repeats: int = 8) -> list[Row]:
         Row("i", "  one simulation of the twin", c, one, f"{100 * runs * one / whole:.0f} % of all in {runs} of them"),
         Row("i", "  one regressor", c, columns),
         Row("i", "  one least squares with covariance", c, squares),
-        *[search(what, text, repeats) for what, text in SEARCHES.items()],
+        *[search(what, text, max(1, repeats // 3)) for what, text in SEARCHES.items()],
     ]
 
 

@@ -237,7 +237,7 @@ def case_h(quick: bool) -> list[Row]:
 
 def case_i(quick: bool) -> list[Row]:
     """One identification by DIDIM, in simulations."""
-    return identify.rows(1 if quick else 20)
+    return identify.rows(1 if quick else 60)
 
 
 CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f, "g": case_g, "h": case_h, "i": case_i}

@@ -11,7 +11,7 @@ from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimates import Estimates
 
 from .colour import coloured
-from .iteration import Equations, Impossible, Looped, Path, history, remarks
+from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
 from .regression_words import null_words
 from .resimulation import Resimulation
 from .stacked_rows import Rows, by_joint, colour_remark, least_squares_step, power, product, relative_error, stacked, weighted_fit
@@ -107,7 +107,7 @@ class SimulatedRows(Equations):
     gain: np.ndarray | None = None  # (W' G)^-1 W' W; none where the torque of the twin does not depend on all parameters
     before: float = np.inf  # size of the last step
 
-    def system(self, motion: dict[str, np.ndarray]) -> Rows:
+    def system(self, motion: Motion) -> Rows:
         W = self.block.rows(self.t, self.looped.plant.regressor(motion))
         return stacked(W, self.measured, self.block.counted(self.t, motion, self.measured.shape[1]))
 
@@ -149,7 +149,7 @@ class SimulatedRows(Equations):
 
     def sensitivities(self, beta: np.ndarray, rows: Rows) -> np.ndarray | None:
         """G, (rows, parameters), by differences; None where the twin fails."""
-        before, sizes, table = rows.times(beta), [], []
+        sizes, table, before = [], [], rows.times(beta)
         for i, value in enumerate(beta):
             length = power(rows.W[:, i])
             size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
@@ -157,14 +157,14 @@ class SimulatedRows(Equations):
             moved[i] += DIFFERENCE * size
             table.append(moved)
             sizes.append(DIFFERENCE * size)
+
+        def slope(i: int, motion: Motion) -> np.ndarray:
+            return (self.system(motion).times(table[i]) - before) / sizes[i]
+
         limited = dict(self.looped.limited)
         try:
-            motions = self.looped.motions(table)
+            return np.stack(self.looped.motions(table, slope)).T
         except (DiagramError, Impossible, SimulationError):
             return None
         finally:
             self.looped.limited = limited  # what the estimate itself asked for
-        slopes = np.empty_like(rows.W)
-        for i, motion in enumerate(motions):
-            slopes[:, i] = (self.system(motion).times(table[i]) - before) / sizes[i]
-        return slopes

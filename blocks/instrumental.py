@@ -12,7 +12,7 @@ from blocksim.block import static
 from blocksim.estimates import Estimates
 
 from .colour import autocovariance, autoregression, between
-from .iteration import Equations, Looped, Path, history, remarks
+from .iteration import Equations, Looped, Motion, Path, history, remarks
 from .resimulation import Resimulation
 from .stacked_rows import Rows, against, by_joint, colour_remark, power, product, relative_error, solved_step, stacked
 
@@ -98,7 +98,7 @@ class Instruments(Equations):
     W: np.ndarray
     y: np.ndarray
 
-    def system(self, motion: dict[str, np.ndarray]) -> tuple[Rows, np.ndarray]:
+    def system(self, motion: Motion) -> tuple[Rows, np.ndarray]:
         Z = self.block.rows(self.t, self.looped.plant.regressor(motion))
         return stacked(self.W, self.y, self.block.counted(self.t, motion, self.y.shape[1])), Z.reshape(-1, Z.shape[-1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from blocksim.estimates import Estimates
 from blocksim.plant import Plant
 from blocksim.twin import Twin
 
+Motion = dict[str, np.ndarray]
 HALVINGS = 8  # of a step into values the plant cannot have
 RUNAWAY = 1e3  # relative change of a parameter, after the first step, that no longer is an iteration
 UNSETTLED = 0.01  # relative change at the end above which nothing was found
@@ -28,7 +30,7 @@ class Looped:
     simulations: int = 0
     limited: dict[str, float] = field(default_factory=dict)  # parameters that were asked to go beyond their limit
 
-    def motion(self, beta: np.ndarray) -> dict[str, np.ndarray]:
+    def motion(self, beta: np.ndarray) -> Motion:
         """The motion at these parameters. A friction below 0, its limit, is run as 0; an inertia of 0 cannot be run."""
         values = self.settings(beta)
         try:
@@ -37,19 +39,22 @@ class Looped:
             raise Impossible(str(error)) from None
         finally:
             self.simulations += 1
-        return {s: found[f"{self.path}.{s}"] for s in self.plant.motion}
+        return self.own(found)
 
-    def motions(self, table: list[np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """The same for several, all at once where the twin is compiled."""
+    def motions(self, table: list[np.ndarray], then: Callable[[int, Motion], np.ndarray]) -> list[np.ndarray]:
+        """What `then` makes of the motion at each of several parameters, all at once where the twin is compiled."""
         if not self.twin.experiment.program.compiled:
-            return [self.motion(beta) for beta in table]
+            return [then(i, self.motion(beta)) for i, beta in enumerate(table)]
         self.simulations += len(table)
         made = []
-        for found in self.twin.run_many([self.settings(beta) for beta in table]):
-            if isinstance(found, SimulationError):
-                raise found
-            made.append({s: found[f"{self.path}.{s}"] for s in self.plant.motion})
+        for one in self.twin.run_many([self.settings(b) for b in table], lambda i, found: then(i, self.own(found))):
+            if isinstance(one, SimulationError):
+                raise one
+            made.append(one)
         return made
+
+    def own(self, signals: Motion) -> Motion:
+        return {s: signals[f"{self.path}.{s}"] for s in self.plant.motion}
 
     def settings(self, beta: np.ndarray) -> dict[str, float]:
         values = {}
@@ -78,7 +83,7 @@ class Path:
     history: list[np.ndarray]
     reason: str = ""
     at: np.ndarray = field(default_factory=lambda: np.zeros(0))  # the parameters of the motion; beta is one small step further
-    motion: dict[str, np.ndarray] = field(default_factory=dict)
+    motion: Motion = field(default_factory=dict)
     rows: Any = None  # the equations made of the motion
     settled: bool = False
     failed: bool = False
@@ -87,7 +92,7 @@ class Path:
 class Equations:
     """What an identifier makes of a motion, and solves."""
 
-    def system(self, motion: dict[str, np.ndarray]) -> Any:
+    def system(self, motion: Motion) -> Any:
         """The equations at a motion."""
         raise NotImplementedError
 
@@ -145,7 +150,7 @@ def sizes(beta: np.ndarray, std: np.ndarray) -> np.ndarray:
     return np.where(scale > 0, scale, 1.0)
 
 
-def simulated(path: Path, motion: dict[str, np.ndarray], beta: np.ndarray, equations: Equations) -> None:
+def simulated(path: Path, motion: Motion, beta: np.ndarray, equations: Equations) -> None:
     path.motion, path.at, path.rows = motion, beta, equations.system(motion)
 
 

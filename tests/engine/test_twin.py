@@ -85,6 +85,25 @@ def test_many_at_once_equal_one_by_one(sensed):
         np.testing.assert_array_equal(found["joint.q"], twin.run(row)["joint.q"])
 
 
+def test_many_at_once_may_keep_less_than_their_signals(sensed):
+    diagram, record = sensed
+    twin = twin_of(run_of(diagram, record), record.t, ["joint.q"])
+    table = [{"joint.J": J} for J in (0.01, 0.02, 0.05)]
+    kept = twin.run_many(table, lambda row, found: (row, found["joint.q"][-1]))
+    assert kept == [(i, twin.run(row)["joint.q"][-1]) for i, row in enumerate(table)]
+
+
+def test_limits_hold_in_every_run(sensed):
+    """The first run finds the places of the parameters; those after it put their numbers there, once they are allowed."""
+    diagram, record = sensed
+    twin = twin_of(run_of(diagram, record), record.t, ["joint.q"])
+    twin.run({"joint.J": 0.02, "joint.q": 0.1})
+    for wrong in (-0.02, 0.0, float("nan"), "heavy"):
+        with pytest.raises(bs.DiagramError, match="J"):
+            twin.run({"joint.J": wrong})
+    assert twin.run({"joint.q": 0.25})["joint.q"][0] == 0.25
+
+
 def test_settings_of_the_run_count(sensed):
     diagram, record = sensed
     changed = twin_of(run_of(diagram, record, **{"joint.Fc": 0.3, "encoder.noise_std": 5.0}), record.t, ["joint.q"])

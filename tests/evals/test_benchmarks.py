@@ -110,6 +110,13 @@ def test_one_command_prints_the_table(tmp_path):
     assert all(row["ratio"] > 0 for row in rows if row["taken"] is not None)
 
 
+def test_identifications_are_counted_in_simulations(tmp_path):
+    _, rows = table_of(tmp_path, "--only", "i")
+    work = {row["what"]: int(row["note"].split(" simulations")[0].split()[-1]) for row in rows if "iterations" in row["note"]}
+    assert len(work) == 3
+    assert all(count < (12 if what.startswith("DIDIM") else 60) for what, count in work.items()), work
+
+
 @pytest.mark.slow
 def test_one_command_prints_every_case(tmp_path):
     _, rows = table_of(tmp_path)
