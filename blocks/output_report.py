@@ -57,9 +57,10 @@ def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
     told = []
     for one, value in zip(task.sought, theta, strict=True):
-        for word, bound in (("min", one.low), ("max", one.high)):
-            if math.isfinite(bound) and abs(value - bound) <= 1e-6 * one.scale:
-                told.append(f"{one.path} ended at its {word}, {bound:g}: its standard deviation does not hold there")
+        word = one.at_bound(value)
+        if word:
+            bound = one.low if word == "min" else one.high
+            told.append(f"{one.path} ended at its {word}, {bound:g}: its standard deviation does not hold there")
     return told
 
 

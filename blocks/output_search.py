@@ -18,6 +18,7 @@ DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
 NEAR = 1e-3  # relative change of the parameters up to which sensitivities are those of before
 NOTHING = 0.01  # standard deviations: a step this small is none
+ROUNDING = 1e-7  # relative: so is one this small, which may be all that differences can tell
 KEPT = 4  # simulations that are remembered
 
 
@@ -173,19 +174,26 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
 
 def ascertained(task: Task, found: Search, tol: float, limit: int) -> Search:
     """The end of a search with central differences, which say whether it is one: if not, it goes on with them."""
-    for task.central in (False, True):
-        found.J = task.sensitivities(found.theta)
-        linear = fit(seen(found.J), -task.residuals(found.theta))
-        inner = [s.low < v < s.high for s, v in zip(task.sought, found.theta, strict=True)]
-        std = np.where(linear.determined, linear.std, math.inf)
-        if np.all(np.abs(linear.values) <= NOTHING * std + max(tol, 1e-7) * task.sizes(found.theta), where=inner):
-            break
-        task.near = found.theta, found.J / task.row_weights[:, None]
-        again = descend(task, found.theta, tol, limit)
-        if task.central or not again.ok or np.array_equal(again.theta, found.theta):
-            break
-        again.costs, again.iterations, found = found.costs, again.iterations + found.iterations, again
-    return found
+    found.J = task.sensitivities(found.theta)
+    if not found.reason.startswith("converged") or arrived(task, found, tol):
+        return found
+    task.central, task.near = True, (found.theta, found.J / task.row_weights[:, None])
+    again = descend(task, found.theta, tol, limit)
+    if not again.ok:
+        return found
+    again.costs, again.iterations = found.costs, found.iterations + again.iterations
+    again.J = task.sensitivities(again.theta)
+    return again
+
+
+def arrived(task: Task, found: Search, tol: float) -> bool:
+    """Whether a Gauss-Newton step of the parameters that are not at a bound is none."""
+    free = np.array([not s.at_bound(v) for s, v in zip(task.sought, found.theta, strict=True)])
+    if not free.any():
+        return True
+    linear = fit(seen(found.J[:, free]), -task.residuals(found.theta))
+    std = np.where(linear.determined, linear.std, math.inf)
+    return bool(np.all(np.abs(linear.values) <= NOTHING * std + max(tol, ROUNDING) * task.sizes(found.theta)[free]))
 
 
 def inside(first: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

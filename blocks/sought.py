@@ -33,6 +33,11 @@ class Sought:
         """Its size, in which steps are measured."""
         return abs(self.start) or (self.high - self.low if math.isfinite(self.high - self.low) else 1.0)
 
+    def at_bound(self, value: float) -> str:
+        """Which bound a value has reached: 'min', 'max' or ''."""
+        reached = {"min": abs(value - self.low), "max": abs(value - self.high)}
+        return next((name for name, distance in reached.items() if distance <= 1e-6 * self.scale), "")
+
 
 def sought_in(block: Any, path: str, schedule: Any, run: Run | None) -> list[Sought]:
     """The parameters with their starts and bounds, checked against the diagram; its values are the truth of a simulated run."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
+from blocks import output_search
 
 OPEN = """
 format: 1
@@ -95,6 +96,16 @@ def test_it_ends_at_the_minimum(text):
     std = np.sqrt(left[0] / (len(G) - 3) * np.diag(np.linalg.inv(G.T @ G)))
     assert np.all(np.abs(step) < 0.01 * std)
     np.testing.assert_allclose(found.std_vector(NAMES), std, rtol=1e-4)
+
+
+def test_an_end_that_is_none_is_found_out(monkeypatch):
+    """With sensitivities of the start all the way the search stops short; those at its end say so, and it goes on."""
+    monkeypatch.setattr(output_search, "NEAR", 1.0)
+    record = bs.simulate(diagram(OPEN, 2e-3, options="start: 0.8, tol: 1e-4"))
+    found = record.estimates["found"]
+    G = sensitivities(OPEN, at=found.vector(NAMES))
+    step = np.linalg.lstsq(G, record["found.residual"], rcond=None)[0]
+    assert np.all(np.abs(step) < 0.05 * found.std_vector(NAMES))
 
 
 def test_recorded_input_is_what_drives_it():
