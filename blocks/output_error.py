@@ -39,9 +39,10 @@ class CLOE(RecordBlock):
     that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by differences, all
     in one batch on all cores: to one side on the way, and none for a step below a thousandth; to both at the end, which also
     tells whether it is one. `details` count the simulations. With white noise on y the estimate is that of maximum likelihood,
-    and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound. Feedback hides parameters: where the controller holds y fixed
-    whatever they are, fit the control signal too. Noise that enters the loop through the sensor is not in the twin: it is noise
-    of y, coloured by the loop.
+    and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound (`errors: white`). Noise that enters the loop through the
+    sensor is not in the twin: it is noise of y, coloured by the loop, and where residuals are not white the covariance is
+    that of an autoregression fitted to them (`errors: coloured`), of every y by itself. Feedback hides parameters: where the controller holds y fixed
+    whatever they are, fit the control signal too.
     """
 
     family = "identification"
@@ -67,6 +68,7 @@ blocks:
     starts: int = static(1, "how many starts are tried; all but the first are drawn at random between the bounds", kind=int)
     seed: int = static(0, "of the random starts", kind=int)
     skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
     y = inport("measured signals", size="any", many=True)
@@ -97,7 +99,7 @@ blocks:
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
         rest = np.concatenate(measured, axis=1) - shown
         slim = shown.shape[1] == 1
-        return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found)
+        return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found, self.errors)
 
     def search(self, task: Task) -> Search:
         """From every start; with several outputs and no weights, again with those of the residuals, until they stay."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from blocksim.estimates import Estimate, Estimates
 
-from .colour import colour_of
+from .colour import colour_of, coloured
 from .output_search import Search, Task, seen
 from .regression import fit
 from .regression_words import null_words
 
 
-def report(method: str, task: Task, found: Search) -> Estimates:
-    """Values with the covariance s^2 (J'J)^-1; a search that failed found no numbers."""
+def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
+    """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
     names = [s.path for s in task.sought]
     told = [] if found.reason.startswith("converged") else [found.reason]
     details: dict[str, Any] = {"iterations": found.iterations, "costs": found.costs}
@@ -25,9 +25,17 @@ def report(method: str, task: Task, found: Search) -> Estimates:
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
         return Estimates(method, items, None, warnings=tuple(told), reason=found.reason, details=details)
     rest = -task.residuals(found.theta)
-    linear = fit(seen(found.J), rest)
+    J = seen(found.J)
+    linear = fit(J, rest)
+    colours = colours_of(task, rest)
+    covariance, orders = linear.covariance, [0]
+    if errors == "coloured" and colours:  # an autoregression fitted to white residuals only adds its own errors
+        covariance, orders = coloured(J, linear, series_of(task))
+    std = np.sqrt(np.diag(covariance))
     told += [f"not identifiable: {words}" for words in null_words(linear, names)]
-    told += bound_remarks(task, found.theta) + colour_remarks(task, rest) + valley_remarks(found)
+    told += bound_remarks(task, found.theta) + valley_remarks(found)
+    blind = ": the standard deviations take them for white" if errors == "white" else ""
+    told += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
     if task.failures:
         told.append(f"{task.failures} simulations failed on the way")
     details |= {
@@ -38,20 +46,28 @@ def report(method: str, task: Task, found: Search) -> Estimates:
         "condition": linear.condition,
         "weights": list(task.weights),
         "rows": len(rest),
+        "std_white": linear.std,
+        "autoregression_orders": orders,
         "sigma": [float(np.sqrt(np.mean(part**2))) / w for part, w in zip(parts_of(task, rest), task.weights, strict=True)],
     }
-    std = linear.std
     items = tuple(
         Estimate(s.path, float(v), float(d), s.truth, s.unit) for s, v, d in zip(task.sought, found.theta, std, strict=True)
     )
     reason = f"{found.reason} ({task.simulations} simulations)"
-    return Estimates(method, items, linear.covariance, warnings=tuple(told), reason=reason, details=details)
+    return Estimates(method, items, covariance, warnings=tuple(told), reason=reason, details=details)
 
 
 def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
     """Residuals of each output."""
     ends = np.cumsum([m[task.first :].size for m in task.measured])[:-1]
     return np.split(rest, ends)
+
+
+def series_of(task: Task) -> np.ndarray:
+    """Which row belongs to which series in time: every element of every output is one."""
+    shapes = [m[task.first :].shape for m in task.measured]
+    firsts = np.cumsum([0, *(columns for _, columns in shapes)])
+    return np.concatenate([np.tile(first + np.arange(c), n) for first, (n, c) in zip(firsts, shapes, strict=False)])
 
 
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
@@ -64,16 +80,11 @@ def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
     return told
 
 
-def colour_remarks(task: Task, rest: np.ndarray) -> list[str]:
-    told = []
-    for name, part, whole in zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True):
-        found = colour_of(part, whole, np.ones(len(part), dtype=bool))
-        if found is not None:
-            told.append(
-                f"residuals of {name} are coloured (correlation {found:.2f} from sample to sample): the standard deviations take "
-                "them for white"
-            )
-    return told
+def colours_of(task: Task, rest: np.ndarray) -> dict[str, float]:
+    """By output the correlation of neighbouring residuals, where they are not white."""
+    parts = zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True)
+    found = {name: colour_of(part, whole, np.ones(len(part), dtype=bool)) for name, part, whole in parts}
+    return {name: correlation for name, correlation in found.items() if correlation is not None}
 
 
 def valley_remarks(found: Search) -> list[str]:

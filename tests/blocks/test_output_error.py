@@ -89,7 +89,7 @@ def test_four_parameters_from_seven_tenths_of_them_take_few_simulations(parts):
 @pytest.mark.parametrize("text", [OPEN, LOOP], ids=["open", "closed"])
 def test_it_ends_at_the_minimum(text):
     """There a Gauss-Newton step with sensitivities by plain simulations is no step."""
-    record = bs.simulate(diagram(text, 2e-3))
+    record = bs.simulate(diagram(text, 2e-3, options="start: 0.7, errors: white"))
     found = record.estimates["found"]
     G = sensitivities(text, at=found.vector(NAMES))
     step, left = np.linalg.lstsq(G, record["found.residual"], rcond=None)[:2]
@@ -176,6 +176,19 @@ def test_coloured_residuals_are_warned_of():
     text = text.replace("log:", "  drift: {type: Sine, amplitude: 0.002, frequency: 3.0}\nlog:")
     found = bs.simulate(text).estimates["found"]
     assert any("residuals of joint.q are coloured" in w for w in found.warnings)
+
+
+def test_standard_deviations_know_the_colour_of_the_noise():
+    """Noise with the autocorrelation 0.9^k has 19 times the power of white noise of its variance where the motion is slow."""
+    lag = "  drift: {type: DiscreteTransferFunction, Ts: 1e-2, num: [1], den: [1, -0.9], in: noise}\nlog:"
+    text = diagram(LOOP, 5e-4, options="start: 0.95, tol: 1e-5").replace("in: [joint.q, noise]", "in: [joint.q, drift]")
+    text = text.replace("stop: 2.0", "stop: 10.0")
+    found = bs.simulate_many(text.replace("log:", lag), seeds=range(100), collect=lambda r: r.estimates["found"])
+    errors = np.array([f.vector(NAMES) - TRUTH for f in found])
+    shares = [np.mean(np.abs(errors) < 1.96 * np.array(std)) for std in (
+        [f.std_vector(NAMES) for f in found], [f.details["std_white"] for f in found])]  # fmt: skip
+    assert 0.9 < shares[0] < 0.98 and shares[1] < 0.75, shares
+    assert min(f.details["autoregression_orders"][0] for f in found) >= 1
 
 
 def test_what_the_output_does_not_tell_apart_is_named():
