@@ -29,7 +29,7 @@ figcaption { color: #555; font-size: 13px; } .lead { color: #444; }
 CAPTIONS = {
     "estimates": "Errors of all runs in % of the truth: distribution, quartiles (bar) and median (dot); the line is the truth.",
     "bias": "Bias in % of the truth against the swept setting, with its 95 % interval.",
-    "spread": "Standard deviation of the estimates (solid) and the one the method claims (dashed), in % of the truth.",
+    "spread": "Standard deviation of the estimates, the one the method claims, and the Cramer-Rao bound where there is one.",
     "coverage": "How often the method's own 95 % interval holds the truth, with Wilson's interval; the line is 95 %.",
     "budget": "What each defect adds to the bias, with its 95 % interval; (interaction) is what the parts do not add up to.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,34 +102,50 @@ def swept_figure(scores: list[Line], swept: SweptAxis, what: str, title: str, dr
             own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in swept.others)) == one]
             own.sort(key=swept.place)
             if own:
-                draw(axis, [swept.place(s) for s in own], own, colour(number), label_of(one) or "estimate")
+                draw(axis, swept.beside(number, len(series)), own, colour(number), label_of(one) or "estimate")
         swept.dress(axis)
     figure.supxlabel(swept.label, fontsize=9)
     legend(figure, axes.values())
     return figure
 
 
+def curve(axis: Any, swept: SweptAxis, own: list[Line], value: Callable[[Line, str], float], name: str, **style: Any) -> None:
+    """A score with its interval: a line and a band over numbers, points with bars over texts, which have no order."""
+    xs = [swept.place(s) for s in own]
+    middle, low, high = (np.array([value(s, f"{name}{end}") for s in own]) for end in ("", "_low", "_high"))
+    if swept.numeric:
+        axis.plot(xs, middle, "o-", markersize=3, linewidth=1.3, **style)
+        axis.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    else:
+        reach = np.nan_to_num(np.array([middle - low, high - middle]).clip(min=0))
+        axis.errorbar(xs, middle, reach, fmt="o", markersize=4, linewidth=1.0, **style)
+
+
 def bias_figure(scores: list[Line], swept: SweptAxis) -> Any:
     """Bias with its 95 % interval against what was swept."""
 
-    def draw(axis: Any, xs: list[float], own: list[Line], hue: str, label: str) -> None:
+    def draw(axis: Any, place: SweptAxis, own: list[Line], hue: str, label: str) -> None:
         axis.axhline(0, color="black", linewidth=1.1)
-        axis.plot(xs, [relative(s, "bias") for s in own], "o-", color=hue, markersize=3, linewidth=1.3, label=label)
-        low, high = ([relative(s, f"bias_{end}") for s in own] for end in ("low", "high"))
-        axis.fill_between(xs, low, high, color=hue, alpha=0.2, linewidth=0)
+        curve(axis, place, own, relative, "bias", color=hue, label=label)
 
     return swept_figure(scores, swept, "bias", "bias, % of truth", draw)
 
 
 def spread_figure(scores: list[Line], swept: SweptAxis) -> Any:
-    """Standard deviation found, and the one the method claims, dashed."""
+    """Standard deviation found, the one the method claims, dashed, and the Cramer-Rao bound where there is one, dotted."""
+    line = swept.numeric
 
-    def draw(axis: Any, xs: list[float], own: list[Line], hue: str, label: str) -> None:
-        axis.plot(xs, [relative(s, "std") for s in own], "o-", color=hue, markersize=3, linewidth=1.3, label=label)
-        axis.plot(xs, [relative(s, "claimed_std") for s in own], "--", color=hue, linewidth=1.0)
+    def draw(axis: Any, place: SweptAxis, own: list[Line], hue: str, label: str) -> None:
+        xs = [place.place(s) for s in own]
+        curve(axis, place, own, relative, "std", color=hue, label=label)
+        claimed, bound = ([relative(s, name) for s in own] for name in ("claimed_std", "crb_std"))
+        axis.plot(xs, claimed, "--" if line else "_", color=hue, linewidth=1.0, markersize=9)
+        axis.plot(xs, bound, ":" if line else "x", color="black", linewidth=1.4, markersize=5)
         axis.set_yscale("log")
 
-    return swept_figure(scores, swept, "std", "std, % of truth (dashed: claimed)", draw)
+    words = "dashed: claimed, dotted: bound" if line else "bars: claimed, crosses: bound"
+    words = words if any(is_number(s["crb_std"]) for s in scores) else words.partition(",")[0]
+    return swept_figure(scores, swept, "std", f"std, % of truth\n({words})", draw)
 
 
 def coverage_figure(scores: list[Line], swept: SweptAxis | None) -> Any:
@@ -138,11 +155,9 @@ def coverage_figure(scores: list[Line], swept: SweptAxis | None) -> Any:
         return None
     if swept is not None:
 
-        def draw(axis: Any, xs: list[float], own: list[Line], hue: str, label: str) -> None:
+        def draw(axis: Any, place: SweptAxis, own: list[Line], hue: str, label: str) -> None:
             cover_lines(axis)
-            axis.plot(xs, [100 * s["coverage"] for s in own], "o-", color=hue, markersize=3, linewidth=1.3, label=label)
-            low, high = ([100 * s[f"coverage_{end}"] for s in own] for end in ("low", "high"))
-            axis.fill_between(xs, low, high, color=hue, alpha=0.2, linewidth=0)
+            curve(axis, place, own, lambda s, name: 100 * s[name], "coverage", color=hue, label=label)
 
         return swept_figure(lines, swept, "coverage", "truth covered, %", draw)
     parameters, methods = unique(s["parameter"] for s in lines), unique(s["method"] for s in lines)

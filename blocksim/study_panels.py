@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .plots import COLOURS
@@ -33,13 +33,18 @@ class SweptAxis:
     label: str  # with its unit
     values: tuple[Any, ...]
     others: tuple[str, ...]  # settings that are varied as well
+    shift: float = 0.0  # to the side, where texts stand and several methods would hide each other
 
     @property
     def numeric(self) -> bool:
         return all(is_number(value) for value in self.values)
 
     def place(self, line: Line) -> float:
-        return line[self.name] if self.numeric else self.values.index(line[self.name])
+        return line[self.name] if self.numeric else self.values.index(line[self.name]) + self.shift
+
+    def beside(self, number: int, count: int) -> SweptAxis:
+        """The axis for one of several series."""
+        return replace(self, shift=min(0.15, 0.7 / count) * (number - (count - 1) / 2))
 
     def dress(self, axis: Any) -> None:
         """Logarithmic where the values span decades; the texts where they are no numbers."""
@@ -94,7 +99,7 @@ def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], co
     for number, (name, title) in enumerate(parameters.items()):
         axis = figure.add_subplot(rows, columns, number + 1)
         axis.set_title(title, fontsize=10)
-        axis.tick_params(labelsize=8)
+        axis.tick_params(which="both", labelsize=8)
         axis.grid(True, color="#dddddd", linewidth=0.6)
         axis.set_axisbelow(True)
         for side in ("top", "right"):

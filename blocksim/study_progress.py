@@ -22,8 +22,8 @@ class Tally:
     done: int = 0
     failures: int = 0
     before: int = 0  # done when this session began
-    watch: bool = False  # whether anybody looks at `worst`
-    sums: dict[tuple[int, str, str], list[float]] = field(default_factory=dict)  # runs, errors, squares, truth
+    watch: bool = False  # whether anybody looks at the results so far
+    sums: dict[tuple[int, str, str], list[float]] = field(default_factory=dict)  # runs, errors, truth; by row, method, parameter
 
     def add(self, plan: Plan, lines: Lines) -> None:
         self.done += len(lines)
@@ -31,25 +31,28 @@ class Tally:
             if '"failure":' in line[:80]:
                 self.failures += 1
             elif self.watch:
-                self.look(run // plan.repeat, json.loads(line))
+                self.look(plan, run // plan.repeat, json.loads(line))
 
-    def look(self, row: int, result: dict[str, Any]) -> None:
+    def look(self, plan: Plan, row: int, result: dict[str, Any]) -> None:
+        if plan.row(row).arm:
+            return  # the bias without a defect is not that of the experiment
         for block, told in result.get("estimates", {}).items():
+            method = plan.label(plan.row(row).variant, block)
             for name, value, truth in zip(told["names"], told["values"], told["truths"], strict=True):
                 error = value - truth
                 if error == error:  # known, and a number
-                    sums = self.sums.setdefault((row, block, name), [0.0, 0.0, 0.0, truth])
-                    sums[0], sums[1], sums[2] = sums[0] + 1, sums[1] + error, sums[2] + error * error
+                    sums = self.sums.setdefault((row, method, name), [0.0, 0.0, truth])
+                    sums[0], sums[1] = sums[0] + 1, sums[1] + error
 
     def summary(self) -> str:
         """'1200/4000 runs, 3 failed, largest bias ls.J +2.1 %'."""
         parts = [f"{self.done}/{self.total} runs"]
         if self.failures:
             parts.append(f"{self.failures} failed")
-        biases = [(s[1] / s[0] / abs(s[3]), key) for key, s in list(self.sums.items()) if s[0] > 1 and s[3]]
+        biases = [(s[1] / s[0] / abs(s[2]), key) for key, s in list(self.sums.items()) if s[0] > 1 and s[2]]
         if biases:
-            bias, (_, block, name) = max(biases, key=lambda item: abs(item[0]))
-            parts.append(f"largest bias {block}.{name} {100 * bias:+.3g} %")
+            bias, (_, method, name) = max(biases, key=lambda item: abs(item[0]))
+            parts.append(f"largest bias {method}.{name} {100 * bias:+.3g} %")
         return ", ".join(parts)
 
 
