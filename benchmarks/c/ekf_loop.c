@@ -1,27 +1,7 @@
-/* 1 kHz PID on what an extended Kalman filter makes of a quantised encoder, around the joint of servo.c; RK4, Euler in the filter. */
-#include <math.h>
+/* 1 kHz PID on what an extended Kalman filter makes of a quantised encoder, around the joint of joint.h; RK4, Euler in the filter. */
+#include "joint.h"
 
-enum { J, FV, FC, G, RESOLUTION, KP, KI, KD, FACTOR, SIGMA_W2 };
-
-static inline void derivative(const double *x, double tau, const double *p, double *dx)
-{
-    dx[0] = x[1];
-    dx[1] = (tau - p[FV] * x[1] - p[FC] * tanh(100.0 * x[1]) - p[G] * cos(x[0] / 15.0)) / p[J];
-}
-
-static inline void rk4(double *x, double tau, const double *p, double h)
-{
-    double k1[2], k2[2], k3[2], k4[2], y[2];
-
-    derivative(x, tau, p, k1);
-    for (int i = 0; i < 2; i++) y[i] = x[i] + h * (0.5 * k1[i]);
-    derivative(y, tau, p, k2);
-    for (int i = 0; i < 2; i++) y[i] = x[i] + h * (0.5 * k2[i]);
-    derivative(y, tau, p, k3);
-    for (int i = 0; i < 2; i++) y[i] = x[i] + h * k3[i];
-    derivative(y, tau, p, k4);
-    for (int i = 0; i < 2; i++) x[i] += h * (1.0 / 6 * k1[i] + 1.0 / 3 * k2[i] + 1.0 / 3 * k3[i] + 1.0 / 6 * k4[i]);
-}
+enum { FACTOR = PARAMETERS, SIGMA_W2 };
 
 /* Rows of reference, torque, position, speed, counted position, estimated position and speed. */
 void ekf_loop(const double *p, long samples, double *log)
