@@ -34,11 +34,12 @@ class IRWSmoother(RecordBlock):
     """D^n x[k+n] = eta[k], y[k] = x[k] + e[k]: the best x and its derivatives given all samples (Brunot 2017, section 3).
 
     Order n = 2 is the paper's IRWSM 1, 3 its IRWSM 2. NVR = var(eta) / var(e), per sample, alone sets the bandwidth: half the
-    amplitude passes at fs NVR^(1/2n) / 2 pi. Give `nvr`, or that `bandwidth`, or neither: maximum likelihood then chooses, for
-    each element. Likelihood takes the model at its word: a smooth deterministic motion is no random walk, and with little noise
-    it follows every sample. A warning says so when half the amplitude passes above a tenth of the sampling frequency, the highest
-    cutoff of the paper's rules (fs = 100 f_dyn, cutoff <= 10 f_dyn). An NVR holds for one sampling frequency; scale it by fs^-2n
-    for another.
+    amplitude passes at fs NVR^(1/2n) / 2 pi, or 2 % above where that is fs / 10, 15 % where it is fs / 4 (`result` says it
+    exactly). Give `nvr`, or that `bandwidth`, or neither: maximum likelihood then chooses, for each element.
+
+    Likelihood takes the model at its word: a smooth deterministic motion is no random walk, and with little noise it follows
+    every sample. A warning says so when half the amplitude passes above a tenth of the sampling frequency, the highest cutoff of
+    the paper's rules (fs = 100 f_dyn, cutoff <= 10 f_dyn). An NVR holds for one sampling frequency; scale it by fs^-2n for another.
 
     `differences: centred` gives derivatives at the sample itself; `forward` is the paper's state, dx[k] = (x[k+1] - x[k]) / Ts,
     half a sample late, and for order 3 a whole one for ddx. Order 2 takes ddx from eta: rough, as its standard deviation says.
