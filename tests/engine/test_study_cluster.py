@@ -38,6 +38,19 @@ def test_a_cluster_gives_the_same_tables(cluster, expected, tmp_path):
     assert {name: (tmp_path / name).read_bytes() for name in TABLES} == expected
 
 
+def test_real_identifiers_give_the_same_bytes_here_beside_and_on_a_cluster(cluster, tmp_path):
+    """Smoother, least squares and DIDIM of a joint in its loop, and a Cramer-Rao bound: BLAS, twins and all."""
+    bound = {"parameters": ["joint.J", "joint.Fv"], "outputs": {"joint.q": 1e-3}, "inputs": ["pid"]}
+    study = {"study": "Joint", "diagram": "one_dof/identify", "simulate": {"stop": 2}, "params": {"encoder.noise_std": 0.3},
+             "repeat": 6, "seed": 5, "bound": bound}  # fmt: skip
+    places = {"one": {"jobs": 1}, "two": {"jobs": 2}, "dask": {"scheduler": cluster.scheduler_address}}
+    for name, where in places.items():
+        made = bs.run_study(study, out=tmp_path / name, report=False, **where)
+        assert (made.scores["crb_ratio"] > 0).sum() == 4  # two parameters of two methods
+    for table in ("estimates.csv", "scores.csv"):
+        assert len({(tmp_path / name / table).read_bytes() for name in places}) == 1
+
+
 def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(cluster, expected, tmp_path):
     slow = {**STUDY, "params": {"mean.wait": 0.05}}
     with distributed.Client(cluster, set_as_default=False) as client:
