@@ -39,7 +39,8 @@ class IRWSmoother(RecordBlock):
 
     Likelihood takes the model at its word: a smooth deterministic motion is no random walk, and with little noise it follows
     every sample. A warning says so when half the amplitude passes above a tenth of the sampling frequency, the highest cutoff of
-    the paper's rules (fs = 100 f_dyn, cutoff <= 10 f_dyn). An NVR holds for one sampling frequency; scale it by fs^-2n for another.
+    the paper's rules (fs = 100 f_dyn, cutoff <= 10 f_dyn). An NVR holds for one sampling frequency; scale it by fs^-2n for
+    another.
 
     `differences: centred` gives derivatives at the sample itself; `forward` is the paper's state, dx[k] = (x[k+1] - x[k]) / Ts,
     half a sample late, and for order 3 a whole one for ddx. Order 2 takes ddx from eta: rough, as its standard deviation says.
