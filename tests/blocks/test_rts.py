@@ -4,7 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from test_ekf import JOINT, LOOP, SCARA, Ts, carried, complex_step, joint_step, scara
+from kalman import complex_step
+from test_ekf import JOINT, LOOP, Ts, carried, joint_step
+from test_ekf_plants import SCARA, scara
 
 import blocks.rts
 import blocksim as bs
