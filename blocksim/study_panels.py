@@ -94,7 +94,7 @@ def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], co
 
     columns = columns or min(COLUMNS, len(parameters))
     rows = -(-len(parameters) // columns)
-    figure = Figure(figsize=(max(PANEL[0] * columns, 4.6) + 0.6, height * rows + 0.7), layout="constrained")
+    figure = Figure(figsize=(max(PANEL[0] * columns, 7.6 if columns > 1 else 5.0) + 0.6, height * rows + 0.7), layout="constrained")
     axes = {}
     for number, (name, title) in enumerate(parameters.items()):
         axis = figure.add_subplot(rows, columns, number + 1)
