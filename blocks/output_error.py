@@ -40,9 +40,9 @@ class CLOE(RecordBlock):
     in one batch on all cores: to one side on the way, and none for a step below a thousandth; to both at the end, which also
     tells whether it is one. `details` count the simulations. With white noise on y the estimate is that of maximum likelihood,
     and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound (`errors: white`). Noise that enters the loop through the
-    sensor is not in the twin: it is noise of y, coloured by the loop, and where residuals are not white the covariance is
-    that of an autoregression fitted to them (`errors: coloured`), of every y by itself. Feedback hides parameters: where the controller holds y fixed
-    whatever they are, fit the control signal too.
+    sensor is not in the twin: it is noise of y, coloured by the loop. Where residuals are not white, the covariance is that of
+    an autoregression fitted to them (`errors: coloured`), of every y by itself. Feedback hides parameters: where the controller
+    holds y fixed whatever they are, fit the control signal too.
     """
 
     family = "identification"

@@ -26,17 +26,19 @@ def test_it_can_be_planned(path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_tells_of_it(name):
     paper, study = name.split("/")
-    page = HERE.parents[1] / "docs" / f"{'studies' if paper == 'one_dof' else paper}.md"
-    assert re.search(rf"{paper}/studies/{study}\b", page.read_text(encoding="utf-8")), f"{page.name} says nothing of {name}"
+    pages = ("studies", "identification") if paper == "one_dof" else (paper,)
+    text = "".join((HERE.parents[1] / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
+    assert re.search(rf"{paper}/studies/{study}\b", text), f"docs/{pages[0]}.md says nothing of {name}"
 
 
 def test_each_has_a_short_version_that_is_always_run():
-    """Called by name in a test that does not wait for --slow."""
+    """Called by name in a test that does not wait for --slow, or in a fixture."""
     called = set()
     for path in HERE.glob("test_*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for test in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]:
-            if not any("slow" in ast.unparse(mark) for mark in test.decorator_list):
+        for test in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]:
+            marks = " ".join(ast.unparse(mark) for mark in test.decorator_list)
+            if (test.name.startswith("test_") or "fixture" in marks) and "slow" not in marks:
                 called |= {n.value for n in ast.walk(test) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     assert not set(NAMES) - called
 
