@@ -26,26 +26,22 @@ class Rows:
     groups: np.ndarray
 
     def times(self, beta: np.ndarray) -> np.ndarray:
-        return times(self.W, beta)
-
-
-def times(W: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """W beta without BLAS, whose threads cost more than such slim matrices when several runs are identified at once."""
-    return np.einsum("ij,j->i", W, beta)
+        """W beta."""
+        return np.einsum("ij,j->i", self.W, beta)
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A' B, likewise."""
+    """A' B."""
     return np.einsum("ij,ik->jk", A, B)
 
 
 def against(rest: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """W' rest, likewise."""
+    """W' rest."""
     return np.einsum("i,ij->j", rest, W)
 
 
 def power(rest: np.ndarray) -> float:
-    """Sum of squares, likewise."""
+    """Sum of squares."""
     return float(np.einsum("i,i->", rest, rest))
 
 

@@ -22,6 +22,8 @@ from .declarations import Inport, Memory, Outport, Param, State
 from .diagram import Diagram, Node
 from .errors import RecordError, SimulationError
 from .experiment import Experiment, make_experiment
+from .failures import failure
+from .instants import LOG
 from .machine import Machine, fresh_machine
 from .process import Run
 from .simulate import prepared, share_out
@@ -74,12 +76,12 @@ class Twin:
         program = self.experiment.program
         begun = time.perf_counter()
         simulation = Rerun(self, dict(params))
-        record = simulation.run()
+        found = simulation.signals(self)
         if not program.compiled and self.experiment.options.solver in COMPILED:
             SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
             if SPENT[program.key] > simulation.cost_of_compiling():
                 program.fast()
-        return self.rows(record)
+        return found
 
     def run_many(
         self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
@@ -92,15 +94,22 @@ class Twin:
 
         def run(row: int) -> Any | SimulationError:
             try:
-                found = self.rows(Rerun(self, dict(table[row])).run())
+                found = Rerun(self, dict(table[row])).signals(self)
             except SimulationError as error:
                 return error
             return found if then is None else then(row, found)
 
         return share_out(len(table), run, os.cpu_count() or 1)
 
-    def rows(self, record: Any) -> Signals:
-        return {name: record[name][self.first :] for name in self.signals}
+    @functools.cached_property
+    def columns(self) -> list[tuple[str, int, int]] | None:
+        """Where the log has each signal: its first column and its size; None where a name is not as it is logged."""
+        experiment = self.experiment
+        found = {name: (column, size) for name, column, size, *_ in experiment.columns[0]}
+        known = {name: found.get(experiment.aliases.get(name, name)) for name in self.signals}
+        if len(experiment.columns) > 1 or None in known.values():
+            return None
+        return [(name, *place) for name, place in known.items() if place is not None]
 
 
 class Rerun(Simulation):
@@ -125,6 +134,23 @@ class Rerun(Simulation):
     def make_machine(self) -> Machine:
         numbers = self.changed_numbers()
         return fresh_machine(self.experiment.blank, numbers, self.draw_noise(numbers.o))
+
+    def signals(self, twin: Twin) -> Signals:
+        """What the twin is asked for, straight from the log where that is possible: a record of all has much to say besides."""
+        if twin.columns is None or self.experiment.options.solver not in COMPILED:
+            record = self.run()
+            return {name: record[name][twin.first :] for name in twin.signals}
+        status = self.run_to(self.end)
+        if status:
+            error = failure(self.experiment, self.machine, status)
+            error.record = self.record()
+            raise error
+        _, _, filled, rows, start = self.machine.logs[:LOG].tolist()
+        found = {}
+        for name, column, size in twin.columns:
+            values = self.machine.log[start + column * rows :][: filled * size]
+            found[name] = (values if size == 1 else values.reshape(filled, size))[twin.first :]
+        return found
 
     def draw_noise(self, o: np.ndarray) -> np.ndarray:
         if not self.draws:
@@ -212,18 +238,21 @@ def kept_base(
             made = twin_diagram(run, signals, played, begin, every)
             times: dict[str, Any] = {"start": str(begin), "stop": str(stop), "every": str(every)}
             known[key] = make_experiment(replace(made, simulate=replace(made.simulate, **times)))
+            known[key].text = ""  # it is in no file, and would be long with all its samples
         return known[key]
 
 
 def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[str, np.ndarray]) -> Experiment:
     """The experiment with settings and recorded samples of one run."""
+    if not changes and not samples:
+        return base
     base, changes = prepared(base, changes, {})
     gathered = by_unit(base.schedule, changes)
     gathered += [
         (base.schedule.by_path[path], {"values_": values}) for path, values in samples.items() if path in base.schedule.by_path
     ]
     made = replace(base, numbers=refilled(base, gathered)) if gathered else replace(base)
-    made.text = ""  # it is in no file, and would be long with all its samples
+    made.text = ""
     return made
 
 
