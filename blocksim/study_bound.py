@@ -1,6 +1,6 @@
 """The Cramer-Rao bound of a run: what no unbiased method can be better than, from the outputs' dependence on the parameters.
 
-M = sum psi psi' / s^2 over all readings, psi = dy/dtheta at the truth by central differences of the run without its sensors'
+M = sum psi psi' / s^2 over all readings, psi = dy/dtheta at the truth by central differences of the run without its
 noise; the bound of parameter i is sqrt((M^-1)_ii). Inputs that are recorded stay what they were: a torque in a loop is known,
 whatever noise went around to make it.
 """

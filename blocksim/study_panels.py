@@ -94,7 +94,8 @@ def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], co
 
     columns = columns or min(COLUMNS, len(parameters))
     rows = -(-len(parameters) // columns)
-    figure = Figure(figsize=(max(PANEL[0] * columns, 7.6 if columns > 1 else 5.0) + 0.6, height * rows + 0.7), layout="constrained")
+    width = max(PANEL[0] * columns, 7.6 if columns > 1 else 5.0)
+    figure = Figure(figsize=(width + 0.6, height * rows + 0.7), layout="constrained")
     axes = {}
     for number, (name, title) in enumerate(parameters.items()):
         axis = figure.add_subplot(rows, columns, number + 1)
