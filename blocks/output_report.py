@@ -17,13 +17,13 @@ from .regression_words import null_words
 
 def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
     """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
-    names = [s.path for s in task.sought]
+    model, names = named(task)
     told = [] if found.reason.startswith("converged") else [found.reason]
     details: dict[str, Any] = {"iterations": found.iterations, "costs": found.costs}
     if not found.ok:
-        items = tuple(Estimate(s.path, math.nan, math.nan, s.truth, s.unit) for s in task.sought)
+        items = tuple(Estimate(n, math.nan, math.nan, s.truth, s.unit) for n, s in zip(names, task.sought, strict=True))
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
-        return Estimates(method, items, None, warnings=tuple(told), reason=found.reason, details=details)
+        return Estimates(method, items, None, model, warnings=tuple(told), reason=found.reason, details=details)
     rest = -task.residuals(found.theta)
     J = seen(found.J)
     linear = fit(J, rest)
@@ -51,10 +51,19 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
         "sigma": [float(np.sqrt(np.mean(part**2))) / w for part, w in zip(parts_of(task, rest), task.weights, strict=True)],
     }
     items = tuple(
-        Estimate(s.path, float(v), float(d), s.truth, s.unit) for s, v, d in zip(task.sought, found.theta, std, strict=True)
+        Estimate(n, float(v), float(d), s.truth, s.unit)
+        for n, s, v, d in zip(names, task.sought, found.theta, std, strict=True)
     )
     reason = f"{found.reason} ({task.simulations} simulations)"
-    return Estimates(method, items, covariance, warnings=tuple(told), reason=reason, details=details)
+    return Estimates(method, items, covariance, model, warnings=tuple(told), reason=reason, details=details)
+
+
+def named(task: Task) -> tuple[str, list[str]]:
+    """The block whose parameters these are and their names in it, as other identifiers say them; '' and paths of several."""
+    blocks = {s.path.rpartition(".")[0] for s in task.sought}
+    if len(blocks) > 1:
+        return "", [s.path for s in task.sought]
+    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.sought]
 
 
 def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:

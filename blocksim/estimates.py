@@ -121,8 +121,9 @@ class Estimates(Mapping[str, Estimate]):
         return cls(method, items, given if given.ndim == 2 else None, plant.path if plant else "", details=details, **more)
 
     def __getitem__(self, name: str) -> Estimate:
+        """By its name, 'J', or by its path in the diagram, 'joint.J'."""
         for item in self.entries:
-            if item.name == name:
+            if name in (item.name, f"{self.model}.{item.name}"):
                 return item
         raise KeyError(name)
 

@@ -181,8 +181,8 @@ def test_inputs_on_different_grids_are_refused():
         ("LeastSquares", "", "rank deficient: 3 of 4 parameters are determined. Ms does not show in these data."),
         ("DIDIM", "", "Ms does not show in these data"),
         ("InstrumentalVariable", "", "Z'W is nearly singular"),
-        ("OutputError", "parameters: [joint.J, joint.Ms]", "not identifiable: joint.Ms does not show in these data"),
-        ("CLOE", "parameters: [joint.J, joint.Ms]", "not identifiable: joint.Ms does not show in these data"),
+        ("OutputError", "parameters: [joint.J, joint.Ms]", "not identifiable: Ms does not show in these data"),
+        ("CLOE", "parameters: [joint.J, joint.Ms]", "not identifiable: Ms does not show in these data"),
         ("RPEMHybrid", "start: {J: 0.03, Ms: 0.1}", "the output does not depend on Ms here"),
     ],
 )
