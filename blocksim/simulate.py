@@ -12,7 +12,7 @@ from typing import Any
 
 from .changes import applied, only_a_number, shaping, subsystem_parameters
 from .diagram import Diagram
-from .errors import DiagramError, RecordError, SimulationError
+from .errors import BlocksimError, DiagramError, RecordError
 from .experiment import MAX_STEPS, Experiment, make_experiment
 from .record import Record
 from .simulation import Progress, Simulation
@@ -162,8 +162,8 @@ def simulate_many(
 
     `params` is a dict of lists (every combination) or a list of dicts (as they are); every set runs with every seed. Results come
     in the order of the table: parameter sets outside, seeds inside. `collect(record)` keeps only what it returns, so that memory
-    does not grow with the number of runs. With `on_error="keep"` a failed run is its SimulationError in the list, with the record
-    up to the failure, instead of ending everything.
+    does not grow with the number of runs. With `on_error="keep"` a failed run is its error in the list, with the `record` up to the
+    failure, instead of ending everything.
     """
     from .process import process
 
@@ -186,8 +186,8 @@ def simulate_many(
             if one.schedule.reports:
                 record = process(one.schedule, record, changes)
             result = record if collect is None else collect(record)
-        except SimulationError as error:
-            if on_error != "keep":
+        except BlocksimError as error:
+            if on_error != "keep" or error.record is None:
                 raise
             result = error
         if progress:

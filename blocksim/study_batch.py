@@ -87,9 +87,9 @@ def run_piece(job: Job, piece: Piece) -> Lines:
         ready, changes = shaped(job, piece.variant, piece.changes)
         collect = collector(job, ready, changes)
         results = simulate_many(ready, params=[changes], seeds=seeds, jobs=1, collect=collect, on_error="keep")
-    except Exception:  # a record block that fails in one run must not take the others with it
+    except Exception:  # a block that breaks down in one run must not take the others with it
         results = [alone(job, piece, seed) for seed in seeds]
-    return [(run, line_of(run, seed, result)) for (run, seed), result in zip(piece.runs, results, strict=True)]
+    return [(run, line_of(run, seed, told_of(job, result))) for (run, seed), result in zip(piece.runs, results, strict=True)]
 
 
 def alone(job: Job, piece: Piece, seed: int) -> Any:
@@ -114,8 +114,18 @@ def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[
     return lambda record: told(record, job.blocks, job.signals, bound(record))
 
 
-def line_of(run: int, seed: int, result: Any) -> str:
-    told = {"failure": reason_of(result)} if isinstance(result, Exception) else result
+def told_of(job: Job, result: Any) -> dict[str, Any]:
+    """What a run tells: its results, or why it failed and what those found that did not."""
+    if not isinstance(result, Exception):
+        return result
+    record = result.record if isinstance(result, DiagramError) else None
+    if record is None:
+        return {"failure": reason_of(result)}
+    there = tuple((name, kind) for name, kind in job.signals if name.partition("[")[0] in record)
+    return {"failure": reason_of(result), **told(record, job.blocks, there)}
+
+
+def line_of(run: int, seed: int, told: dict[str, Any]) -> str:
     return json.dumps({"run": run, "seed": seed, **told}, separators=(",", ":"))
 
 

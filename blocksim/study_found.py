@@ -97,10 +97,8 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
 
 def failure_of(result: dict[str, Any], told: dict[str, Any] | None, block: str) -> str:
     """Why a method has no estimate in a run; '' where it has one."""
-    if "failure" in result:
-        return str(result["failure"])
     if not told or not told["names"]:
-        return f"block '{block}' gave no estimates"
+        return str(result.get("failure") or f"block '{block}' gave no estimates")
     reason = told.get("reason", "")
     bad = [name for name, value in zip(told["names"], told["values"], strict=True) if not math.isfinite(value)]
     if bad:

@@ -230,7 +230,7 @@ def failures_of(plan: Plan, row: Row, block: str, found: Found) -> Iterator[dict
 
 def signal_failures(plan: Plan, row: Row, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for k, result in runs.items():
-        if "failure" in result:
+        if "failure" in result and "signals" not in result:
             yield failure_line(plan, row, plan.variants[row.variant].name, k, result["failure"])
 
 

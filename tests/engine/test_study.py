@@ -210,6 +210,17 @@ def test_runs_without_an_estimate_are_counted_with_seed_and_reason():
         assert ("block 'mean': the level is too high" in reason) if high else reason == "diverged after 7 iterations"
 
 
+def test_a_method_that_fails_takes_no_other_with_it():
+    text = toys.LEVEL.replace("log:", "  other: {type: MeanOf, in: y}\nlog:")
+    study = {**BASIC, "diagram": text, "collect": ["mean", "other", {"signal": "level", "statistic": "final"}]}
+    whole = bs.run_study(study, jobs=1)
+    middle = whole.estimates.query("method == 'mean'")["value"].median()
+    partly = bs.run_study({**study, "params": {"mean.refuse": float(middle)}}, jobs=1)
+    assert table(partly, method="mean")["failures"].item() == 30 and table(partly, method="other")["failures"].item() == 0
+    assert table(partly, method="other")["mean"].item() == table(whole, method="other")["mean"].item()
+    assert {f["method"] for f in partly.failures} == {"mean"} and len(partly.signals) == len(whole.signals)
+
+
 GROWING = """
 format: 1
 simulate: {stop: 2, solver: rk4, step: 0.01}
