@@ -162,8 +162,8 @@ def simulate_many(
 
     `params` is a dict of lists (every combination) or a list of dicts (as they are); every set runs with every seed. Results come
     in the order of the table: parameter sets outside, seeds inside. `collect(record)` keeps only what it returns, so that memory
-    does not grow with the number of runs. With `on_error="keep"` a failed run is its error in the list, with the `record` up to the
-    failure, instead of ending everything.
+    does not grow with the number of runs. With `on_error="keep"` a failed run is its error in the list, with the `record` up to
+    the failure, instead of ending everything.
     """
     from .process import process
 
