@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,16 +90,16 @@ class Path:
     failed: bool = False
 
 
-class Equations:
+class Equations(ABC):
     """What an identifier makes of a motion, and solves."""
 
+    @abstractmethod
     def system(self, motion: Motion) -> Any:
         """The equations at a motion."""
-        raise NotImplementedError
 
+    @abstractmethod
     def solve(self, rows: Any, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A step from beta that solves them, and its standard deviation."""
-        raise NotImplementedError
 
     def hastened(self, path: Path, step: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The step, or a better one, given sizes to measure it by."""

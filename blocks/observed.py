@@ -6,6 +6,7 @@ import functools
 import inspect
 import textwrap
 import types
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -227,9 +228,9 @@ class PlantObserver(SampledBlock):
         plant = known_plant(plants["model"], self.settings["parameters"])
         return self.made_for(plant, measured_ports(plant, self.settings["measures"]))
 
+    @abstractmethod
     def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
         """Its class for this plant, of which these ports are measured."""
-        raise NotImplementedError
 
 
 class ParameterObserver(PlantObserver):
@@ -262,9 +263,9 @@ class ParameterObserver(PlantObserver):
         starting_plant(plant, None, wanted["estimate"], wanted["start"], wanted["factor"])  # which says what is impossible
         return self.made_to_estimate(plant, ports, tuple(chosen_parameters(plant, wanted["estimate"])))
 
+    @abstractmethod
     def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
         """Its class for this plant, ports measured and parameters."""
-        raise NotImplementedError
 
 
 def first_state(plant: Plant, x0: Any) -> np.ndarray:

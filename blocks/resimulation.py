@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,12 +70,13 @@ class Resimulation(RecordBlock):
         shape = np.shape(signals[model.drive])
         return predicted.reshape(shape), (effort - predicted).reshape(shape), found
 
+    @abstractmethod
     def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Equations:
         """What is made and solved of every motion."""
-        raise NotImplementedError
 
+    @abstractmethod
     def report(self, path: Path, looped: Looped, equations: Any) -> Estimates:
-        raise NotImplementedError
+        """What is told of where it ended."""
 
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
         if "model" not in plants:
@@ -88,7 +91,8 @@ class Resimulation(RecordBlock):
         missing = [s for s in plant.motion if s not in plant.kind.of(Outport)]
         if missing:
             raise DiagramError(f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for.")
-        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed)  # type: ignore[arg-type]
+        unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed, unit)  # type: ignore[arg-type]
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
@@ -171,13 +175,14 @@ class Resimulation(RecordBlock):
 
 
 @functools.lru_cache
-def with_ports(base: type[Block], drive: str, motion: tuple[str, ...], needed: bool) -> type[Block]:
-    """The identifier with the ports of a plant: what drives it, then what its regressor asks for."""
+def with_ports(base: type[Block], drive: str, motion: tuple[str, ...], needed: bool, unit: str) -> type[Block]:
+    """The identifier with the ports of a plant: what drives it, then what its regressor asks for; its effort is in `unit`."""
     text = f"def size_n({drive}):\n    return {drive}\n"
     made: dict[str, Any] = {}
     exec(text, made)
     ports: dict[str, Any] = {drive: inport(f"measured {drive} of the plant", size="any")}
     ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in motion}
+    ports |= {name: replace(base.of(Outport)[name], unit=unit) for name in ("predicted", "residual")}
     return type(base.__name__, (base,), {"__doc__": base.__doc__, **ports, "size_n": staticmethod(made["size_n"])})
 
 

@@ -45,6 +45,12 @@ def test_a_speed_is_in_the_unit_of_its_position_per_second():
     assert found["bend.y"] == ""
 
 
+def test_what_an_identifier_predicts_is_in_the_unit_of_the_effort():
+    more = "  found: {type: DIDIM, model: joint, in: pid}\n"
+    found = units(LOOP.replace("kp: 1,", "kp: 20, kd: 0.3,") + more)
+    assert found["found.predicted"] == found["found.residual"] == "N m"
+
+
 def test_the_unit_of_a_rate_tells_that_of_what_changes():
     found = units("  ref: {type: FourierTrajectory, base_frequency: 1, a: [1], b: [0.2]}\n"
                   "  error: {type: Sum, in: [ref.qd, joint.qd]}\n  joint: {type: GravityJoint, in: u}\n  u: {type: Constant}\n")
