@@ -25,7 +25,7 @@ from typing import Any
 from . import __version__
 from .errors import DiagramError, StudyError
 from .results import finite, versions, write_json, writing
-from .study_batch import Lines, pickled_classes, unsendable
+from .study_batch import Job, Lines
 from .study_cluster import run_cluster
 from .study_file import load_study
 from .study_plan import Plan, copies, identity_of, job_of, make_plan, study_text
@@ -116,9 +116,10 @@ def run_study(
     try:
         write_beginning(plan, folder, texts)
         begun = time.time()
-        run_pending(plan, store, folder, identity, texts, jobs, scheduler, progress)
+        job = job_of(plan, identity, texts, folder)
+        run_pending(plan, store, job, jobs, scheduler, progress)
         remarks = write_tables(plan, store, folder)
-        about = {**description(plan, identity), **vars(remarks), "jobs": 1 if unsendable() else jobs or cores()}
+        about = {**description(plan, identity), **vars(remarks), "jobs": 1 if job.stuck else jobs or cores()}
         with writing(folder):
             write_json(
                 folder / "study.json",
@@ -139,9 +140,7 @@ def run_study(
 def run_pending(
     plan: Plan,
     store: Store,
-    folder: Path,
-    identity: str,
-    texts: Mapping[str, str],
+    job: Job,
     jobs: int | None,
     scheduler: str | None,
     progress: bool | Callable[[Tally], None] | None,
@@ -153,7 +152,6 @@ def run_pending(
     turn = threading.Lock()
     tally = Tally(plan.runs, store.done, before=store.done)
     pending = Pending(left, plan.batch)
-    job = job_of(plan, identity, texts, folder, b"" if unsendable() else pickled_classes())
     with ExitStack() as stack:
         show = stack.enter_context(display(tally, progress))
 
@@ -169,7 +167,7 @@ def run_pending(
             else:
                 run_cluster(job, pending, deliver, scheduler)
         except KeyboardInterrupt:
-            kept = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{folder}'."
+            kept = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
             raise KeyboardInterrupt(f"{kept} Go on with --resume (in Python: resume=True).") from None
 
 

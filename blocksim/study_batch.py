@@ -9,9 +9,10 @@ import contextlib
 import functools
 import json
 import pickle
+import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ class Job:
     blocks: tuple[str, ...] | None = None  # identifiers collected; None: all
     signals: tuple[tuple[str, str], ...] = ()  # (signal, statistic)
     classes: bytes = b""  # blocks registered by a script, pickled
+    stuck: tuple[str, ...] = ()  # those that only this process can know
     bound: BoundSpec | None = None
     version: str = __version__
 
@@ -255,14 +257,15 @@ def same_text(path: Path, text: str) -> bool:
         return False
 
 
-def pickled_classes() -> bytes:
-    """The blocks a script registered, for other processes; see `unsendable` for those that cannot go."""
-    return pickle.dumps(registered()) if registered() else b""
+def own_blocks(texts: Iterable[str]) -> tuple[bytes, tuple[str, ...]]:
+    """The blocks of a script that these diagrams name, pickled for other processes, and those of them that cannot go there.
 
-
-def unsendable() -> list[str]:
-    """Registered blocks that no other process can import: made in a notebook, in a function, or in the script that is run."""
-    return [cls.__name__ for cls in registered() if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__]
+    No other process can import what was made in a notebook, in a function, or in the script that is run.
+    """
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    named = [cls for cls in registered() if cls.__name__ in words]
+    stuck = tuple(cls.__name__ for cls in named if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__)
+    return b"" if stuck or not named else pickle.dumps(named), stuck
 
 
 def know(classes: bytes) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from .errors import BlocksimError, StudyError
-from .study_batch import Batch, Job, reason_of, run_batch, unsendable
+from .study_batch import Batch, Job, reason_of, run_batch
 from .study_run import MOST_DEATHS, MOST_RUNS, Deliver, Pending
 
 #: Seconds to wait for a Dask scheduler, and for its first worker.
@@ -21,10 +21,10 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
         from distributed import Client, as_completed
     except ImportError:
         raise StudyError("--scheduler needs Dask. Install it with: pip install 'blocksim[distributed]'.") from None
-    if stuck := unsendable():
+    if job.stuck:
         raise StudyError(
-            f"the workers of a cluster cannot know the blocks {', '.join(stuck)}: they are defined in the script that is run. "
-            "Put them in a module that can be imported there."
+            f"the workers of a cluster cannot know the blocks {', '.join(job.stuck)}: they are defined in the script that is "
+            "run. Put them in a module that can be imported there."
         )
     if not ADDRESS.match(address):
         raise StudyError(f"--scheduler: found '{address}'. Host and port of a Dask scheduler are wanted: tcp://192.168.0.5:8786.")

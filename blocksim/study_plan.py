@@ -25,7 +25,7 @@ from .copying import write_copy
 from .diagram import Diagram, walk
 from .errors import Problem
 from .loader import load
-from .study_batch import Job, Piece
+from .study_batch import Job, Piece, own_blocks
 from .study_checks import check_collected, check_variant, placed
 from .study_spec import MethodSpec, StudySpec, written
 
@@ -191,7 +191,7 @@ def identity_of(plan: Plan, texts: Mapping[str, str]) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path, classes: bytes) -> Job:
+def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path) -> Job:
     """What workers are told."""
     diagrams = []
     for variant in plan.variants:
@@ -201,6 +201,5 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path, cl
         diagrams.append((f"{prefix}diagram.yaml", own))
     blocks = None if plan.spec.blocks is None else tuple(name for name, _ in plan.spec.blocks)
     asked = tuple((s.signal, s.statistic) for s in plan.spec.signals)
-    return Job(
-        identity, tuple(diagrams), str(folder.resolve()), dict(plan.spec.simulate), blocks, asked, classes, plan.spec.bound
-    )
+    home, options = str(folder.resolve()), dict(plan.spec.simulate)
+    return Job(identity, tuple(diagrams), home, options, blocks, asked, *own_blocks(texts.values()), bound=plan.spec.bound)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import BlocksimError, StudyError
-from .study_batch import Batch, Job, Lines, run_batch, unsendable
+from .study_batch import Batch, Job, Lines, run_batch
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
 FIRST_BATCH, BATCH_SECONDS, MOST_RUNS = 4, 1.0, 500
@@ -76,7 +76,7 @@ class Pending:
 def run_local(job: Job, pending: Pending, deliver: Deliver, jobs: int) -> None:
     """Work through what is pending in this process and in jobs - 1 workers beside it."""
     with single_threaded() as steady:
-        alone = bool(unsendable())
+        alone = bool(job.stuck)
         beside = 0 if alone else jobs - 1 if steady else jobs
         team = Team(job, pending, deliver, beside)
         try:

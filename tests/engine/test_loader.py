@@ -349,7 +349,9 @@ def test_one_name_for_two_blocks_is_refused():
         register(Gain)
 
 
-def test_a_registered_block_can_be_defined_again():
+def test_a_registered_block_can_be_defined_again(monkeypatch):
+    monkeypatch.setattr(sys.modules["blocksim.library"], "_registered", {})  # other tests do not know it
+
     def make(value: float) -> type[Block]:
         class Redefined(Block):
             """y = 1, then 2."""

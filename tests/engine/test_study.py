@@ -420,7 +420,28 @@ def test_a_block_of_the_script_itself_works_in_one_process(tmp_path):
     assert (done.stdout.split(), done.stderr) == (["0", "1", "20"], "")
 
 
-def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs(monkeypatch):
+def test_blocks_of_a_script_matter_only_where_they_are_named():
+    from blocksim.library import register
+    from blocksim.study_batch import own_blocks
+
+    class Unsent(bs.RecordBlock):
+        """theta = y."""
+
+        family = "test"
+        y = bs.inport("signal")
+
+        def process(self, t, y):
+            return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["blocksim.library"], "_registered", {})
+        register(toys.MeanOf, Unsent)
+        assert own_blocks([toys.LEVEL])[1] == () and b"MeanOf" in own_blocks([toys.LEVEL])[0]
+        assert own_blocks([toys.LEVEL, "{type: Unsent}"]) == (b"", ("Unsent",))
+        assert own_blocks(["{type: Gain}"]) == (b"", ())
+
+
+def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs():
     from blocksim import study_cluster
     from blocksim.study_batch import Job, Piece, run_batch
     from blocksim.study_run import Pending
@@ -432,9 +453,8 @@ def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs(monkeypat
         run_batch(Job("l", (("d.yaml", {"d.yaml": toys.LEVEL}),), "/nowhere", classes=b"cnowhere_at_all\nOwn\n."), batch)
     with pytest.raises(bs.StudyError, match=r"the study was started with 0\.0\.0"):
         run_batch(Job("m", (), "", version="0.0.0"), batch)
-    monkeypatch.setattr(study_cluster, "unsendable", lambda: ["Own"])
     with pytest.raises(bs.StudyError, match="cannot know the blocks Own"):
-        study_cluster.run_cluster(Job("n", (), ""), Pending([], list), lambda lines: None, "tcp://127.0.0.1:1")
+        study_cluster.run_cluster(Job("n", (), "", stuck=("Own",)), Pending([], list), lambda lines: None, "tcp://127.0.0.1:1")
 
 
 def test_without_pandas_a_table_is_a_list_of_dicts(reference, monkeypatch):
