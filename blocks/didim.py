@@ -85,8 +85,9 @@ blocks:
             "std_least_squares": np.sqrt(np.diag(white)),
             "autoregression_orders": orders,
         }
+        reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=path.reason, details=details
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details
         )
 
 

@@ -83,8 +83,9 @@ blocks:
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
         }
+        reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=path.reason, details=details
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details
         )
 
 

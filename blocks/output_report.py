@@ -48,13 +48,15 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
         "rows": len(rest),
         "std_white": linear.std,
         "autoregression_orders": orders,
+        "relative_error": errors_of(task, rest),  # % of what each y varies
         "sigma": [float(np.sqrt(np.mean(part**2))) / w for part, w in zip(parts_of(task, rest), task.weights, strict=True)],
     }
     items = tuple(
         Estimate(n, float(v), float(d), s.truth, s.unit)
         for n, s, v, d in zip(names, task.sought, found.theta, std, strict=True)
     )
-    reason = f"{found.reason} ({task.simulations} simulations)"
+    shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
+    reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"
     return Estimates(method, items, covariance, model, warnings=tuple(told), reason=reason, details=details)
 
 
@@ -70,6 +72,12 @@ def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
     """Residuals of each output."""
     ends = np.cumsum([m[task.first :].size for m in task.measured])[:-1]
     return np.split(rest, ends)
+
+
+def errors_of(task: Task, rest: np.ndarray) -> dict[str, float]:
+    """||y - y_s|| / ||y - its mean|| of each output, in %: near 100, the model explains nothing."""
+    parts = zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True)
+    return {name: 100 * float(np.linalg.norm(r)) / (float(np.linalg.norm(y - y.mean())) or math.nan) for name, r, y in parts}
 
 
 def series_of(task: Task) -> np.ndarray:
