@@ -30,7 +30,7 @@ from .files import Folders, folders_of
 from .flatten import flatten
 from .grid import Axis, Grid
 from .last_estimates import estimators
-from .process import Run, apply, in_turn, with_last
+from .process import Run, apply, in_turn, raise_failures, with_last
 from .record import MAX_BYTES, Record, brief_listing
 from .schedule import Schedule, Unit
 from .simulate import opened
@@ -84,11 +84,10 @@ def identify(
     def step(unit: Unit, record: Record) -> Record:
         return kept(signals, record, apply(unit, record, Run(schedule.diagram, {}, record, unit.path, simulated=False)))
 
-    made, problems = in_turn(plan, made, step)
+    made, failures = in_turn(plan, made, step)
     for unit in (u for u in estimators(schedule) if u in plan):
         made = with_last(unit, made, Run(schedule.diagram, {}, made, unit.path, simulated=False))
-    if problems:
-        raise DiagramError(problems, made)
+    raise_failures(failures, made)
     return made
 
 

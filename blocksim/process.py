@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .block import Block
 from .declarations import Inport, Model, Outport
 from .diagram import Diagram, Ref
-from .errors import DiagramError, Problem, RecordError
+from .errors import BlocksimError, DiagramError, Problem, RecordError
 from .estimates import Estimates
 from .flatten import flatten
 from .last_estimates import estimators, last_estimates
@@ -52,28 +52,36 @@ def process(
             made.estimates[unit.path] = made.estimates[unit.path].warned(*staircases(unit, made, schedule))
         return made
 
-    record, problems = in_turn(schedule.after_run, record, step)
+    record, failures = in_turn(schedule.after_run, record, step)
     for unit in estimators(schedule):
         record = with_last(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
-    if problems:
-        raise DiagramError(problems, record)
+    raise_failures(failures, record)
     return record
 
 
 def in_turn(
     units: Iterable[Unit], record: Record, step: Callable[[Unit, Record], Record]
-) -> tuple[Record, list[Problem]]:
+) -> tuple[Record, list[DiagramError]]:
     """The record after every block that could work, and what hindered the others; those that read them are left out."""
-    failed: dict[str, list[Problem]] = {}
+    failures: list[DiagramError] = []
+    lost: set[str] = set()
     for unit in units:
-        if any(ref.block in failed for refs in unit.inputs.values() for ref in refs):
-            failed[unit.path] = []
+        if any(ref.block in lost for refs in unit.inputs.values() for ref in refs):
+            lost.add(unit.path)
             continue
         try:
             record = step(unit, record)
         except DiagramError as error:
-            failed[unit.path] = error.problems
-    return record, [problem for problems in failed.values() for problem in problems]
+            failures.append(error)
+            lost.add(unit.path)
+    return record, failures
+
+
+def raise_failures(failures: list[DiagramError], record: Record) -> None:
+    """What hindered blocks as one error, which keeps the record and the first cause."""
+    if failures:
+        problems = [problem for failure in failures for problem in failure.problems]
+        raise DiagramError(problems, record) from failures[0].__cause__
 
 
 def with_last(unit: Unit, record: Record, run: Run) -> Record:
@@ -106,6 +114,11 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
         t = block.times(t)  # type: ignore[attr-defined]
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
+    except BlocksimError:
+        raise
+    except Exception as error:  # of somebody's own block: the run must not be lost with it
+        what = f"block '{unit.path}' ({type(block).__name__}) broke down: {type(error).__name__}: {error}"
+        raise DiagramError([Problem(what, unit.node.place)]) from error
     results = result if isinstance(result, tuple) else () if result is None else (result,)
     outputs = [r for r in results if not isinstance(r, Estimates)]
     ports = list(unit.kind.of(Outport))

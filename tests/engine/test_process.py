@@ -62,6 +62,25 @@ def test_a_block_that_fails_takes_only_its_readers_with_it():
     np.testing.assert_array_equal(caught.value.record["speed"], whole["speed"])
 
 
+class Fragile(bs.RecordBlock):
+    """y = 1 / 0, as somebody's own block may have it."""
+
+    family = "test"
+    u = bs.inport("signal")
+    y = bs.outport("nothing")
+
+    def process(self, t, u):
+        raise ZeroDivisionError("division by zero")
+
+
+def test_a_block_that_breaks_down_does_not_lose_the_run():
+    diagram = bs.open_diagram(LOOP)
+    diagram.add("own", Fragile(), inputs="encoder")
+    with pytest.raises(bs.DiagramError, match=r"block 'own' \(Fragile\) broke down: ZeroDivisionError: division") as caught:
+        bs.simulate(diagram, engine="python")
+    assert "speed.y" in caught.value.record and isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
 LATE = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}
