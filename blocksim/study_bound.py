@@ -56,7 +56,8 @@ def sensitivities(
     import numpy as np
 
     diagram = ready.schedule.diagram
-    inputs = [f"{ref.block}.{ref.port}" for name in asked.inputs for ref in signals(diagram, name, print)]
+    unheard: list[str] = []  # the plan has checked the names
+    inputs = [f"{ref.block}.{ref.port}" for name in asked.inputs for ref in signals(diagram, name, unheard.append)]
     t = record.time(inputs[0]) if inputs else record.t
     played = [Played(name, record[name], hold="zero") for name in inputs]
     twin = twin_of(Run(diagram, changes, record, "bound"), t, tuple(stds), played)
