@@ -134,13 +134,19 @@ def shown_columns(plan: Plan) -> list[str]:
 
 
 def units_of(plan: Plan) -> dict[str, str]:
-    """The units of the swept settings, by column, where a block declares them."""
+    """The units of the swept settings, by column; a parameter of the file has that of the settings it stands for by itself."""
+    diagram = plan.variants[0].diagram
+    blocks = {path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}
     found = {}
     for name, column in swept_columns(plan).items():
         path, _, key = name.rpartition(".")
-        for where, node in walk(plan.variants[0].diagram):
-            if where == path and isinstance(node.block, Block) and key in node.block.declared:
-                found[column] = getattr(node.block.declared[key], "unit", "")
+        settings = [(path, key)]
+        if not path and diagram.spec is not None:
+            plain, written = f"${{{name}}}", diagram.spec.blocks.values()
+            settings = [(block.name, key) for block in written for key, value in block.settings.items() if value == plain]
+        units = {blocks[path].declared[key].unit for path, key in settings if path in blocks and key in blocks[path].declared}
+        if len(units) == 1:
+            found[column] = units.pop()
     return found
 
 

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import blocksim as bs
+from blocksim.study_file import load_study
 
 STUDY = """
 format: 1
@@ -139,3 +140,22 @@ def test_a_browser_shows_it_without_a_complaint(folder, tmp_path):
     assert pixels.shape[:2] == (2600, 1200)
     inked = (pixels < 0.9).any(axis=2).mean(axis=1) > 0
     assert inked[:2000].mean() > 0.5  # text, tables and figures down the page, not a blank sheet
+
+
+def test_a_parameter_of_the_file_has_the_unit_of_what_it_sets():
+    """Where it is used as it is, and everywhere in the same unit."""
+    from blocksim.study_plan import make_plan
+    from blocksim.study_tables import units_of
+
+    diagram = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 1e-3}
+parameters: {f: 5, both: 1, gain: 2}
+blocks:
+  push:  {type: Sine, frequency: "${f}", phase: "${both}", amplitude: "${gain * 2}"}
+  lag:   {type: FirstOrderLag, T: "${both}", in: push}
+  joint: {type: GravityJoint, in: lag}
+  ls:    {type: LeastSquares, model: joint, in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: lag}}
+"""
+    plan = make_plan(load_study({"study": "x", "diagram": diagram, "sweep": {"f": [1, 2], "both": [1, 2], "gain": [1, 2]}}))
+    assert units_of(plan) == {"f": "Hz"}
