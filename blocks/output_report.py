@@ -14,6 +14,8 @@ from .output_search import Search, Task, seen
 from .regression import fit
 from .regression_words import null_words
 
+USELESS = 90.0  # %: a signal that is left unexplained
+
 
 def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
     """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
@@ -38,6 +40,9 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
     told += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
     if task.failures:
         told.append(f"{task.failures} simulations failed on the way")
+    lost = [name for name, share in errors_of(task, rest).items() if share > USELESS]
+    if lost:
+        told.append(f"the twin explains nothing of {', '.join(lost)}: a wrong minimum, or another model. Try other starts")
     details |= {
         "simulations": task.simulations,
         "failures": task.failures,

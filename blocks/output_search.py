@@ -18,6 +18,7 @@ DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
 NEAR = 1e-3  # relative change of the parameters up to which sensitivities are those of before
 NOTHING = 0.01  # standard deviations: a step this small is none
+STUCK = 2.0  # standard deviations that a step at the end of a search may ask for; more is no minimum
 ROUNDING = 1e-7  # relative: so is one this small, which may be all that differences can tell
 KEPT = 4  # simulations that are remembered
 
@@ -173,27 +174,38 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
 
 
 def ascertained(task: Task, found: Search, tol: float, limit: int) -> Search:
-    """The end of a search with central differences, which say whether it is one: if not, it goes on with them."""
+    """The end of a search with central differences, which say whether it is one: if not, it goes on with them.
+
+    Where the cost is rough, a search can stop on a slope, since no step lowers it. That is no minimum, and is said.
+    """
     found.J = task.sensitivities(found.theta)
-    if not found.reason.startswith("converged") or arrived(task, found, tol):
+    if not found.reason.startswith("converged") or missing(task, found, tol) <= NOTHING:
         return found
     task.central, task.near = True, (found.theta, found.J / task.row_weights[:, None])
     again = descend(task, found.theta, tol, limit)
-    if not again.ok:
-        return found
-    again.costs, again.iterations = found.costs, found.iterations + again.iterations
-    again.J = task.sensitivities(again.theta)
-    return again
+    if again.ok:
+        again.costs, again.iterations = found.costs, found.iterations + again.iterations
+        again.J = task.sensitivities(again.theta)
+        found = again
+    left = missing(task, found, tol)
+    if left > STUCK and found.reason.startswith("converged"):
+        found.ok = False
+        found.reason = (
+            f"diverged: stuck where no step lowers the cost, {left:.2g} standard deviations from where its slope leads. The cost "
+            "is rough there: try other starts (starts, bounds)"
+        )
+    return found
 
 
-def arrived(task: Task, found: Search, tol: float) -> bool:
-    """Whether a Gauss-Newton step of the parameters that are not at a bound is none."""
+def missing(task: Task, found: Search, tol: float) -> float:
+    """The Gauss-Newton step that is left, in standard deviations, of the parameters that are not at a bound."""
     free = np.array([not s.at_bound(v) for s, v in zip(task.sought, found.theta, strict=True)])
     if not free.any():
-        return True
+        return 0.0
     linear = fit(seen(found.J[:, free]), -task.residuals(found.theta))
     std = np.where(linear.determined, linear.std, math.inf)
-    return bool(np.all(np.abs(linear.values) <= NOTHING * std + max(tol, ROUNDING) * task.sizes(found.theta)[free]))
+    left = np.abs(linear.values) - max(tol, ROUNDING) * task.sizes(found.theta)[free]
+    return float(np.max(np.divide(left, std, out=np.zeros(len(left)), where=left > 0)))
 
 
 def inside(first: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -117,9 +117,17 @@ def test_didim_finds_the_truth_with_a_filter_in_the_loop(factor, sigma_w2):
     ],
 )
 def test_didim_says_so_where_it_diverges(factor, sigma_w2, start):
-    """With (2, 1e-4), (2, 1e-2), (1.3, 1e-4) it contracts nowhere, not at the truth; else the twin is unstable at the start."""
+    """With (2, 1e-4), (2, 1e-2), (1.3, 1e-4) plain steps contract nowhere; else the twin is unstable at the start."""
     found = didim("method5", **{"ekf.factor": factor, "sigma_w2": sigma_w2, "method5.start": start})
     assert found.reason.startswith("diverged") and not found.details["converged"]
+    assert all(np.isnan(e.value) for e in found.values())
+
+
+def test_output_error_says_so_where_it_is_stuck():
+    """Where the loop is nearly unstable the cost is rough: no step lowers it, though its slope is not zero."""
+    params = {"ekf.factor": 2.0, "sigma_w2": 1e-2, "cloe.start": 0.7, "method5.max_iterations": 1}
+    found = bs.simulate("tout2022/torque_in_loop", params=params).estimates["cloe"]
+    assert found.reason.startswith("diverged: stuck where no step lowers the cost") and not found.details["converged"]
     assert all(np.isnan(e.value) for e in found.values())
 
 
@@ -171,6 +179,13 @@ class TestStudies:
             left |= {s[4:11]: value / rms["rms(pid)"] for s, value in rms.items() if s != "rms(pid)"}
         assert left["method1"] > 1.5 * left["method3"] and abs(left["method3"] / left["method2"] - 1) < 0.15
         assert left["method5"] < 0.5 * left["method4"]
+
+    def test_convergence(self):
+        """A filter that believes 30 % too much, from there: the iteration diverges, the slope leads to the truth."""
+        result = short("tout2022/convergence", sweep={"factor": [1.3], "sigma_w2": [1e-4]})
+        found = scores(result)
+        assert {f["method"] for f in result.failures} == {"method5"}
+        assert all(abs(found["cloe", name]["bias_percent"]) < 1 for name in NAMES)
 
     def test_conditions(self):
         """The order of Methods 1 and 3 turns with a motion ten times as fast."""
