@@ -8,12 +8,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import __version__
 from .errors import BlocksimError, SimulationError
+
+if TYPE_CHECKING:
+    from .results import Outcome
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
                   context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,6 +58,22 @@ def show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"blocksim {__version__}")
         raise typer.Exit
+
+
+def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: bool, quiet: bool) -> None:
+    """Write and print what came of a run, and raise what ended it."""
+    from . import console, results
+
+    if out is not None:
+        results.write_folder(outcome, out, plot)
+    elif plot:
+        results.write_plot(outcome, f"{Path(file).stem}.png")
+    if json:
+        typer.echo(results.as_json(outcome))
+    elif not quiet:
+        console.show_outcome(outcome)
+    if outcome.error is not None:
+        raise outcome.error
 
 
 @app.callback()
@@ -101,16 +120,7 @@ def run(
         results.make_folder(out)
     with console.progress_bar(shown=not (quiet or json)) as progress:
         outcome = results.run(diagram, inner, options, "python" if debug else "auto", progress)
-    if out is not None:
-        results.write_folder(outcome, out, plot)
-    elif plot:
-        results.write_plot(outcome, f"{Path(file).stem}.png")
-    if json:
-        typer.echo(results.as_json(outcome))
-    elif not quiet:
-        console.show_outcome(outcome)
-    if outcome.error is not None:
-        raise outcome.error
+    deliver(outcome, file, out, plot, json, quiet)
 
 
 @app.command()
@@ -136,7 +146,7 @@ def identify(
     Its filters, smoothers, identifiers and observers run; its plant only lends its equations. What is not given here, the
     diagram's record: says.
     """
-    from . import console, results
+    from . import results
 
     outer, inner = results.read_settings(set_ or [])
     diagram = results.opened(file, outer, allow_outside)
@@ -144,16 +154,7 @@ def identify(
     if out is not None:
         results.make_folder(out)
     outcome = results.identified(diagram, record, inner, given)
-    if out is not None:
-        results.write_folder(outcome, out, plot)
-    elif plot:
-        results.write_plot(outcome, f"{Path(file).stem}.png")
-    if json:
-        typer.echo(results.as_json(outcome))
-    elif not quiet:
-        console.show_outcome(outcome)
-    if outcome.error is not None:
-        raise outcome.error
+    deliver(outcome, file, out, plot, json, quiet)
 
 
 @app.command()
