@@ -234,7 +234,7 @@ def signed(base: type[Block], name: str, signs: str, default: str, inputs: int) 
     """The class whose output is written out for these signs: `return u[0] - u[1]`."""
     signs = signs or default * inputs
     if len(signs) != inputs:
-        raise DiagramError(f"{name}: '{signs}' is for {len(signs)} input(s), found {inputs}; one for each, in order, is wanted.")
+        raise DiagramError(f"{name}: '{signs}' is for {len(signs)} inputs, found {inputs}; one for each, in order, is wanted.")
     first = {"-": "-u[0]", "/": "1.0 / u[0]"}.get(signs[0], "u[0]")
     rest = "".join(f" {sign} u[{i}]" for i, sign in enumerate(signs) if i > 0)
     output = function(f"def output(u):\n    return {first}{rest}\n")
@@ -253,7 +253,7 @@ def formula(expression: str, inputs: int) -> type[Block]:
     try:
         tree = parse(expression, names)
     except ValueError as error:
-        raise DiagramError(f"expression '{expression}' with {inputs} input(s): {error}") from None
+        raise DiagramError(f"expression '{expression}' with {inputs} inputs: {error}") from None
     read = names_in(tree)
     arguments = [name for name, wanted in (("u", read - {"t"}), ("t", "t" in read)) if wanted]
     source = f"def output({', '.join(arguments)}):\n    return {ast.unparse(Numbered().visit(tree))}\n"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .scores import NAN, ROUNDING, mean_interval, named
+from .scores import NAN, NOTHING, mean_interval, named
 
 FULL, IDEAL = "full", "ideal"
 WITHOUT, ONLY = "without ", "only "
@@ -61,7 +61,7 @@ def budget(errors: Mapping[str, np.ndarray], truth: float = NAN) -> Iterator[dic
         line = {"defect": name, "n": len(paired), **named("effect", (value, low, high))}
         line["percent_of_bias"] = 100 * value / bias if bias else NAN
         line["percent_of_truth"] = 100 * value / abs(truth) if truth else NAN
-        line["significant"] = bool((low > 0 or high < 0) and abs(value) > ROUNDING * max(abs(truth), abs(bias)))
+        line["significant"] = bool((low > 0 or high < 0) and abs(value) > NOTHING * max(abs(truth), abs(bias)))
         alone = finite(errors[ONLY + name] - ideal) if ONLY + name in errors else np.zeros(0)
         yield line | named("alone", mean_interval(alone))
 

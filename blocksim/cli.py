@@ -130,7 +130,8 @@ def identify(
     record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="The measured record.")] = None,
     map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN",
                     help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of time, when not t or time.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN",
+                    help="The column of time, when not t or time; 'zeit [ms]' with its unit.")] = None,
     every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
     missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
@@ -150,7 +151,8 @@ def identify(
 
     outer, inner = results.read_settings(set_ or [])
     diagram = results.opened(file, outer, allow_outside)
-    given = {"time": time, "every": every, "resample": resample, "missing": missing, "columns": results.read_columns(map_ or [])}
+    given = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
+    given["columns"] = results.read_columns(map_ or [])
     if out is not None:
         results.make_folder(out)
     outcome = results.identified(diagram, record, inner, given)

@@ -136,10 +136,16 @@ def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> np.
             problem = f"has {table.shape[1]} columns"
         except ValueError as error:
             problem = str(error)
+    rows = []
     for number, cells in csv_rows(source, delimiter, start):
         if len(cells) != len(heads):
             raise RecordError(f"line {number} has {len(cells)} cells, the header has {len(heads)}: {brief_listing(heads)}.")
         for head, cell in zip(heads, cells, strict=True):
-            if not is_number(cell):
-                raise RecordError(f"line {number}, column '{head}': found {cell!r}; a number is wanted, nan where it is missing.")
-    raise RecordError(problem)
+            if cell and not is_number(cell):
+                hint = " Decimal commas are not read: write points." if is_number(cell.replace(",", ".", 1)) else ""
+                what = f"found {cell!r}; a number is wanted, nan or nothing where it is missing.{hint}"
+                raise RecordError(f"line {number}, column '{head}': {what}")
+        rows.append([float(cell or "nan") for cell in cells])
+    if not rows:
+        raise RecordError(problem)
+    return np.array(rows)

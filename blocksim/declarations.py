@@ -11,6 +11,8 @@ from typing import Any
 from .ticks import exact
 
 Size = int | str
+#: Types of settings as people say them.
+KINDS = {int: "a whole number", float: "a number", str: "a text", list: "a list", dict: "a mapping {name: value}"}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -129,7 +131,7 @@ class Static(Declared):
             return [f"found {value!r}. {self.meaning()} is wanted."]
         if not isinstance(value, self.kind) and (self.required or value is not self.default):
             wanted = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-            return [f"found {value!r}. {' or '.join(k.__name__ for k in wanted)} is wanted: {self.meaning()}."]
+            return [f"found {value!r}. {' or '.join(KINDS.get(k, k.__name__) for k in wanted)} is wanted: {self.meaning()}."]
         return []
 
     def mistake(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .declarations import Param
 from .estimates import Estimates
 from .plant import Plant
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A standard deviation from here on stands for "not known yet".
 ENDLESS = 1e30
+#: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
+SURPRISE = 3.0
 
 
 def estimators(schedule: Schedule) -> list[Unit]:
@@ -39,8 +42,36 @@ def last_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates
     spread = np.where(spread >= ENDLESS, np.inf, spread)
     whole = f"{unit.path}.P"
     known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
-    found = Estimates.of(unit.kind.__name__, names, values, known, plant, reason=f"at {record.time(theta)[-1]:g} s")
+    told = (*unphysical(plant, names, values), *surprised(unit, record))
+    reason = f"at {record.time(theta)[-1]:g} s"
+    found = Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told)
     return found.beside(truth_of(plant, names)) if plant is not None and plant.path else found
+
+
+def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:
+    """Values the plant itself would refuse."""
+    declared = {name: plant.kind.of(Param)[name] for name in names} if plant is not None else {}
+    return [
+        f"unphysical: {name} = {value:.4g}, but {one.doc} is {one.limits() or 'finite'}."
+        for (name, one), value in zip(declared.items(), values, strict=False)
+        if one.problems(float(value))
+    ]
+
+
+def surprised(unit: Unit, record: Record) -> list[str]:
+    """What the innovations of a filter say of its variances, in the second half of the record, after it has settled."""
+    import numpy as np
+
+    nis, innovation = (f"{unit.path}.{port}" for port in ("nis", "innovation"))
+    if nis not in record or innovation not in record:
+        return []
+    half = len(record[nis]) // 2
+    expected = record[innovation][0].size
+    mean = float(np.mean(record[nis][half:]))
+    found = f"mean nis {mean:.3g} where {expected} is right"
+    if mean > SURPRISE * expected:
+        return [f"{found}: its readings surprise it, and its standard deviations are too small"]
+    return [f"{found}: Q or R is too large, so that it hardly listens"] if mean * SURPRISE < expected else []
 
 
 def covariance(P: np.ndarray, std: np.ndarray) -> np.ndarray:

@@ -79,7 +79,10 @@ def lead(result: StudyResult) -> str:
     about = result.about
     swept = f", swept: {', '.join(result.swept)}" if result.swept else ""
     failed = f', <span class="flag">{len(result.failures)} failed</span>' if result.failures else ", none failed"
-    return f"{about['runs']} runs: {about['repeat']} repetitions, {len(about['points'])} point(s){escape(swept)}{failed}."
+    counts = {"repetition": about["repeat"], "point": len(about["points"]), "method": len(about["methods"]),
+              "ablation": len(about["ablations"])}  # fmt: skip
+    factors = [f"{n} {noun}{'s' if n > 1 else ''}" for noun, n in counts.items() if n > 1 or noun == "repetition"]
+    return f"{about['runs']} runs: {' x '.join(factors)}{escape(swept)}{failed}."
 
 
 def verdict(result: StudyResult) -> str:

@@ -180,6 +180,14 @@ def read_columns(items: list[str]) -> dict[str, Any]:
     return found
 
 
+def read_time(written: str | None) -> Any:
+    """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
+    from .csvfile import name_and_unit
+
+    column, unit = name_and_unit(written) if written is not None else ("", "")
+    return {"column": column, "unit": unit} if unit else written
+
+
 def rows(record: Record) -> list[Row]:
     """The table of results: every scalar signal and every element."""
     from .record import elements

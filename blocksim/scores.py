@@ -19,6 +19,8 @@ TAIL = (1 - LEVEL) / 2
 NAN = float("nan")
 #: A bias below this share of the truth is rounding, whatever its interval says.
 ROUNDING = 1e-12
+#: A bias below this share of the truth is the solver's or the search's, and is not marked.
+NOTHING = 1e-7
 
 
 def mean_interval(values: np.ndarray) -> Interval:
@@ -139,7 +141,7 @@ def score(
     found["crb_std"] = bound
     found |= named("crb_ratio", std, 1 / bound if bound > 0 else NAN)
     outside = bias[1] > 0 or bias[2] < 0
-    found["bias_significant"] = bool(outside and abs(bias[0]) > ROUNDING * abs(found["truth"]))
+    found["bias_significant"] = bool(outside and abs(bias[0]) > NOTHING * abs(found["truth"]))
     return found
 
 

@@ -203,8 +203,8 @@ def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, np.
     key = time_name(arrays, axis)
     unit = axis.unit or units.get(key, "s")
     seconds = factor(unit, "s")
-    if seconds is None or (seconds != 1 and not axis.unit):
-        raise RecordError(f"its time '{key}' is in {unit}; convert it to seconds.")
+    if seconds is None:
+        raise RecordError(f"its time '{key}' is in {unit}, which is no unit of time: s, ms, us, min or h are.")
     t = flat(floats(arrays[key], "time"))
     return key, t if seconds == 1 else t * seconds
 

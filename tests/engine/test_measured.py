@@ -15,6 +15,7 @@ from blocksim.cli import app
 from blocksim.conversion import factor
 from blocksim.errors import DiagramError, RecordError
 from blocksim.loader import dump, load
+from blocksim.results import read_time
 from blocksim.timebase import time_base
 
 PIPELINE = """
@@ -206,6 +207,25 @@ class TestTime:
         assert "no time: found clock, angle, torque" in refused(PIPELINE + SECTION, path)
         assert "no column 'clok' for the time" in refused(PIPELINE + SECTION, path, time="clok")
         assert "one of them; found both" in refused(PIPELINE + SECTION, path, time="clock", every=1e-3)
+
+    def test_time_in_milliseconds(self, own, tmp_path):
+        """By its head, or said beside the file."""
+        heads = {"time [ms]": 1e3 * own.t, "angle": own["encoder"], "torque": own["pid"]}
+        given = {"columns": {"encoder": "angle", "pid": "torque"}}
+        path = write(tmp_path / "head.csv", heads)
+        assert bs.identify(PIPELINE, path, **given).t[-1] == pytest.approx(own.t[-1])
+        bare = write(tmp_path / "bare.csv", {"zeit": heads.pop("time [ms]"), **heads})
+        assert bs.identify(PIPELINE, bare, time=read_time("zeit [ms]"), **given).t[-1] == pytest.approx(own.t[-1])
+        assert read_time("zeit") == "zeit" and read_time(None) is None
+
+    def test_cells_left_empty_are_missing(self, own, tmp_path):
+        path = write(tmp_path / "lab.csv", {"t": own.t, "encoder.q_hat": own["encoder"], "pid.u": own["pid"]})
+        lines = path.read_text().splitlines()
+        cells = lines[50].split(",")
+        path.write_text("\n".join([*lines[:50], ",".join([cells[0], "", *cells[2:]]), *lines[51:]]) + "\n")
+        with pytest.raises(RecordError, match="missing"):
+            bs.identify(PIPELINE, path)
+        assert bs.identify(PIPELINE, path, missing="bridge").estimates["ls"]
 
     def test_a_little_jitter_is_accepted_and_said(self, own):
         jitter = own.t + 5e-6 * np.sin(np.arange(len(own.t)))

@@ -84,7 +84,7 @@ def test_it_says_what_was_asked_found_and_with_which_seeds(folder):
     page.feed((folder / "report.html").read_text())
     words = " ".join("".join(page.text).split())
     assert "Gain of a sensor <b>by least squares</b>" in words  # as text, not as markup
-    assert "48 runs: 12 repetitions, 2 point(s), swept: noise.std, none failed." in words
+    assert "48 runs: 12 repetitions x 2 points x 2 ablations, swept: noise.std, none failed." in words
     assert "master seed 0" in words and "numpy" in words
     for parameter in ("J", "Fv", "Fc", "Ms"):
         assert parameter in words
