@@ -185,9 +185,16 @@ def history(path: Path, looped: Looped) -> dict[str, Any]:
     return {"iterations": steps, "simulations": looped.simulations, "history": np.array(path.history), "converged": path.settled}
 
 
+def assumed_sources(twin: Twin) -> list[str]:
+    """Said of a measured record: what drove the loop is taken from the diagram, and need not be what was sent."""
+    if not twin.assumed:
+        return []
+    return [f"the record does not hold {listing(twin.assumed)}: the simulated loop has the diagram's. Map what was recorded"]
+
+
 def remarks(path: Path, looped: Looped) -> list[str]:
     """Warnings every such identifier has."""
     told = [] if path.settled else [f"not converged: {path.reason}"]
-    return told + [
+    return told + assumed_sources(looped.twin) + [
         f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from blocksim.estimates import Estimate, Estimates
 
 from .colour import colour_of, coloured
+from .iteration import assumed_sources
 from .output_search import Search, Task, seen
 from .regression import fit
 from .regression_words import null_words
@@ -35,7 +36,7 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
         covariance, orders = coloured(J, linear, series_of(task))
     std = np.sqrt(np.diag(covariance))
     told += [f"not identifiable: {words}" for words in null_words(linear, names)]
-    told += bound_remarks(task, found.theta) + valley_remarks(found)
+    told += bound_remarks(task, found.theta) + valley_remarks(found) + assumed_sources(task.twin)
     blind = ": the standard deviations take them for white" if errors == "white" else ""
     told += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
     if task.failures:

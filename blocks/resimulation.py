@@ -90,7 +90,10 @@ class Resimulation(RecordBlock):
         plant.row_function()
         missing = [s for s in plant.motion if s not in plant.kind.of(Outport)]
         if missing:
-            raise DiagramError(f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for.")
+            raise DiagramError(
+                f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for. Identify it by CLOE, "
+                "OutputError or RPEMHybrid, which need no regressor."
+            )
         unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
         return with_ports(type(self), plant.drive, plant.motion, self.motion_needed, unit)  # type: ignore[arg-type]
 

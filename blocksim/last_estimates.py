@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .declarations import Param
+from .declarations import Outport, Param
 from .estimates import Estimates
 from .plant import Plant
 
@@ -62,12 +62,10 @@ def surprised(unit: Unit, record: Record) -> list[str]:
     """What the innovations of a filter say of its variances, in the second half of the record, after it has settled."""
     import numpy as np
 
-    nis, innovation = (f"{unit.path}.{port}" for port in ("nis", "innovation"))
-    if nis not in record or innovation not in record:
+    if f"{unit.path}.nis" not in record or "innovation" not in unit.kind.of(Outport):
         return []
-    half = len(record[nis]) // 2
-    expected = record[innovation][0].size
-    mean = float(np.mean(record[nis][half:]))
+    nis, expected = record[f"{unit.path}.nis"], unit.port("innovation")
+    mean = float(np.mean(nis[len(nis) // 2 :]))
     found = f"mean nis {mean:.3g} where {expected} is right"
     if mean > SURPRISE * expected:
         return [f"{found}: its readings surprise it, and its standard deviations are too small"]

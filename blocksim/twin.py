@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from .block import Block
 from .changes import by_unit, changed_numbers, find_setting, observed, refilled, used_in_tables
-from .declarations import Inport, Memory, Outport, Param, State
+from .contract import arguments
+from .declarations import Inport, Memory, Noise, Outport, Param, State
 from .diagram import Diagram, Node
 from .errors import RecordError, SimulationError
 from .experiment import Experiment, make_experiment
@@ -26,6 +27,7 @@ from .failures import failure
 from .instants import LOG
 from .machine import Machine, fresh_machine
 from .process import Run
+from .schedule import Unit
 from .simulate import prepared, share_out
 from .simulation import Simulation
 from .slots import Numbers
@@ -70,6 +72,7 @@ class Twin:
     signals: tuple[str, ...]
     draws: list[np.ndarray] = field(default_factory=list)  # of its random sources, the same in every run, and their places
     places: dict[str, Place | None] = field(default_factory=dict)  # of settings that are a number and nothing more
+    assumed: tuple[str, ...] = ()  # sources that a measured record does not hold, and play as in the diagram
 
     def run(self, params: Mapping[str, Any]) -> Signals:
         """The twin's signals at these parameters; SimulationError where it fails."""
@@ -178,7 +181,14 @@ def twin_of(
     base = kept_base(run, names, recorded, begin, every, begin + every * (round(first) + len(t) - 1))
     values = {player_path(p): p.values.reshape(len(t), -1) for p in recorded}
     own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
-    return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names)
+    assumed = () if run.simulated else tuple(u.path for u in own.schedule.units if is_source(u) and u.path not in values)
+    return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
+
+
+def is_source(unit: Unit) -> bool:
+    """Whether a block makes a signal that changes, out of nothing."""
+    changes = unit.kind.of(State, Noise) or any("t" in arguments(f) for f in unit.kind.functions.values())
+    return bool(changes) and not unit.kind.of(Inport)
 
 
 def interval_of(t: np.ndarray) -> Fraction:

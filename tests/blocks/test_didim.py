@@ -306,3 +306,13 @@ def test_emps_from_the_first_samples_of_the_record():
     record = bs.process(diagram, lab, simulated=False)
     given, own = record.estimates["given"], record.estimates["own"]
     assert np.all(np.abs(own.vector() - given.vector()) < 0.1 * own.std_vector())
+
+
+def test_a_measured_record_without_its_reference_is_told():
+    """What drove the loop is then the diagram's, which need not be what was sent."""
+    text = loop().replace("log: [", "log: [ref.q, ")
+    whole, said = bs.simulate(text), "the record does not hold ref: the simulated loop has the diagram's"
+    for signals, told in ((("torque",), True), (("torque", "ref.q"), False)):
+        found = bs.identify(text, whole.select(*signals)).estimates["found"]
+        assert any(said in w for w in found.warnings) == told
+        np.testing.assert_allclose(found.vector(NAMES), TRUTH, rtol=1e-3)

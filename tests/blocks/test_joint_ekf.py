@@ -243,3 +243,22 @@ def test_parameters_cannot_start_where_the_robot_has_no_inertia(start, words):
     diagram.add("ekf", "JointEKF", {"y": "robot.q", "u": "torque"}, Ts=1e-2, model="robot", start=first, R=1e-3)
     with pytest.raises(DiagramError, match=words):
         bs.simulate(diagram, stop=0.1, solver="rk4", step=1e-3)
+
+
+@pytest.mark.parametrize(("R", "words"), [(1e-12, "its readings surprise it"), (1.0, "it hardly listens")])
+def test_innovations_that_do_not_fit_the_variances_are_told(R, words):
+    """The noise of the readings has a variance of 1e-6; a filter that takes another for granted is told by its nis."""
+    text = f"""
+format: 1
+simulate: {{stop: 2, solver: rk4, step: 1e-3, seed: 1}}
+blocks:
+  push:  {{type: Sine, amplitude: 0.3, frequency: 1}}
+  joint: {{type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, beta: 10, in: push}}
+  noise: {{type: WhiteNoise, Ts: 1e-3, std: 1e-3}}
+  y:     {{type: Sum, in: [joint.q, noise]}}
+  ekf:   {{type: JointEKF, Ts: 1e-3, model: joint, estimate: Fv, P0: 1e-4, P0_parameters: 1e-4, Q: 0, R: {R},
+          in: {{y: y, u: push}}}}
+"""
+    assert any(words in w for w in bs.simulate(text).estimates["ekf"].warnings)
+    honest = bs.simulate(text.replace(f"R: {R}", "R: 1e-6, discretisation: rk4"))
+    assert not any("nis" in w for w in honest.estimates["ekf"].warnings)

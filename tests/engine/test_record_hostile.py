@@ -155,7 +155,7 @@ class TestCsv:
             ("t,q\n0,1,1\n1,2,3\n", "line 2 has 3 cells, the header has 2: t, q."),
             ("t,q\n0,1\n\n1\n", "line 4 has 1 cells, the header has 2: t, q."),
             ("t,q\n0,1\n1,two\n", "line 3, column 'q': found 'two'; a number is wanted, nan or nothing where it is missing."),
-            ("t;q\n0;1\n1;2,5\n", "line 3, column 'q': found '2,5'; a number is wanted, nan or nothing where it is missing. Decimal"),
+            ("t;q\n0;1\n1;2,5\n", "line 3, column 'q': found '2,5'; a number is wanted, nan or nothing where it is missing."),
             ("t,q,q\n0,1,1\n", "holds the column 'q' twice; names must differ."),
             ("t,q [m],q [rad]\n0,1,1\n", "holds the column 'q' twice; names must differ."),
             ("t,q\n0,1\n\nnan,2\n", "line 4: time is nan at sample 1; it must be finite."),
