@@ -14,7 +14,18 @@ from .colour import coloured
 from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
 from .regression_words import null_words
 from .resimulation import Resimulation
-from .stacked_rows import Rows, by_joint, colour_remark, least_squares_step, power, product, relative_error, stacked, weighted_fit
+from .stacked_rows import (
+    Rows,
+    by_joint,
+    colour_remark,
+    least_squares_step,
+    natural_sizes,
+    power,
+    product,
+    relative_error,
+    stacked,
+    weighted_fit,
+)
 
 __all__ = ["DIDIM"]
 
@@ -66,7 +77,8 @@ blocks:
         found, names = weighted_fit(rows), looped.plant.parameters
         white, orders = found.covariance, [0]
         covariance, told = white, remarks(path, looped) + null_words(found, names)
-        if self.errors == "coloured":
+        colours = colour_remark(found.residuals, rows)
+        if self.errors == "coloured" and colours:  # of white residuals an autoregression only adds its own errors
             covariance, orders = coloured(rows.W, found, rows.groups)
         if follow.seen and found.rank == len(names):
             if follow.gain is not None:
@@ -74,7 +86,7 @@ blocks:
             else:
                 covariance = np.full_like(covariance, np.nan)
                 told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
-        told += colour_remark(found.residuals, rows)
+        told += colours
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -111,6 +123,9 @@ class SimulatedRows(Equations):
     def system(self, motion: Motion) -> Rows:
         W = self.block.rows(self.t, self.looped.plant.regressor(motion))
         return stacked(W, self.measured, self.block.counted(self.t, motion, self.measured.shape[1]))
+
+    def natural(self, rows: Rows) -> np.ndarray:
+        return natural_sizes(rows)
 
     def solve(self, rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return least_squares_step(rows, beta)

@@ -101,7 +101,8 @@ blocks:
     nS = fixed(1, "derivatives of the next state")
     room = fixed(1, "intermediate results")
     turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-    speeds = fixed((), "places of the speeds in the state")
+    speeds = fixed((0,), "places of the speeds in the state; one at least, for the compiler")
+    moves = fixed(0, "how many of them there are")
 
     x_hat = outport("estimated state", size="n")
     P = outport("covariance of the estimate, row by row", size="nn")
@@ -118,14 +119,14 @@ blocks:
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, x_next, P_next, rate, variances, values, n, m, speeds, out):
+    def output(y, x_next, P_next, rate, variances, values, n, m, speeds, moves, out):
         e = n + n * n
         g = e + m + 1
         x = g + n * m
         correct(out, y, x_next, P_next, readings(x_next, x_next, values), variances, n, 0, m, n, e, g)
         for i in range(n):
             out[x + i] = out[i]
-        for i in range(len(speeds)):
+        for i in range(moves):
             out[x + n + i] = rate[speeds[i]]
 
     @staticmethod
@@ -205,7 +206,7 @@ def filter_for(base: type[Block], kind: type[Block], eq: Equations, ports: tuple
     n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
     speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
     known: dict[str, Any] = {"n": n, "nn": n * n, "m": m, "nm": n * m, "inputs": len(eq.inputs), "d": d, "nS": n * (n + d)}
-    known |= {"room": 3 * n * (1 + n + d) if turns else n * n, "turns": turns, "speeds": speeds}
+    known |= {"room": 3 * n * (1 + n + d) if turns else n * n, "turns": turns, "speeds": speeds or (0,), "moves": len(speeds)}
     parts = sizes(base, known)
     parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
     if speeds:

@@ -14,7 +14,19 @@ from blocksim.estimates import Estimates
 from .colour import autocovariance, autoregression, between
 from .iteration import Equations, Looped, Motion, Path, history, remarks
 from .resimulation import Resimulation
-from .stacked_rows import Rows, against, by_joint, colour_remark, power, product, relative_error, solved_step, stacked
+from .stacked_rows import (
+    Rows,
+    against,
+    by_joint,
+    colour_remark,
+    inverse_of,
+    natural_sizes,
+    power,
+    product,
+    relative_error,
+    solved_step,
+    stacked,
+)
 
 __all__ = ["InstrumentalVariable"]
 
@@ -71,10 +83,12 @@ blocks:
             told.append(f"weak instruments: the simulated motion explains little of the column of {', '.join(weak)}")
         if shape > SINGULAR:
             told.append(f"Z'W is nearly singular, condition {shape:.2g}: the motion does not tell all parameters apart")
-        inverse = np.linalg.pinv(product(Zw, Ww))
+        inverse = inverse_of(product(Zw, Ww))
         white = inverse @ meat(Zw, rest * weights, rows, True) @ inverse.T
-        covariance = white if self.errors == "white" else inverse @ meat(Zw, rest * weights, rows, False) @ inverse.T
-        told += colour_remark(rest, rows)
+        colours = colour_remark(rest, rows)
+        blind = self.errors == "white" or not colours  # of white residuals an autoregression only adds its own errors
+        covariance = white if blind else inverse @ meat(Zw, rest * weights, rows, False) @ inverse.T
+        told += colours
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -102,6 +116,9 @@ class Instruments(Equations):
     def system(self, motion: Motion) -> tuple[Rows, np.ndarray]:
         Z = self.block.rows(self.t, self.looped.plant.regressor(motion))
         return stacked(self.W, self.y, self.block.counted(self.t, motion, self.y.shape[1])), Z.reshape(-1, Z.shape[-1])
+
+    def natural(self, made: tuple[Rows, np.ndarray]) -> np.ndarray:
+        return natural_sizes(made[0])
 
     def solve(self, made: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows, Z = made

@@ -19,6 +19,7 @@ HALVINGS = 8  # of a step into values the plant cannot have
 RUNAWAY = 1e3  # relative change of a parameter, after the first step, that no longer is an iteration
 UNSETTLED = 0.01  # relative change at the end above which nothing was found
 NOTHING = 0.01  # standard deviations: a step this small is none, whatever tol says
+TINY = 1e-9  # of the size at which a parameter would explain all: what is smaller is 0
 
 
 @dataclass
@@ -101,6 +102,10 @@ class Equations(ABC):
     def solve(self, rows: Any, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A step from beta that solves them, and its standard deviation."""
 
+    @abstractmethod
+    def natural(self, rows: Any) -> np.ndarray:
+        """The size of each parameter at which it would explain the effort by itself."""
+
     def hastened(self, path: Path, step: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """The step, or a better one, given sizes to measure it by."""
         return step
@@ -118,7 +123,7 @@ def iterate(looped: Looped, beta: np.ndarray, equations: Equations, tol: float, 
         step, std = equations.solve(path.rows, path.beta)
         if not np.isfinite(step).all():
             return ended(path, f"diverged in iteration {count}: the step is not finite")
-        std = np.where(np.isfinite(std), std, 0.0)
+        std = np.where(np.isfinite(std), std, 0.0) + TINY * equations.natural(path.rows)
         step = equations.hastened(path, step, sizes(path.beta + step, std))
         scale = sizes(path.beta + step, std)
         change = float(np.max(np.abs(step) / scale))

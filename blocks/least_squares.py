@@ -13,10 +13,10 @@ from blocksim.block import Block, RecordBlock, inport, model, outport, param, st
 from blocksim.declarations import Inport
 from blocksim.errors import RecordError, did_you_mean, listing
 
-from .colour import coloured
+from .colour import colour_of, coloured
 from .filters import decimate, kept
 from .least_squares_report import estimates
-from .regression import Fit, all_present, fit, huber, on_rows, total
+from .regression import Fit, all_present, fit, huber, members, on_rows, total
 
 if TYPE_CHECKING:
     from blocksim.plant import Plant
@@ -42,10 +42,11 @@ class LeastSquares(RecordBlock):
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
 
-    Standard deviations are those of residuals with the colour they have (`errors: coloured`: an autoregression is fitted to them)
-    or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take the motion for exact: noise in it
-    biases the estimates, and no standard deviation shows that. So does a delay: what a controller puts out and holds for Ts acts
-    on average Ts / 2 later, and the mean of two samples of it (MovingAverage, window 2) fits motion without phase.
+    Standard deviations are those of residuals with the colour they have (`errors: coloured`: where they are not white, an
+    autoregression is fitted to them) or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take
+    the motion for exact: noise in it biases the estimates, and no standard deviation shows that. So does a delay: what a
+    controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it (MovingAverage, window
+    2) fits motion without phase.
     """
 
     family = "identification"
@@ -263,9 +264,10 @@ def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
     if method == "total":  # the motion is not exact there, and the colour of the residuals not that of one error
         return Found(names, found, found.covariance, None, found.covariance)
     covariance, orders = coloured(W, found, task.groups)
-    return Found(
-        names, found, found.covariance, covariance, covariance if block.errors == "coloured" else found.covariance, tuple(orders)
-    )
+    # Of white residuals an autoregression only adds its own errors, which show in short records.
+    told = [colour_of(found.residuals[own], task.y[own], used[own]) for _, own in members(task.groups)]
+    corrected = block.errors == "coloured" and any(one is not None for one in told)
+    return Found(names, found, found.covariance, covariance, covariance if corrected else found.covariance, tuple(orders))
 
 
 def essential(block: Any, task: Task) -> tuple[Found, dict[str, str]]:

@@ -63,7 +63,7 @@ blocks:
         None, "paths of numbers of the diagram, or {path: {start, min, max}}", kind=(list, dict), required=True
     )
     output: Any = static(None, "the signal of the twin that is compared with y, or one for each", kind=(str, list), required=True)
-    weights: Any = static(None, "what the residuals of each y are multiplied by; estimated where none are given", kind=list)
+    weights: Any = static(None, "what the residuals of each y are multiplied by; else estimated element by element", kind=list)
     start: float = param(0.7, "starting values, where none are given, as a share of those in the diagram")
     starts: int = static(1, "how many starts are tried; all but the first are drawn at random between the bounds", kind=int)
     seed: int = static(0, "of the random starts", kind=int)
@@ -102,18 +102,22 @@ blocks:
         return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found, self.errors)
 
     def search(self, task: Task) -> Search:
-        """From every start; with several outputs and no weights, again with those of the residuals, until they stay."""
+        """From every start; with several series and no weights, again with those of the residuals, until they stay."""
         given = self.settings["weights"]
-        task.weights = [1 / (float(np.std(m)) or 1.0) for m in task.measured] if given is None else [float(w) for w in given]
+        if given is None:
+            task.weights = [inverse_of(np.std(m, axis=0)) for m in task.measured]
+        else:
+            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(given, task.measured, strict=True)]
         best = self.from_starts(task)
-        for _ in range(ROUNDS if best.ok and given is None and len(task.measured) > 1 else 0):
+        several = sum(m.shape[1] for m in task.measured) > 1
+        for _ in range(ROUNDS if best.ok and given is None and several else 0):
             rest = [m[task.first :] - s[task.first :] for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
-            before, task.weights = task.weights, [1 / (float(np.sqrt(np.mean(r**2))) or 1.0) for r in rest]
+            before, task.weights = task.weights, [inverse_of(np.sqrt(np.mean(r**2, axis=0))) for r in rest]
             again = descend(task, best.theta, self.tol, self.max_iterations)
             if not again.ok:
                 break
             again.costs, again.iterations, best = best.costs, best.iterations + again.iterations, again
-            if np.allclose(task.weights, before, rtol=0.01):
+            if np.allclose(np.concatenate(task.weights), np.concatenate(before), rtol=0.01):
                 break
         return best
 
@@ -201,6 +205,11 @@ blocks:
         if not plant.kind.of(Inport):
             raise DiagramError(f"model: {plant.name} has no input that u could drive.")
         super().fits(path, schedule)
+
+
+def inverse_of(sizes: np.ndarray) -> np.ndarray:
+    """1 / sizes, 1 where there is none."""
+    return 1 / np.where(sizes > 0, sizes, 1.0)
 
 
 def check_output(schedule: Any, name: str) -> None:

@@ -30,7 +30,8 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
     rest = -task.residuals(found.theta)
     J = seen(found.J)
     linear = fit(J, rest)
-    colours = colours_of(task, rest)
+    series = series_in(task, rest)
+    colours = colours_of(task, series)
     covariance, orders = linear.covariance, [0]
     if errors == "coloured" and colours:  # an autoregression fitted to white residuals only adds its own errors
         covariance, orders = coloured(J, linear, series_of(task))
@@ -50,12 +51,12 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
         "converged": found.reason.startswith("converged"),
         "rank": linear.rank,
         "condition": linear.condition,
-        "weights": list(task.weights),
+        "weights": np.concatenate(task.weights).tolist(),
         "rows": len(rest),
         "std_white": linear.std,
         "autoregression_orders": orders,
         "relative_error": errors_of(task, rest),  # % of what each y varies
-        "sigma": [float(np.sqrt(np.mean(part**2))) / w for part, w in zip(parts_of(task, rest), task.weights, strict=True)],
+        "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }
     items = tuple(
         Estimate(n, float(v), float(d), s.truth, s.unit)
@@ -72,6 +73,10 @@ def named(task: Task) -> tuple[str, list[str]]:
     if len(blocks) > 1:
         return "", [s.path for s in task.sought]
     return blocks.pop(), [s.path.rpartition(".")[2] for s in task.sought]
+
+
+def rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
@@ -103,10 +108,19 @@ def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
     return told
 
 
-def colours_of(task: Task, rest: np.ndarray) -> dict[str, float]:
-    """By output the correlation of neighbouring residuals, where they are not white."""
-    parts = zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True)
-    found = {name: colour_of(part, whole, np.ones(len(part), dtype=bool)) for name, part, whole in parts}
+def series_in(task: Task, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Every element of every output by itself, over time."""
+    found = []
+    for name, part, m in zip(task.outputs, parts_of(task, values), task.measured, strict=True):
+        columns = part.reshape(-1, m.shape[1]).T
+        found += [(f"{name}[{k}]" if len(columns) > 1 else name, column) for k, column in enumerate(columns)]
+    return found
+
+
+def colours_of(task: Task, series: list[tuple[str, np.ndarray]]) -> dict[str, float]:
+    """By series the correlation of neighbouring residuals, where they are not white."""
+    whole = series_in(task, task.weighted(task.measured))
+    found = {n: colour_of(rest, y, np.ones(len(rest), dtype=bool)) for (n, rest), (_, y) in zip(series, whole, strict=True)}
     return {name: correlation for name, correlation in found.items() if correlation is not None}
 
 

@@ -32,7 +32,7 @@ class Task:
     outputs: list[str]
     measured: list[np.ndarray]
     first: int
-    weights: list[float] = field(default_factory=list)
+    weights: list[np.ndarray] = field(default_factory=list)  # of every element of every output
     simulations: int = 0
     failures: int = 0
     central: bool = False  # whether the search itself takes differences to both sides
@@ -63,7 +63,7 @@ class Task:
 
     @property
     def row_weights(self) -> np.ndarray:
-        return np.repeat(self.weights, [m[self.first :].size for m in self.measured])
+        return np.concatenate([np.tile(w, len(m) - self.first) for w, m in zip(self.weights, self.measured, strict=True)])
 
     def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
         return self.joined(signals) * self.row_weights

@@ -86,12 +86,23 @@ def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[
         )
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
         return np.full(len(b), np.nan), np.full(len(b), np.nan)
+    inverse = inverse_of(A)
+    step = inverse @ b
+    variance = max(left - float(b @ step), 0.0) / max(1, count - len(b))
+    return step, np.sqrt(np.abs(np.diag(inverse)) * variance)
+
+
+def natural_sizes(rows: Rows) -> np.ndarray:
+    """The size of each parameter at which its column is as long as the effort."""
+    lengths = np.sqrt(np.einsum("ij,ij->j", rows.W, rows.W))
+    return np.sqrt(power(rows.y)) / np.where(lengths > 0, lengths, 1.0)
+
+
+def inverse_of(A: np.ndarray) -> np.ndarray:
+    """The pseudoinverse of Z'W, scaled to a diagonal of ones first: units and weights must not decide its rank."""
     scale = np.sqrt(np.abs(np.diag(A)))
     scale = np.where(scale > 0, scale, 1.0)
-    inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=1e-13)
-    step = inverse @ (b / scale) / scale
-    variance = max(left - float(b @ step), 0.0) / max(1, count - len(b))
-    return step, np.sqrt(np.abs(np.diag(inverse)) * variance) / scale
+    return np.linalg.pinv(A / np.outer(scale, scale), rcond=1e-13) / np.outer(scale, scale)
 
 
 def weighted_fit(rows: Rows) -> Fit:

@@ -21,6 +21,8 @@ NAN = float("nan")
 ROUNDING = 1e-12
 #: A bias below this share of the truth is the solver's or the search's, and is not marked.
 NOTHING = 1e-7
+#: Smallest by largest eigenvalue of correlations from which on they are none.
+SINGULAR = 1e-11
 
 
 def mean_interval(values: np.ndarray) -> Interval:
@@ -95,13 +97,15 @@ def consistent_interval(dimension: int, n: int) -> tuple[float, float]:
 
 
 def nees(error: np.ndarray, covariance: np.ndarray) -> float:
-    """e' P^-1 e; nan where P is not positive definite."""
-    try:
-        root = np.linalg.cholesky(covariance)
-    except np.linalg.LinAlgError:
+    """e' P^-1 e; nan where P is not positive definite, as that of parameters which follow from each other is not."""
+    if not (np.diag(covariance) > 0).all():
         return NAN
-    whitened = np.linalg.solve(root, error)
-    return float(whitened @ whitened)
+    scale = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    if not values[0] > SINGULAR * values[-1]:
+        return NAN
+    whitened = vectors.T @ (error / scale)
+    return float(np.sum(whitened**2 / values))
 
 
 def named(name: str, interval: Interval, factor: float = 1.0) -> dict[str, float]:
@@ -128,7 +132,7 @@ def score(
     percent = 100 / abs(found["truth"]) if found["truth"] else NAN
     for name in ("bias", "std", "rmse"):
         found |= named(f"{name}_percent", tuple(found[f"{name}{end}"] for end in ("", "_low", "_high")), percent)  # type: ignore
-    claimed = stds > 0
+    claimed = (stds > 0) & np.isfinite(stds)  # of one that is not determined nothing is claimed
     z = errors[claimed] / stds[claimed]
     z = z[np.isfinite(z)]
     within = np.abs(errors[claimed]) <= quantiles[claimed] * stds[claimed]

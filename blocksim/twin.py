@@ -170,8 +170,11 @@ def twin_of(
     `start` are initial values beside the diagram's. The random sources that are left have the draws of the run.
     """
     names, every = tuple(signals), interval_of(t)
-    begin = exact(run.diagram.simulate.start or 0) if run.simulated else Fraction(float(t[0])).limit_denominator(10**7)
-    first = (Fraction(float(t[0])).limit_denominator(10**7) - begin) / every
+    opening = Fraction(float(t[0])).limit_denominator(10**7)
+    if not run.simulated:
+        opening = max(opening, Fraction(0))  # a record may begin before its trigger; a run begins at 0 or later
+    begin = exact(run.diagram.simulate.start or 0) if run.simulated else opening
+    first = (opening - begin) / every
     if first < 0 or abs(first - round(first)) > Fraction(1, 1000):
         raise RecordError(
             f"the samples start at {t[0]:g} s and come every {float(every):g} s, which is no grid from the start of the run at "

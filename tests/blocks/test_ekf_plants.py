@@ -247,3 +247,17 @@ def test_a_plant_that_depends_on_the_time_is_refused(observer):
     diagram.add("ekf", observer, {"y": "plant.x", "u": "u"}, Ts=1e-2, model="plant", measures="x", **given)
     with pytest.raises(bs.DiagramError, match=r"block 'ekf': model: the equations of .*Clocked.* depend on the time"):
         bs.simulate(diagram, stop=0.1, solver="rk4", step=1e-2)
+
+
+def test_a_plant_without_a_state_called_qd_is_compiled():
+    text = """
+format: 1
+simulate: {stop: 0.5, solver: rk4, step: 1e-3}
+blocks:
+  push:  {type: Sine, amplitude: 2, frequency: 1}
+  robot: {type: TwoMassRobot, in: push}
+  speed: {type: TorqueSensor, Ts: 2e-3, std: 0.05, in: robot.w_m}
+  ekf:   {type: EKF, Ts: 2e-3, model: robot, measures: w_m, Q: 1e-6, in: {y: speed, u: push}}
+"""
+    plain, compiled = (bs.simulate(text, engine=engine) for engine in ("python", "compiled"))
+    np.testing.assert_array_equal(plain["ekf.x_hat"], compiled["ekf.x_hat"])

@@ -125,3 +125,44 @@ def test_emps():
     diagram.add("iv", "InstrumentalVariable", model="carriage", decimate=10, skip=0.049, edges=5, rest="keep", inputs=wires)
     found = bs.process(diagram, lab, simulated=False).estimates["iv"]
     np.testing.assert_allclose(found.vector(), [95.175, 203.16, 20.436, -3.179], rtol=2e-3)
+
+
+@pytest.mark.parametrize("std", ["[1.0, 1e-8]", "[1.0, 0]"])
+def test_joints_of_very_different_noise_keep_their_standard_deviations(std):
+    """Weights then differ by eight decades and more, which is no reason to take directions for unknown."""
+    text = f"""
+format: 1
+simulate: {{stop: 4, solver: rk4, step: 2e-3, every: 1e-2, seed: 2}}
+blocks:
+  ref:   {{type: PolynomialTrajectory, times: [0, 0.8, 1.6, 2.4, 3.2, 4],
+          points: [[0, 0.6, -0.4, 0.8, -0.5, 0], [0, -0.8, 0.6, 1.2, -0.3, 0]]}}
+  error: {{type: Sum, signs: "+-", in: [ref.q, robot.q]}}
+  pd:    {{type: PD, Ts: 2e-3, kp: [8500, 250], kd: [300, 8], Tf: 4e-3, in: error}}
+  robot: {{type: ScaraRobot, LMY2: 0.02, beta: 5, in: pd}}
+  tau:   {{type: TorqueSensor, Ts: 1e-2, std: {std}, in: pd}}
+  iv:    {{type: InstrumentalVariable, model: robot, in: {{tau: tau, q: robot.q, qd: robot.qd, qdd: robot.qdd}}}}
+  ls:    {{type: LeastSquares, model: robot, errors: white, in: {{tau: tau, q: robot.q, qd: robot.qd, qdd: robot.qdd}}}}
+"""
+    found = bs.simulate(text).estimates
+    for name in ("Fv1", "Fs1"):  # those of the noisy joint alone
+        assert found["iv"][name].std == pytest.approx(found["ls"][name].std, rel=0.2)
+
+
+def test_a_parameter_that_is_zero_without_noise_is_found():
+    """LMY2 = 0 and no noise: its size is that of rounding, and a step of it is none."""
+    text = """
+format: 1
+simulate: {stop: 4, solver: rk4, step: 2e-3, every: 1e-2, seed: 2}
+blocks:
+  ref:   {type: PolynomialTrajectory, times: [0, 0.8, 1.6, 2.4, 3.2, 4],
+          points: [[0, 0.6, -0.4, 0.8, -0.5, 0], [0, -0.8, 0.6, 1.2, -0.3, 0]]}
+  error: {type: Sum, signs: "+-", in: [ref.q, robot.q]}
+  pd:    {type: PD, Ts: 2e-3, kp: [8500, 250], kd: [300, 8], Tf: 4e-3, in: error}
+  robot: {type: ScaraRobot, LMY2: 0, beta: 5, in: pd}
+  iv:    {type: InstrumentalVariable, model: robot, in: {tau: pd, q: robot.q, qd: robot.qd, qdd: robot.qdd}}
+  didim: {type: DIDIM, model: robot, start: 0.9, in: pd}
+"""
+    found = bs.simulate(text).estimates
+    for one in found.values():
+        assert one.reason.startswith("converged") and one.details["iterations"] < 12
+        assert abs(one["LMY2"].value) < 1e-6

@@ -273,3 +273,29 @@ def test_a_parameter_without_influence_is_refused():
     text = LOOP.replace("type: CLOE,", "type: OutputError, model: joint,").replace("in: y}\nlog", "in: {u: pd, y: y}}\nlog")
     with pytest.raises(bs.DiagramError, match=r"parameters: pd.kp has no influence on what is compared"):
         bs.simulate(diagram(text, parameters="[pd.kp]"))
+
+
+PAIR = """
+format: 1
+simulate: {stop: 4, solver: rk4, step: 2e-3, every: 2e-2, seed: 1}
+blocks:
+  push:  {type: Multisine, f_min: 0.5, f_max: 3, lines: 6, amplitude: 6, phases: schroeder}
+  held:  {type: ZeroOrderHold, Ts: 2e-2, in: push}
+  light: {type: Gain, k: 0.05, in: held}
+  tau:   {type: Mux, in: [held, light]}
+  robot: {type: ScaraRobot, beta: 5, in: tau}
+  noise: {type: WhiteNoise, std: [1e-2, 1e-4], Ts: 2e-2}
+  y:     {type: Sum, in: [robot.q, noise]}
+  whole: {type: OutputError, model: robot, parameters: [robot.ZZR1, robot.ZZ2], start: 0.95, output: robot.q, in: {u: tau, y: y}}
+"""
+
+
+def test_elements_of_a_vector_are_weighted_each_by_its_own_noise():
+    """The second joint is read a hundred times as well: with one weight for both its readings would hardly count."""
+    runs = bs.simulate_many(PAIR, seeds=range(30), collect=lambda r: r.estimates["whole"])
+    truth = runs[0].truth_vector()
+    errors = np.array([r.vector() - truth for r in runs])
+    std = np.array([r.std_vector() for r in runs])
+    assert 0.7 < np.sqrt(np.mean((errors / std) ** 2)) < 1.4
+    one, other = runs[0].details["sigma"]
+    assert one == pytest.approx(1e-2, rel=0.2) and other == pytest.approx(1e-4, rel=0.2)

@@ -75,3 +75,13 @@ def test_a_budget_uses_pairs_only():
     full, off = np.array([1.0, 2.0, np.nan, 4.0]), np.array([0.5, np.nan, 1.0, 3.0])
     lines = {line["defect"]: line for line in budget({"full": full, "without a": off, "ideal": off})}
     assert lines["a"]["n"] == 2 and lines["a"]["effect"] == pytest.approx(0.75) and lines["(bias)"]["n"] == 3
+
+
+def test_what_follows_from_each_other_has_no_nees_and_what_is_not_determined_no_coverage():
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert math.isnan(scores.nees(np.array([1.0, 2.0]), singular))
+    units = np.diag([1e-6, 1e6])  # of parameters, which differ by decades, is no reason
+    assert scores.nees(np.array([1e-3, 1e3]), units) == pytest.approx(2.0)
+    endless = np.full(4, np.inf)
+    found = scores.score(np.ones(4), np.zeros(4), endless, np.full(4, 1.96), np.full(4, np.nan))
+    assert math.isnan(found["coverage"])

@@ -256,3 +256,21 @@ def test_a_sensor_says_itself_what_is_ideal(sensed):
     found = twin_of(run_of(diagram, record), record.t, ["sensor", "wave"]).run({})
     np.testing.assert_array_equal(found["sensor"], found["wave"])
     assert record["sensor"][-1] - record["wave"][-1] == pytest.approx(1.0)
+
+
+def test_a_record_that_begins_before_its_trigger():
+    """Times below 0 are those of a lab; the simulated loop begins with the record all the same."""
+    text = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 1e-3, every: 1e-2}
+blocks:
+  push:  {type: Multisine, f_min: 0.5, f_max: 4, lines: 6, amplitude: 0.4, phases: schroeder}
+  held:  {type: ZeroOrderHold, Ts: 1e-2, in: push}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, beta: 5, in: held}
+  oe:    {type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, in: {u: held, y: joint.q}}
+"""
+    record = bs.simulate(text)
+    for shift in (0.0, -0.001, -0.5, -10.0):
+        lab = bs.Record.from_arrays(record.t + shift, {"held.y": record["held"], "joint.q": record["joint.q"]})
+        found = bs.identify(text, lab).estimates["oe"]
+        assert found.vector() == pytest.approx([0.02, 0.05], rel=1e-5)
