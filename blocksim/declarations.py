@@ -131,7 +131,8 @@ class Static(Declared):
             return [f"found {value!r}. {self.meaning()} is wanted."]
         if not isinstance(value, self.kind) and (self.required or value is not self.default):
             wanted = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-            return [f"found {value!r}. {' or '.join(KINDS.get(k, k.__name__) for k in wanted)} is wanted: {self.meaning()}."]
+            words = " or ".join(KINDS.get(k, k.__name__) for k in wanted)
+            return [f"found {value!r}. {words[0].upper()}{words[1:]} is wanted: {self.meaning()}."]
         return []
 
     def mistake(self) -> str:

@@ -133,7 +133,7 @@ def test_what_cannot_be_filtered_is_refused():
         (CentralDifference, {"order": 3}, "3 is not one of 1, 2"),
         (Decimate, {}, "'factor' must be given"),
         (Decimate, {"factor": 0}, "at least 1 is wanted, found 0"),
-        (Decimate, {"factor": 2.5}, "found 2.5. int is wanted"),
+        (Decimate, {"factor": 2.5}, "found 2.5. A whole number is wanted"),
         (BandPassDerivatives, {"factor": -1}, "or 0 for the rule, found -1"),
     ],
 )
