@@ -114,9 +114,10 @@ def between(W: np.ndarray, a: np.ndarray, variance: float) -> np.ndarray:
 def colour_of(rest: np.ndarray, whole: np.ndarray, used: np.ndarray) -> float | None:
     """The correlation of neighbouring residuals where they are not white; None where they are, are rounding, or are few."""
     count = int(used.sum())
-    if count <= 5 * LAGS or not spread(rest, used, count) > ROUNDING * spread(whole, used, count):
+    lags = min(LAGS, count // 5)  # few rows are tested by few lags
+    if lags < 2 or not spread(rest, used, count) > ROUNDING * spread(whole, used, count):
         return None
-    c = autocovariance(rest, LAGS, used)
+    c = autocovariance(rest, lags, used)
     return float(c[1] / c[0]) if portmanteau(c, count)[1] < UNLIKELY else None
 
 

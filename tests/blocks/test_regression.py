@@ -9,7 +9,7 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.stats.diagnostic import acorr_ljungbox
 
-from blocks.colour import autocovariance, autoregression, between, coloured, ljung_box
+from blocks.colour import autocovariance, autoregression, between, colour_of, coloured, ljung_box
 from blocks.regression import fit, huber, total
 from blocks.regression_words import null_words
 from blocksim.errors import RecordError
@@ -221,3 +221,16 @@ def test_units_do_not_decide_the_rank(noisy):
 def test_what_cannot_be_solved_is_refused(W, y, words):
     with pytest.raises(RecordError, match=words):
         fit(W, y)
+
+
+@pytest.mark.parametrize("n", [60, 120])
+def test_few_rows_are_tested_for_colour_too(n, rng):
+    """Of white noise about one series in a hundred is called coloured; of noise with the memory 0.9^k nearly all are."""
+    from scipy.signal import lfilter
+
+    noise = rng.standard_normal((300, n + 100))
+    used = np.ones(n, dtype=bool)
+    for phi, low, high in ((0.0, 0.0, 0.04), (0.9, 0.95, 1.0)):
+        series = lfilter([1.0], [1.0, -phi], noise, axis=1)[:, 100:]
+        found = np.mean([colour_of(e, e, used) is not None for e in series])
+        assert low <= found <= high
