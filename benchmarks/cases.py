@@ -8,10 +8,10 @@ import numpy as np
 from models import PID, Encoder, Joint, SpeedPID
 
 import blocksim as bs
-from blocks.ekf import EKF
-from blocks.two_mass import TwoMassRobot
-from blocksim.experiment import Experiment, make_experiment
-from blocksim.spec import LogSpec
+from blocks.observers.ekf import EKF
+from blocks.plants.two_mass import TwoMassRobot
+from blocksim.diagram.spec import LogSpec
+from blocksim.simulation.experiment import Experiment, make_experiment
 
 #: Amplitude and frequency [Hz] of every sine of the torque of (a) and of the reference of (b).
 TORQUE = ((2.0, 0.5), (1.5, 2.3), (1.0, 9.1))

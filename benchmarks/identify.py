@@ -15,10 +15,10 @@ import native
 from measure import Row, interleaved, timed
 
 import blocksim as bs
-from blocks.regression import fit
-from blocksim.process import Run, process
-from blocksim.simulate import experiment
-from blocksim.twin import twin_of
+from blocks.identifiers.regression.regression import fit
+from blocksim.estimation.process import Run, process
+from blocksim.estimation.twin import twin_of
+from blocksim.running.simulate import experiment
 
 #: The loop of (b) from the library's blocks: the same rates, controller and joint, so that one simulation is as much work.
 LOOP = """

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from blocksim.experiment import Experiment
-from blocksim.simulation import Simulation
+from blocksim.simulation.experiment import Experiment
+from blocksim.simulation.simulation import Simulation
 
 Timer = Callable[[], float]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blocksim.block import Block, SampledBlock, inport, memory, outport, param, state
-from blocksim.vocabulary import cos, floor, tanh
+from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, state
+from blocksim.contract.vocabulary import cos, floor, tanh
 
 
 class Joint(Block):

@@ -23,7 +23,7 @@ import study
 from measure import Row, compiled, cores, interleaved, process, program_alone, timed
 
 import blocksim as bs
-from blocks.irw import IRWSmoother, passes
+from blocks.smoothing.irw import IRWSmoother, passes
 
 #: Why a bar is missed, where it is.
 WHY = {
@@ -154,7 +154,7 @@ def last_torque(record: bs.Record) -> float:
 
 def case_e(quick: bool) -> list[Row]:
     """Starting up, in units of imports that nothing can avoid."""
-    repeats, command = 2 if quick else 6, "from blocksim.cli import main; main()"
+    repeats, command = 2 if quick else 6, "from blocksim.cli.commands import main; main()"
     with tempfile.TemporaryDirectory() as folder:
         warm, files = str(Path(folder) / "warm"), {}
         for name, text in (("servo", cases.SERVO_FILE), ("loop", cases.LOOP_FILE)):

@@ -6,64 +6,62 @@ record = bs.simulate("one_dof/pid.yaml", stop=10, params={"joint.J": 0.02}, seed
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
 
 #: Where each public name lives; loaded when first used, so that `import blocksim` costs next to nothing.
 PUBLIC = {
-    "Block": "block",
-    "RecordBlock": "block",
-    "SampledBlock": "block",
-    "falling": "block",
-    "rising": "block",
-    "both": "block",
-    "param": "declarations",
-    "required": "declarations",
-    "static": "declarations",
-    "model": "declarations",
-    "fixed": "declarations",
-    "state": "declarations",
-    "memory": "declarations",
-    "inport": "declarations",
-    "outport": "declarations",
-    "normal": "declarations",
-    "uniform": "declarations",
-    "table": "declarations",
-    "period": "declarations",
-    "Diagram": "diagram",
-    "Record": "record",
-    "Estimate": "estimates",
-    "Estimates": "estimates",
+    "Block": "contract.block",
+    "RecordBlock": "contract.block",
+    "SampledBlock": "contract.block",
+    "falling": "contract.block",
+    "rising": "contract.block",
+    "both": "contract.block",
+    "param": "contract.declarations",
+    "required": "contract.declarations",
+    "static": "contract.declarations",
+    "model": "contract.declarations",
+    "fixed": "contract.declarations",
+    "state": "contract.declarations",
+    "memory": "contract.declarations",
+    "inport": "contract.declarations",
+    "outport": "contract.declarations",
+    "normal": "contract.declarations",
+    "uniform": "contract.declarations",
+    "table": "contract.declarations",
+    "period": "contract.declarations",
+    "Diagram": "diagram.diagram",
+    "Record": "records.record",
+    "Estimate": "estimation.estimates",
+    "Estimates": "estimation.estimates",
     "BlocksimError": "errors",
     "BlockDefinitionError": "errors",
     "DiagramError": "errors",
     "RecordError": "errors",
     "StudyError": "errors",
     "SimulationError": "errors",
-    "load": "loader",
-    "save": "loader",
-    "build": "build",
-    "open_diagram": "build",
-    "flatten": "flatten",
-    "generate": "codegen",
-    "simulate": "simulate",
-    "simulate_many": "simulate",
-    "start": "simulate",
-    "rerun": "simulate",
-    "run_study": "study",
-    "process": "process",
-    "identify": "measured",
-    "linearize": "linearize",
-    "operating_point": "linearize",
-    "draw": "draw",
-    "plot": "plots",
-    "plot_traces": "estimate_traces",
-    "library": "library",
-    "register": "library",
-    "schema": "schema",
+    "load": "diagram.loader",
+    "save": "diagram.loader",
+    "build": "diagram.build",
+    "open_diagram": "diagram.build",
+    "flatten": "schedule.flatten",
+    "generate": "compiler.codegen",
+    "simulate": "running.simulate",
+    "simulate_many": "running.simulate",
+    "start": "running.simulate",
+    "rerun": "running.simulate",
+    "run_study": "studies.study",
+    "process": "estimation.process",
+    "identify": "running.identify",
+    "linearize": "linear.linearize",
+    "operating_point": "linear.linearize",
+    "draw": "pictures.draw",
+    "plot": "pictures.plots",
+    "plot_traces": "pictures.estimate_traces",
+    "library": "contract.library",
+    "register": "contract.library",
+    "schema": "diagram.schema",
 }
 __all__ = ["__version__", *PUBLIC]
 
@@ -76,17 +74,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f".{PUBLIC[name]}", __name__), name)
     globals()[name] = value
     return value
-
-
-class Package(ModuleType):
-    """Keeps `blocksim.simulate` the function although a module of that name exists."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in PUBLIC):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = Package
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import blocksim as bs
-from blocks.filters import decimate
+from blocks.smoothing.filters import decimate
 
 METHODS = {"classical": "#1f6fb4", "irwsm1": "#d9601a", "irwsm2": "#2a8f5b"}
 # Table 2. The random walks have NVR 1e-5 in both cases: half the amplitude at 45 and at 117 Hz.

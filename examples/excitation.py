@@ -6,7 +6,7 @@ Run it: python examples/excitation.py
 import numpy as np
 
 import blocksim as bs
-from blocksim.signals import analyse
+from blocksim.running.signals import analyse
 
 PEAK = 10.0  # N m, what the motor can give
 SOURCES = {

@@ -6,7 +6,7 @@ python examples/frequency_response.py
 import numpy as np
 
 import blocksim as bs
-from blocks.frequency_response import plot
+from blocks.identifiers.frequency_response import plot
 
 # A multisine that repeats every second. The axis settles for 10 s; the 10 periods after that differ by the noise alone.
 AXIS = """

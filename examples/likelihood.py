@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import blocksim as bs
-from blocks.irw import IRWSmoother
+from blocks.smoothing.irw import IRWSmoother
 
 warnings.simplefilter("ignore")  # the smoother itself warns where the likelihood follows the noise
 bandwidths = np.geomspace(10, 1500, 23)

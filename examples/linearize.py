@@ -6,7 +6,7 @@
 import numpy as np
 
 import blocksim as bs
-from blocksim.linearize import bode
+from blocksim.linear.linearize import bode
 
 # 10 + 3/s around 0.5/(2s + 1): from the reference to the output, loop closed. The poles solve 2 s^2 + 6 s + 1.5 = 0.
 model = bs.linearize("basics/pi_loop.yaml", inputs="ref", outputs="plant")

@@ -7,7 +7,7 @@ import math
 
 import blocksim as bs
 from blocksim import Block, inport, outport, param, required, state
-from blocksim.vocabulary import sin
+from blocksim.contract.vocabulary import sin
 
 
 class Pendulum(Block):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blocksim.record import Grid, Record, Signal
+from blocksim.records.record import Grid, Record, Signal
 
 # What a simulation returns: a joint logged at 1 kHz and an encoder read at 50 Hz, each on its own grid.
 t = np.arange(2001) / 1000

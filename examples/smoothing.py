@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import blocksim as bs
-from blocksim.build import open_diagram
+from blocksim.diagram.build import open_diagram
 
 diagram = open_diagram(str(Path(__file__).with_name("smoothing.yaml")))
 record = bs.simulate(diagram)

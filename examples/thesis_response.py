@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import blocksim as bs
-from blocksim.study_file import load_study
+from blocksim.studies.file import load_study
 
 # The diagram of the study. A linear robot has one response whatever the torque: a notch at 36 rad/s, a resonance at 61.
 AXIS = load_study("thesis/studies/starting_values").diagram

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.build import open_diagram
-from blocksim.declarations import Declared, Inport, Model, Outport, Param, Period, State
-from blocksim.diagram import Diagram
-from blocksim.flatten import flatten
-from blocksim.library import installed
-from blocksim.record import Record
+from blocksim.contract.declarations import Declared, Inport, Model, Outport, Param, Period, State
+from blocksim.contract.library import installed
+from blocksim.diagram.build import open_diagram
+from blocksim.diagram.diagram import Diagram
+from blocksim.records.record import Record
+from blocksim.schedule.flatten import flatten
 
 LIBRARY = installed()  # not what other tests register
 FAMILIES = sorted({kind.family for kind in LIBRARY.values()})
@@ -164,7 +164,7 @@ def test_a_large_program_gives_the_bits_of_a_small_one(tmp_path, monkeypatch):
     options = {"stop": 0.5, "every": 0.01, "solver": "rk4", "step": 0.005, "engine": "python"}
     records = []
     for large in (1, 10**9):
-        monkeypatch.setattr("blocksim.emitter.LARGE", large)
+        monkeypatch.setattr("blocksim.compiler.emitter.LARGE", large)
         records.append(bs.simulate(made, **options))
     for signal in records[0]:
         assert np.array_equal(records[0][signal], records[1][signal], equal_nan=True), signal

@@ -12,7 +12,7 @@ from scipy.io import loadmat
 from scipy.signal import butter, filtfilt
 
 import blocksim as bs
-from blocksim.spec import LogSpec
+from blocksim.diagram.spec import LogSpec
 
 LOOP = """
 format: 1

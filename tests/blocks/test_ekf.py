@@ -9,10 +9,10 @@ from scipy.integrate import solve_ivp
 
 import blocksim as bs
 from blocks import LIBRARY
-from blocks.observed import equations_of
-from blocks.transition import transition_of
+from blocks.observers.observed import equations_of
+from blocks.observers.transition import transition_of
+from blocksim.contract.plant import Plant
 from blocksim.errors import DiagramError
-from blocksim.plant import Plant
 
 LOOP = """
 format: 1

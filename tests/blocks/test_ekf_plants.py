@@ -8,11 +8,11 @@ from kalman import complex_step, differences, filtered, same
 
 import blocksim as bs
 from blocks import LIBRARY
-from blocks.ekf import EKF
-from blocksim.block import Block, inport, outport, param, state
-from blocksim.contract import arguments
-from blocksim.declarations import Inport, Memory, State
-from blocksim.vocabulary import exp, sin
+from blocks.observers.ekf import EKF
+from blocksim.contract.block import Block, inport, outport, param, state
+from blocksim.contract.declarations import Inport, Memory, State
+from blocksim.contract.definition import arguments
+from blocksim.contract.vocabulary import exp, sin
 
 Ts = 1e-3
 

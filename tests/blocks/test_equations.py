@@ -7,9 +7,9 @@ import pytest
 from scipy import integrate, signal
 
 import blocks
-from blocksim.contract import arguments
-from blocksim.declarations import Memory, Param, Period, Static, Table
-from blocksim.ticks import exact
+from blocksim.contract.declarations import Memory, Param, Period, Static, Table
+from blocksim.contract.definition import arguments
+from blocksim.contract.times import exact
 
 
 class Bench:
@@ -264,7 +264,7 @@ def test_trapezoid_takes_the_time_of_khalil_and_dombre():
 
 @pytest.mark.parametrize("hold", ["linear", "zero"])
 def test_from_record_reads_between_its_samples(tmp_path, hold):
-    from blocksim.record import Record
+    from blocksim.records.record import Record
 
     t, y = np.array([0.0, 0.5, 1.5, 2.0]), np.array([1.0, 3.0, -1.0, 0.0])
     Record.from_arrays(t, y=y).save(tmp_path / "signal.npz")

@@ -8,7 +8,7 @@ from scipy import signal
 
 import blocks
 import blocksim as bs
-from blocks.multisine import grid, harmonics, peak, scaled
+from blocks.sources.multisine import grid, harmonics, peak, scaled
 
 PYTHON = {"engine": "python"}
 

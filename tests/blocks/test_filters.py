@@ -8,7 +8,7 @@ import pytest
 from scipy import signal
 
 import blocksim as bs
-from blocks.filters import BandPassDerivatives, CentralDifference, Decimate, ZeroPhaseFilter
+from blocks.smoothing.filters import BandPassDerivatives, CentralDifference, Decimate, ZeroPhaseFilter
 from blocksim.errors import RecordError
 
 RATE = 1000.0

@@ -5,9 +5,9 @@ import pytest
 from scipy import signal
 
 import blocksim as bs
-from blocks.frequency_response import plot
-from blocks.two_mass_response import Robot, mean_springs
-from blocksim.estimates import Estimates
+from blocks.identifiers.frequency_response import plot
+from blocks.identifiers.two_mass_response import Robot, mean_springs
+from blocksim.estimation.estimates import Estimates
 
 TABLE = {"Jm": 1.21e-2, "Ja": 1.13e3, "k1": 1.46e6, "Fv": 1.3e-2, "d": 2.63e3}
 R = 4.46e-3

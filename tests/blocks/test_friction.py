@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import blocks
 import blocksim as bs
-from blocks.friction import BoucWen, contact_side, gear_torque, hysteresis_rate, slip_direction, stribeck_level
+from blocks.plants.friction import BoucWen, contact_side, gear_torque, hysteresis_rate, slip_direction, stribeck_level
 
 EXACT = {"solver": "dopri5", "rtol": 1e-10, "atol": 1e-12, "engine": "python"}
 K1, K3, D, Q = 1.46e6, 3.72e10, 2.63e3, 1e-3

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.irw import LARGE, ROOM, IRWSmoother, half_amplitude, most_likely, passes
+from blocks.smoothing.irw import LARGE, ROOM, IRWSmoother, half_amplitude, most_likely, passes
 from blocksim.errors import RecordError
 
 ORDERS = (2, 3)
@@ -264,14 +264,14 @@ def test_likelihood_stores_nothing_per_sample():
 
 def test_what_was_compiled_is_found_on_disk(tmp_path):
     code = (
-        "import sys, numba, blocks.irw as irw\n"
+        "import sys, numba, blocks.smoothing.irw as irw\n"
         "with numba.core.event.install_recorder('numba:compile') as seen: irw.passes(2, True)\n"
         "print(len(seen.buffer))"
     )
     command, environment = [sys.executable, "-c", code], {**os.environ, "BLOCKSIM_CACHE": str(tmp_path / "cache")}
     counts = [int(subprocess.run(command, env=environment, check=True, capture_output=True).stdout) for _ in range(2)]
     assert counts[0] > 0 and counts[1] == 0
-    lazy = "import sys, blocks.irw; sys.exit('numba' in sys.modules)"
+    lazy = "import sys, blocks.smoothing.irw; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", lazy], check=True)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.joint_ekf import JointEKF, factor_output, factor_update
-from blocks.observed import with_helpers
+from blocks.observers.joint_ekf import JointEKF, factor_output, factor_update
+from blocks.observers.observed import with_helpers
 from blocksim.errors import DiagramError
 
 EXACT = np.vectorize(lambda v: Fraction(float(v)), otypes=[object])

@@ -9,7 +9,7 @@ import pytest
 
 import blocks
 import blocksim as bs
-from blocks.joints import StickingGravityJoint, StickingPositioner
+from blocks.plants.joints import StickingGravityJoint, StickingPositioner
 
 EXACT = {"solver": "dopri5", "rtol": 1e-11, "atol": 1e-13, "every": "1/100", "engine": "python"}
 JOINT = {"J": 2e-4, "Fv": 3e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3, "g": 9.81, "beta": 10.0}

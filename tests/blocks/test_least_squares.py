@@ -10,8 +10,8 @@ import pytest
 import statsmodels.api as sm
 
 import blocksim as bs
-from blocks.least_squares import LeastSquares
-from blocksim.declarations import Inport
+from blocks.identifiers.regression.least_squares import LeastSquares
+from blocksim.contract.declarations import Inport
 from blocksim.errors import DiagramError
 
 EMPS = Path(os.environ.get("BLOCKSIM_DATA", "")) / "emps" / "DATA_EMPS.mat"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks import output_search
+from blocks.identifiers import output_search
 
 OPEN = """
 format: 1

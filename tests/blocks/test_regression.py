@@ -9,9 +9,9 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.stats.diagnostic import acorr_ljungbox
 
-from blocks.colour import autocovariance, autoregression, between, colour_of, coloured, ljung_box
-from blocks.regression import fit, huber, total
-from blocks.regression_words import null_words
+from blocks.identifiers.regression.colour import autocovariance, autoregression, between, colour_of, coloured, ljung_box
+from blocks.identifiers.regression.regression import fit, huber, total
+from blocks.identifiers.regression.words import null_words
 from blocksim.errors import RecordError
 
 TRUE = np.array([1.0, 2.0, 0.5, -0.3])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.joints import AsymmetricPositioner, ElectroMechanicalPositioner
-from blocks.resample import Resample, Trim
+from blocks.plants.joints import AsymmetricPositioner, ElectroMechanicalPositioner
+from blocks.smoothing.resample import Resample, Trim
 from blocksim.errors import DiagramError, RecordError
 
 

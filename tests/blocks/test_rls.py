@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.rls import UNKNOWN, RecursiveLeastSquares, Regressor
+from blocks.observers.rls import UNKNOWN, RecursiveLeastSquares, Regressor
 from blocksim.errors import DiagramError
 
 NAMES = ("a", "b", "c")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.rpem import RPEM, contained, regularised
+from blocks.observers.rpem import RPEM, contained, regularised
 from blocksim.errors import DiagramError
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.rpem_hybrid import player
-from blocks.rpem_search import whiteness
+from blocks.identifiers.rpem_hybrid import player
+from blocks.identifiers.rpem_search import whiteness
 
 #: Two parameters that are plain to see.
 LAG = """

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 import blocks
 import blocksim as bs
-from blocks.scara import scara_accelerate, scara_modes
+from blocks.plants.scara import scara_accelerate, scara_modes
 
 SCARA = blocks.LIBRARY["ScaraRobot"]
 VALUES = {"ZZR1": 3.42, "Fv1": 0.07, "Fs1": 0.58, "ZZ2": 0.064, "LMX2": 0.131, "LMY2": 0.02, "Fv2": 0.015, "Fs2": 0.156}

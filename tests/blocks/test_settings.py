@@ -100,7 +100,7 @@ def test_a_selected_element_must_exist():
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, float("nan")]])
 def test_a_record_must_have_numbers(tmp_path, values):
-    from blocksim.record import Record
+    from blocksim.records.record import Record
 
     Record.from_arrays([0.1 * k for k in range(len(values))], y=values).save(tmp_path / "bad.npz")
     with pytest.raises(DiagramError, match="at least 2 are wanted" if len(values) < 2 else "not a finite number at t = 0.1 s"):

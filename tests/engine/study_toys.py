@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 import blocksim as bs
-from blocksim.block import RecordBlock, inport, param
+from blocksim.contract.block import RecordBlock, inport, param
 from blocksim.errors import RecordError
-from blocksim.estimates import Estimate, Estimates
+from blocksim.estimation.estimates import Estimate, Estimates
 
 
 class MeanOf(RecordBlock):

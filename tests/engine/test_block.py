@@ -3,9 +3,21 @@
 import numpy as np
 import pytest
 
-from blocksim.block import Block, RecordBlock, SampledBlock, inport, memory, normal, outport, param, required, state, static
+from blocksim.contract.block import (
+    Block,
+    RecordBlock,
+    SampledBlock,
+    inport,
+    memory,
+    normal,
+    outport,
+    param,
+    required,
+    state,
+    static,
+)
+from blocksim.contract.vocabulary import sin
 from blocksim.errors import BlockDefinitionError, DiagramError
-from blocksim.vocabulary import sin
 
 
 class Lag(Block):
@@ -168,7 +180,7 @@ def test_all_bad_settings_are_reported_together():
 
 def test_a_result_of_the_wrong_length_is_named_when_the_program_is_written():
     import blocksim as bs
-    from blocksim.simulate import experiment
+    from blocksim.running.simulate import experiment
 
     class Two(Block):
         """Gives one value for two ports."""

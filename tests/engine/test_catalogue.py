@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from blocksim.block import Block, RecordBlock, inport, outport, param, state
-from blocksim.build import open_diagram
-from blocksim.catalogue import COMMAND, catalogue, families, page, parameter_rows, port_rows
-from blocksim.diagram import walk
-from blocksim.flatten import flatten
-from blocksim.library import installed
+from blocksim.contract.block import Block, RecordBlock, inport, outport, param, state
+from blocksim.contract.library import installed
+from blocksim.diagram.build import open_diagram
+from blocksim.diagram.catalogue import COMMAND, catalogue, families, page, parameter_rows, port_rows
+from blocksim.diagram.diagram import walk
+from blocksim.schedule.flatten import flatten
 
 
 @pytest.fixture(autouse=True)
 def only_installed(monkeypatch):
     """Blocks that other tests registered are no part of the page."""
-    monkeypatch.setattr(sys.modules["blocksim.library"], "_registered", {})
+    monkeypatch.setattr(sys.modules["blocksim.contract.library"], "_registered", {})
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "blocks.md"

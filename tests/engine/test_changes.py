@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.simulate import experiment
+from blocksim.running.simulate import experiment
 
 
 @pytest.fixture

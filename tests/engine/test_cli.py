@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from blocksim import __version__, console
-from blocksim.cli import app
-from blocksim.record import Record
+from blocksim import __version__
+from blocksim.cli import console
+from blocksim.cli.commands import app
+from blocksim.records.record import Record
 
 LOOP = """format: 1
 name: Lag under feedback
@@ -202,7 +203,7 @@ class TestFailure:
         assert "has inputs that nothing drives: tau" in blocksim("run", "basics/parts/motor", code=2).stderr
 
     def test_an_unexpected_error_keeps_its_traceback(self, monkeypatch):
-        monkeypatch.setattr("blocksim.results.run", lambda *_: 1 / 0)
+        monkeypatch.setattr("blocksim.cli.results.run", lambda *_: 1 / 0)
         assert isinstance(blocksim("run", "loop.yaml", code=1).exception, ZeroDivisionError)
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")

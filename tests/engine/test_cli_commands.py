@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blocksim import __version__
-from blocksim.cli import app
+from blocksim.cli.commands import app
 
 ROOT = Path(__file__).parents[2]
 LOOP = """format: 1

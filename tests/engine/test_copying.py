@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.copying import write_copy
+from blocksim.diagram.copying import write_copy
 
 PART = "format: 1\nparameters: {{k: 1}}\nports: {{in: [u], out: {{y: last}}}}\nblocks:\n  last: {{type: {kind}, in: u}}\n"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import blocksim as bs
-from blocksim.cli import app
-from blocksim.files import bundled
+from blocksim.cli.commands import app
+from blocksim.diagram.files import bundled
+from blocksim.diagram.spec import SimulateSpec
 from blocksim.solvers import NAMES
-from blocksim.spec import SimulateSpec
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
@@ -39,15 +39,15 @@ def test_a_diagram_of_a_page_loads(page, text):
 
 @pytest.mark.parametrize(("page", "text"), whole_diagrams(study=True))
 def test_a_study_of_a_page_can_be_planned(page, text):
-    from blocksim.study_file import load_study
-    from blocksim.study_plan import make_plan
+    from blocksim.studies.file import load_study
+    from blocksim.studies.plan import make_plan
 
     assert make_plan(load_study(text)).runs > 1
 
 
 def test_every_class_of_own_blocks_is_accepted(tmp_path):
     head = "from blocksim import Block, Estimates, RecordBlock, inport, memory, model, outport, param\n"
-    head += "from blocksim.vocabulary import cos, sin\n"
+    head += "from blocksim.contract.vocabulary import cos, sin\n"
     classes = [text for text in fenced(ROOT / "docs" / "own-blocks.md", "python") if "class " in text]
     assert len(classes) == 6
     (tmp_path / "pages.py").write_text(head + "\n\n".join(classes))

@@ -8,15 +8,15 @@ from itertools import combinations
 
 import pytest
 
-from blocksim.block import Block, RecordBlock, SampledBlock, inport, outport, param, state, static
-from blocksim.diagram import Diagram
-from blocksim.draw import draw, draw_svg
+from blocksim.contract.block import Block, RecordBlock, SampledBlock, inport, outport, param, state, static
+from blocksim.diagram.diagram import Diagram
+from blocksim.diagram.spec import PortSpec
 from blocksim.errors import BlocksimError
-from blocksim.layout import layout, plan
-from blocksim.picture.cuts import find_cuts, find_flips
-from blocksim.picture.graph import read_graph
-from blocksim.picture.shapes import Picture, Shape, Wire
-from blocksim.spec import PortSpec
+from blocksim.pictures.diagram.cuts import find_cuts, find_flips
+from blocksim.pictures.diagram.graph import read_graph
+from blocksim.pictures.diagram.layout import layout, plan
+from blocksim.pictures.diagram.shapes import Picture, Shape, Wire
+from blocksim.pictures.draw import draw, draw_svg
 
 
 class Source(Block):

@@ -5,8 +5,8 @@ import pytest
 
 import blocksim as bs
 from blocksim.errors import RecordError
-from blocksim.estimate_traces import limits, trace, traced
-from blocksim.last_estimates import covariance
+from blocksim.estimation.last_estimates import covariance
+from blocksim.pictures.estimate_traces import limits, trace, traced
 
 TEXT = """
 format: 1

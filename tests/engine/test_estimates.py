@@ -10,13 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import blocksim as bs
-from blocks.joints import ElectroMechanicalPositioner, GravityJoint
-from blocks.least_squares import LeastSquares
-from blocksim.cli import app
+from blocks.identifiers.regression.least_squares import LeastSquares
+from blocks.plants.joints import ElectroMechanicalPositioner, GravityJoint
+from blocksim.cli.commands import app
+from blocksim.contract.plant import Plant
 from blocksim.errors import RecordError
-from blocksim.estimate_plot import plot_estimates
-from blocksim.estimates import Estimate, Estimates, read_estimates
-from blocksim.plant import Plant
+from blocksim.estimation.estimates import Estimate, Estimates, read_estimates
+from blocksim.pictures.estimate_plot import plot_estimates
 
 NAMES = ("J", "Fv", "Fc", "Ms")
 

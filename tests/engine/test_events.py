@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import blocksim as bs
-from blocksim.block import Block, both, falling, inport, memory, outport, param, rising, state
+from blocksim.contract.block import Block, both, falling, inport, memory, outport, param, rising, state
 from blocksim.solvers import COMPILED
 
 #: Every way to run a diagram, with what it needs.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocksim.expression import evaluate, function, names_in, parse
+from blocksim.contract.expression import evaluate, function, names_in, parse
 
 
 @pytest.mark.parametrize(("text", "value"), [

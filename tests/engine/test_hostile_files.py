@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocksim.build import build
+from blocksim.diagram.build import build
+from blocksim.diagram.loader import load
 from blocksim.errors import DiagramError
-from blocksim.loader import load
 
 GOOD = """format: 1
 name: A loop
@@ -174,7 +174,7 @@ def test_a_part_that_is_no_regular_file_is_not_opened(tmp_path: Path):
 
 
 def test_parts_that_multiply_are_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(import_module("blocksim.build"), "MAX_BLOCKS", 2000)
+    monkeypatch.setattr(import_module("blocksim.diagram.build"), "MAX_BLOCKS", 2000)
     leaf = "format: 1\nports: {}\nblocks: {a: {type: Constant}}\n"
     (tmp_path / "p0.yaml").write_text(leaf)
     for n in range(1, 12):
@@ -209,7 +209,7 @@ def only_diagram_errors(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=300))
 def test_random_bytes_raise_nothing_else(data: bytes):
-    from blocksim.yaml_lines import decode
+    from blocksim.diagram.yaml_lines import decode
 
     with contextlib.suppress(DiagramError):
         only_diagram_errors(decode(data, "f"))
@@ -267,7 +267,7 @@ PLACES = st.sampled_from(["format", "name", "simulate", "parameters", "blocks", 
        kind=st.sampled_from(["Gain", "Sum", "FirstOrderLag", "TransferFunction", "Mux", "UnitDelay", "Function", "StateSpace"]),
        key=st.sampled_from(["k", "T", "Ts", "signs", "num", "den", "x", "expression", "A", "B"]))
 def test_values_of_any_shape_anywhere_raise_nothing_else(place, tree, kind, key):
-    from blocksim.writer import flow
+    from blocksim.diagram.writer import flow
 
     written = flow(tree)
     entries = {"format": "1", "parameters": "{K: 0}", "blocks": "{one: {type: Constant}, b: {type: " + kind + ", in: one}}"}

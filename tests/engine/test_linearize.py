@@ -8,11 +8,11 @@ import pytest
 from scipy import signal
 
 import blocksim as bs
-from blocksim.block import Block, inport, outport, param, state
-from blocksim.differences import jacobian
+from blocksim.contract.block import Block, inport, outport, param, state
+from blocksim.contract.vocabulary import sin
 from blocksim.errors import BlocksimError, DiagramError
-from blocksim.linearize import bode
-from blocksim.vocabulary import sin
+from blocksim.linear.differences import jacobian
+from blocksim.linear.linearize import bode
 
 PI = "basics/pi_loop.yaml"
 MOTOR = Path(__file__).parents[2] / "diagrams" / "basics" / "parts" / "motor.yaml"

@@ -14,17 +14,16 @@ from typing import Any
 
 import pytest
 
-from blocksim import files
-from blocksim.block import Block, inport, outport, param, static
-from blocksim.build import build, open_diagram
-from blocksim.diagram import Diagram, Ref, resolve, signals, walk
+from blocksim.contract.block import Block, inport, outport, param, static
+from blocksim.contract.library import find, installed, library, members, register
+from blocksim.contract.times import exact
+from blocksim.diagram.build import build, open_diagram
+from blocksim.diagram.diagram import Diagram, Ref, files, resolve, signals, walk
+from blocksim.diagram.loader import bundled, find_diagram, load
+from blocksim.diagram.parameters import simplest
+from blocksim.diagram.spec import BlockSpec, Spec
+from blocksim.diagram.yaml_lines import read, scalar
 from blocksim.errors import BlockDefinitionError, DiagramError, Place
-from blocksim.library import find, installed, library, members, register
-from blocksim.loader import bundled, find_diagram, load
-from blocksim.parameters import simplest
-from blocksim.spec import BlockSpec, Spec
-from blocksim.ticks import exact
-from blocksim.yaml_lines import read, scalar
 
 GOOD = """format: 1
 name: Lag under feedback
@@ -310,7 +309,7 @@ def entry(name: str, loaded: Any) -> Any:
 
 @pytest.mark.parametrize(("entries", "words"), [
     ([entry("ours", {"Gain": find("Gain")}), entry("theirs", {"Gain": find("Abs")})],
-     r"two libraries have a block Gain: 'ours' \(blocks.arithmetic.Gain\) and 'theirs' \(blocks.arithmetic.Abs\)"),
+     r"two libraries have a block Gain: 'ours' \(blocks.basic.arithmetic.Gain\) and 'theirs' \(blocks.basic.arithmetic.Abs\)"),
     ([SimpleNamespace(name="broken", value="no.such", load=lambda: import_module("no.such"))],
      r"the block library 'broken' \(no.such\) cannot be loaded: No module named 'no'"),
 ])
@@ -350,7 +349,7 @@ def test_one_name_for_two_blocks_is_refused():
 
 
 def test_a_registered_block_can_be_defined_again(monkeypatch):
-    monkeypatch.setattr(sys.modules["blocksim.library"], "_registered", {})  # other tests do not know it
+    monkeypatch.setattr(sys.modules["blocksim.contract.library"], "_registered", {})  # other tests do not know it
 
     def make(value: float) -> type[Block]:
         class Redefined(Block):
@@ -386,6 +385,6 @@ def test_a_subsystem_can_be_added_from_python(tmp_path: Path):
 
 
 def test_importing_the_loader_costs_no_heavy_library():
-    code = ("import sys, blocksim.loader, blocksim.build; "
+    code = ("import sys, blocksim.diagram.loader, blocksim.diagram.build; "
             "print([m for m in ('yaml', 'scipy', 'networkx', 'matplotlib', 'numba', 'pandas') if m in sys.modules])")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

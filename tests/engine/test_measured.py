@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import blocksim as bs
-from blocksim.cli import app
-from blocksim.conversion import factor
+from blocksim.cli.commands import app
+from blocksim.cli.results import read_time
+from blocksim.diagram.loader import dump, load
 from blocksim.errors import DiagramError, RecordError
-from blocksim.loader import dump, load
-from blocksim.results import read_time
-from blocksim.timebase import time_base
+from blocksim.records.conversion import factor
+from blocksim.records.timebase import time_base
 
 PIPELINE = """
 format: 1

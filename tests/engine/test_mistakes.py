@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from blocksim.block import Block, RecordBlock, SampledBlock, inport, memory, outport, static
-from blocksim.build import build
+from blocksim.contract.block import Block, RecordBlock, SampledBlock, inport, memory, outport, static
+from blocksim.contract.library import register
+from blocksim.diagram.build import build
+from blocksim.diagram.loader import load
 from blocksim.errors import DiagramError, Problem
-from blocksim.library import register
-from blocksim.loader import load
 
 
 class MistakeFilter(RecordBlock):

@@ -5,15 +5,15 @@ import importlib.util
 import pytest
 
 import blocksim as bs
-from blocksim.block import Block, normal, outport, period
-from blocksim.declarations import Inport
+from blocksim.contract.block import Block, normal, outport, period
+from blocksim.contract.declarations import Inport
 from blocksim.errors import BlockDefinitionError
 
 
 def module(folder, name, text):
     """A module of blocks, written and imported."""
     path = folder / f"{name}.py"
-    path.write_text("from blocksim.block import Block, inport, outport, param, state\n" + text)
+    path.write_text("from blocksim.contract.block import Block, inport, outport, param, state\n" + text)
     spec = importlib.util.spec_from_file_location(name, path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import blocksim as bs
-from blocksim.spec import PortSpec
+from blocksim.diagram.spec import PortSpec
 
 
 def diagram(*names, extra=(), std=1.0, Ts=0.01):

@@ -13,23 +13,22 @@ import pytest
 from numba import njit
 
 import blocksim as bs
-from blocks.continuous import StateSpace, TransferFunction
-from blocks.friction import BoucWen, LuGre, contact_side
-from blocks.joints import AsymmetricPositioner, ElectroMechanicalPositioner, GravityJoint
-from blocks.scara import ScaraRobot
-from blocks.three_mass import ThreeMassRobot
-from blocks.two_mass import TwoMassRobot
-from blocksim import vocabulary
-from blocksim.block import Block, inport, memory, outport, param, state, static
-from blocksim.contract import arguments
-from blocksim.derivative_rules import differentiate
-from blocksim.equations import OUTPUTS, equations
+from blocks.basic.continuous import StateSpace, TransferFunction
+from blocks.plants.friction import BoucWen, LuGre, contact_side
+from blocks.plants.joints import AsymmetricPositioner, ElectroMechanicalPositioner, GravityJoint
+from blocks.plants.scara import ScaraRobot
+from blocks.plants.three_mass import ThreeMassRobot
+from blocks.plants.two_mass import TwoMassRobot
+from blocksim.contract.block import Block, inport, memory, outport, param, state, static
+from blocksim.contract.definition import arguments, vocabulary
+from blocksim.contract.expression import function
+from blocksim.contract.vocabulary import BUILTINS, LIBM, PRELUDE, atan2, exp, hypot, maximum, sign, sin, sqrt
 from blocksim.errors import BlockDefinitionError, DiagramError
-from blocksim.expression import function
-from blocksim.graph import Graph
-from blocksim.straight_line import function_text
-from blocksim.tracer import Tracer
-from blocksim.vocabulary import BUILTINS, LIBM, PRELUDE, atan2, exp, hypot, maximum, sign, sin, sqrt
+from blocksim.tracing.derivative_rules import differentiate
+from blocksim.tracing.equations import OUTPUTS, equations
+from blocksim.tracing.graph import Graph
+from blocksim.tracing.straight_line import function_text
+from blocksim.tracing.tracer import Tracer
 
 LONG = np.longdouble
 GAP, HYSTERESIS = {"q": 1e-3}, {"alpha": 1e3, "A": 1e7}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from blocksim.errors import RecordError
-from blocksim.plots import plot, record_svg, thinned
-from blocksim.record import Grid, Record, Signal
+from blocksim.pictures.plots import plot, record_svg, thinned
+from blocksim.records.record import Grid, Record, Signal
 
 
 def closed_loop() -> Record:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim import cache
-from blocksim.block import Block, SampledBlock, inport, memory, outport, param, state
-from blocksim.changes import shaping
-from blocksim.simulate import experiment, opened
+from blocksim.compiler import cache
+from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, state
+from blocksim.contract.vocabulary import log, sqrt
+from blocksim.running.simulate import experiment, opened
+from blocksim.simulation.overrides import shaping
 from blocksim.solvers import COMPILED, FIXED
-from blocksim.vocabulary import log, sqrt
 
 
 class Ball(Block):
@@ -164,8 +164,8 @@ def test_a_paused_run_gives_the_same_bits(ready):
 
 
 def test_a_run_paused_at_every_step_gives_the_same_bits(ready, monkeypatch):
-    monkeypatch.setattr("blocksim.simulation.FIRST_SLICE", 1)
-    monkeypatch.setattr("blocksim.simulation.wall.perf_counter", lambda: 0.0)
+    monkeypatch.setattr("blocksim.simulation.simulation.FIRST_SLICE", 1)
+    monkeypatch.setattr("blocksim.simulation.simulation.wall.perf_counter", lambda: 0.0)
     whole = bs.simulate(ready, engine="compiled")
     assert same(whole, bs.simulate(ready, engine="compiled", progress=lambda fraction: None))
 
@@ -191,7 +191,7 @@ def test_shared_loops_give_the_bits_of_code_written_out(solver, monkeypatch):
     # Large diagrams are written with loops over equal blocks; forced here on a small one.
     records = []
     for large in (1, 10**9):
-        monkeypatch.setattr("blocksim.emitter.LARGE", large)
+        monkeypatch.setattr("blocksim.compiler.emitter.LARGE", large)
         records.append(bs.simulate(rich(), engine="python", stop=0.5, **options_of(solver)))
     assert same(*records)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.block import Block, inport, outport, state
+from blocksim.contract.block import Block, inport, outport, state
 
 
 class Shadow(Block):

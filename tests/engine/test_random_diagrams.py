@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 import blocksim as bs
-from blocksim.spec import PortSpec
+from blocksim.diagram.spec import PortSpec
 
 NUMBERS = st.floats(-3, 3, allow_nan=False).map(lambda v: round(v, 3))
 

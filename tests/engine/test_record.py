@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blocksim.errors import RecordError
-from blocksim.record import Grid, Record, Signal
+from blocksim.records.record import Grid, Record, Signal
 
 
 def two_rates() -> Record:
@@ -278,15 +278,15 @@ class TestPrinting:
         assert "<td></td>" in two_rates()[0:0]._repr_html_()
 
     def test_notebooks_get_a_picture(self, monkeypatch):
-        plots = types.ModuleType("blocksim.plots")
+        plots = types.ModuleType("blocksim.pictures.plots")
         plots.__dict__["record_svg"] = lambda record: f"<svg>{len(record)}</svg>"
-        monkeypatch.setitem(sys.modules, "blocksim.plots", plots)
+        monkeypatch.setitem(sys.modules, "blocksim.pictures.plots", plots)
         bundle = two_rates()._repr_mimebundle_()
         assert bundle["image/svg+xml"] == "<svg>4</svg>" and bundle["text/plain"] == repr(two_rates())
 
 
 def test_rerun_hands_the_record_to_the_simulation(monkeypatch):
     given = two_rates()
-    simulation = importlib.import_module("blocksim.simulate")  # as an attribute, that name is the function
+    simulation = importlib.import_module("blocksim.running.simulate")
     monkeypatch.setattr(simulation, "rerun", lambda record: (record, "again"), raising=False)
     assert given.rerun() == (given, "again")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from test_record import refused, two_rates
 
-from blocksim.record import Grid, Record, Signal
+from blocksim.records.record import Grid, Record, Signal
 
 SUFFIXES = [".npz", ".csv", ".mat", ".parquet"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_record_hostile import load_error
 
-from blocksim.record import Record
+from blocksim.records.record import Record
 
 
 class TestFromTheLab:

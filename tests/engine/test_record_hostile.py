@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from blocksim.errors import RecordError
-from blocksim.record import Grid, Record, Signal
+from blocksim.records.record import Grid, Record, Signal
 
 
 def load_error(path: Path, **limits: int) -> str:
@@ -179,7 +179,7 @@ class TestCsv:
         assert "codec can't decode byte 0xb0" in load_error(tmp_path / "a.csv")
 
     def test_a_line_without_end(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("blocksim.csvfile.MAX_LINE", 1000)
+        monkeypatch.setattr("blocksim.records.csvfile.MAX_LINE", 1000)
         (tmp_path / "a.csv").write_text("t,q\n0," + "1" * 2000)
         assert load_error(tmp_path / "a.csv").startswith("line 2 has more than 1000 bytes")
 
@@ -229,7 +229,7 @@ class TestPaths:
             raise PermissionError(13, "Permission denied")
 
         (tmp_path / "a.npz").touch()
-        monkeypatch.setattr("blocksim.storage.read_npz", closed)
+        monkeypatch.setattr("blocksim.records.storage.read_npz", closed)
         assert load_error(tmp_path / "a.npz") == "may not be read; change its permissions."
 
 
@@ -257,7 +257,7 @@ def test_any_damage_is_a_record_error(suffix, tmp_path):
 
 def test_importing_the_record_stays_light():
     code = (
-        "import sys, json, blocksim.record, blocksim.csvfile, blocksim.matfile; "
+        "import sys, json, blocksim.records.record, blocksim.records.csvfile, blocksim.records.matfile; "
         "print(json.dumps([m for m in ('scipy', 'pandas', 'xarray', 'pyarrow', 'matplotlib') if m in sys.modules]))"
     )
     assert json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout) == []

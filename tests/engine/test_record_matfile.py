@@ -85,7 +85,7 @@ class TestMat:
     def test_every_file_scipy_ships_reads_the_same_or_is_refused(self):
         import scipy.io.matlab
 
-        from blocksim import matfile
+        from blocksim.records import matfile
 
         files = sorted((Path(scipy.io.matlab.__file__).parent / "tests" / "data").glob("test*_[67]*.mat"))
         if not files:

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import blocksim as bs
-from blocksim.study_file import load_study
+from blocksim.studies.file import load_study
 
 STUDY = """
 format: 1
@@ -144,8 +144,8 @@ def test_a_browser_shows_it_without_a_complaint(folder, tmp_path):
 
 def test_a_parameter_of_the_file_has_the_unit_of_what_it_sets():
     """Where it is used as it is, and everywhere in the same unit."""
-    from blocksim.study_plan import make_plan
-    from blocksim.study_tables import units_of
+    from blocksim.studies.plan import make_plan
+    from blocksim.studies.tables import units_of
 
     diagram = """
 format: 1

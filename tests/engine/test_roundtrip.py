@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocksim.build import build
-from blocksim.diagram import Diagram, walk
+from blocksim.diagram.build import build
+from blocksim.diagram.diagram import Diagram, walk
+from blocksim.diagram.loader import dump, load, save
+from blocksim.diagram.spec import BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
+from blocksim.diagram.writer import WIDTH, as_spec, paragraph, text
+from blocksim.diagram.yaml_lines import read
 from blocksim.errors import DiagramError
-from blocksim.loader import dump, load, save
-from blocksim.spec import BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
-from blocksim.writer import WIDTH, as_spec, paragraph, text
-from blocksim.yaml_lines import read
 
 NAMES = st.builds(str.__add__, st.sampled_from("aKq_nyo"), st.text("bT0_9efno", max_size=5))
 #: Control characters are refused in files, and half a surrogate pair is no text.

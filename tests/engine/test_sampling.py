@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.block import Block, SampledBlock, inport, memory, outport, param, period, state
+from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, period, state
 from blocksim.solvers import COMPILED
 
 

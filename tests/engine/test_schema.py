@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from blocksim.library import find, library
-from blocksim.loader import bundled, find_diagram
-from blocksim.schema import schema
-from blocksim.yaml_lines import read
+from blocksim.contract.library import find, library
+from blocksim.diagram.loader import bundled, find_diagram
+from blocksim.diagram.schema import schema
+from blocksim.diagram.yaml_lines import read
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from blocksim import scores
-from blocksim.ablation import arms, budget, distinct
+from blocksim.studies import scores
+from blocksim.studies.ablation import arms, budget, distinct
 
 RNG = np.random.default_rng(1)
 

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import blocksim as bs
-from blocksim.cli import app
-from blocksim.diagram import resolve
-from blocksim.signals import Analysis, analyse, analyse_sources, kept, sources
+from blocksim.cli.commands import app
+from blocksim.diagram.diagram import resolve
+from blocksim.running.signals import Analysis, analyse, analyse_sources, kept, sources
 
 LOOP = """format: 1
 simulate: {stop: 4, solver: rk4, step: 1/256, seed: 2}

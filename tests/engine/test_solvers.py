@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import blocksim as bs
-from blocksim.block import Block, outport, param, state
+from blocksim.contract.block import Block, outport, param, state
+from blocksim.contract.vocabulary import cos
 from blocksim.solvers import ADAPTIVE, COMPILED, FIXED
 from blocksim.solvers.tableaus import DOPRI5, EXPLICIT, RK4, Tableau
-from blocksim.vocabulary import cos
 
 ORDER = {"euler": 1, "heun": 2, "rk4": 4, "dopri5": 5, "rodas4": 4}
 

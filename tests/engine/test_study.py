@@ -15,8 +15,8 @@ import pytest
 import study_toys as toys
 
 import blocksim as bs
-from blocksim.study import rerun_study
-from blocksim.study_plan import seeds_of
+from blocksim.studies.plan import seeds_of
+from blocksim.studies.study import rerun_study
 
 BASIC = {"study": "A level", "diagram": toys.LEVEL, "repeat": 60, "seed": 3, "collect": ["mean"]}
 SWEPT = {**BASIC, "sweep": {"noise.std": [0.1, 0.5]}, "collect": ["mean", {"signal": "level", "statistic": "final"}]}
@@ -253,7 +253,7 @@ def slow_study(tmp_path: Path) -> Path:
 
 
 def started(path: Path, out: Path, *options: str) -> subprocess.Popen:
-    code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport study_toys\nfrom blocksim.cli import main\nmain()"
+    code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport study_toys\nfrom blocksim.cli.commands import main\nmain()"
     command = [sys.executable, "-c", code, "study", str(path), "--out", str(out), *options]
     # A shell that runs the tests in the background has children ignore Ctrl-C.
     heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
@@ -305,7 +305,7 @@ def test_a_line_that_is_there_twice_counts_once(reference, tmp_path):
 
 
 def test_a_full_disk_keeps_what_was_computed(reference, tmp_path, monkeypatch):
-    from blocksim import study_store
+    from blocksim.studies import store as study_store
 
     whole, calls = study_store.append, []
 
@@ -339,7 +339,7 @@ def test_results_are_not_overwritten_nor_mixed(tmp_path):
 
 
 def test_two_studies_do_not_write_to_one_folder(tmp_path):
-    from blocksim.study_store import Store
+    from blocksim.studies.store import Store
 
     store = Store(tmp_path, "x", 3)
     with pytest.raises(bs.StudyError, match="another process is running"):
@@ -349,7 +349,7 @@ def test_two_studies_do_not_write_to_one_folder(tmp_path):
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path, reference, monkeypatch):
-    from blocksim import study_run
+    from blocksim.studies import local as study_run
 
     begun, started_workers = study_run.Worker.__init__, []
 
@@ -398,8 +398,8 @@ def test_progress_says_what_there_is_so_far(tmp_path):
 
 SCRIPT = """
 import numpy as np, blocksim as bs, study_toys as toys
-from blocksim.block import RecordBlock, inport
-from blocksim.estimates import Estimate, Estimates
+from blocksim.contract.block import RecordBlock, inport
+from blocksim.estimation.estimates import Estimate, Estimates
 
 class Own(RecordBlock):
     "theta = mean(y)."
@@ -421,8 +421,8 @@ def test_a_block_of_the_script_itself_works_in_one_process(tmp_path):
 
 
 def test_blocks_of_a_script_matter_only_where_they_are_named():
-    from blocksim.library import register
-    from blocksim.study_batch import own_blocks
+    from blocksim.contract.library import register
+    from blocksim.studies.batch import own_blocks
 
     class Unsent(bs.RecordBlock):
         """theta = y."""
@@ -434,7 +434,7 @@ def test_blocks_of_a_script_matter_only_where_they_are_named():
             return None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["blocksim.library"], "_registered", {})
+        patch.setattr(sys.modules["blocksim.contract.library"], "_registered", {})
         register(toys.MeanOf, Unsent)
         assert own_blocks([toys.LEVEL])[1] == () and b"MeanOf" in own_blocks([toys.LEVEL])[0]
         assert own_blocks([toys.LEVEL, "{type: Unsent}"]) == (b"", ("Unsent",))
@@ -442,9 +442,9 @@ def test_blocks_of_a_script_matter_only_where_they_are_named():
 
 
 def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs():
-    from blocksim import study_cluster
-    from blocksim.study_batch import Job, Piece, run_batch
-    from blocksim.study_run import Pending
+    from blocksim.studies import cluster as study_cluster
+    from blocksim.studies.batch import Job, Piece, run_batch
+    from blocksim.studies.local import Pending
 
     batch = [Piece(0, {}, ((0, 1),))]
     with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: block 'mean': there is no block type 'Nobody'"):
@@ -458,7 +458,7 @@ def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs():
 
 
 def test_without_pandas_a_table_is_a_list_of_dicts(reference, monkeypatch):
-    from blocksim.study_tables import read_table
+    from blocksim.studies.tables import read_table
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     rows = read_table(reference.folder / "scores.csv")

@@ -8,7 +8,7 @@ import pytest
 import study_toys as toys
 
 import blocksim as bs
-from blocksim.study_file import load_study, parse_study, written
+from blocksim.studies.file import load_study, parse_study, written
 
 GOOD = """format: 1
 study: A level

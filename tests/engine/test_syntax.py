@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from blocksim.syntax import compiled, parse
+from blocksim.contract.syntax import compiled, parse
 
 
 def test_many_threads_may_parse_and_compile():

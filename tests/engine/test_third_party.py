@@ -9,7 +9,7 @@ import pytest
 LIBRARY = '''
 """Somebody's blocks."""
 
-from blocksim.block import Block, inport, outport, param, state
+from blocksim.contract.block import Block, inport, outport, param, state
 
 
 def slope(k, x):

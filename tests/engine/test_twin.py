@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim import twin as twins
-from blocksim.block import SampledBlock, inport, model, outport, table
-from blocksim.process import Run
-from blocksim.twin import Played, twin_of
+from blocksim.contract.block import SampledBlock, inport, model, outport, table
+from blocksim.estimation import twin as twins
+from blocksim.estimation.process import Run
+from blocksim.estimation.twin import Played, twin_of
 
 LOOP = """
 format: 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import blocksim as bs
-from blocksim.files import bundled_root
-from blocksim.study_file import load_study, parse_study, written
+from blocksim.diagram.files import bundled_root
+from blocksim.studies.file import load_study, parse_study, written
 
 
 def study_path(name):

@@ -91,7 +91,7 @@ def test_rows_at_rest_bias_dry_friction(factor, low, high):
 
 def test_likelihood_is_far_too_wide_for_order_2_only():
     """A smooth motion is no random walk: order 2 follows the noise, order 3 finds nearly the best bandwidth."""
-    from blocks.irw import IRWSmoother
+    from blocks.smoothing.irw import IRWSmoother
 
     run = bs.simulate("brunot2017/three_filters")
     y, truth = run["encoder"], run["joint.qd"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.files import bundled
+from blocksim.diagram.files import bundled
 
 NAMES = [name for name in bundled() if not name.startswith("basics/")]
 G = 9.81

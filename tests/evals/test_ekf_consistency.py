@@ -9,8 +9,8 @@ from scipy.stats import chi2
 
 import blocksim as bs
 from blocks import LIBRARY
-from blocksim.block import SampledBlock, inport, memory, normal, outport, param
-from blocksim.vocabulary import cos, tanh
+from blocksim.contract.block import SampledBlock, inport, memory, normal, outport, param
+from blocksim.contract.vocabulary import cos, tanh
 
 SEEDS = range(200)
 Ts = 1e-3

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import blocksim as bs
-from blocksim.loader import bundled
+from blocksim.diagram.loader import bundled
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(p for p in EXAMPLES.iterdir() if p.suffix in (".py", ".yaml"))

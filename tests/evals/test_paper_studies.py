@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from short_studies import scores, short
 
-from blocksim.files import bundled_root
-from blocksim.study_file import load_study
-from blocksim.study_plan import make_plan
+from blocksim.diagram.files import bundled_root
+from blocksim.studies.file import load_study
+from blocksim.studies.plan import make_plan
 
 HERE = Path(__file__).parent
 STUDIES = sorted(p for p in bundled_root().glob("*/studies/*.yaml") if not p.stem.startswith("bench_"))

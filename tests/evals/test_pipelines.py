@@ -179,7 +179,7 @@ class TestTheLoopOfTheEMPS:
 
     def test_both_causes_of_the_shift(self):
         """The mean of two neighbouring forces and no rows below 5 mm/s: what is left is a tenth of a percent."""
-        from blocks.filters import decimate
+        from blocks.smoothing.filters import decimate
 
         record = simulated("emps/least_squares")
         v = record["loop"]

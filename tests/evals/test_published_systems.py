@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import blocksim as bs
-from blocksim.block import Block, inport, outport, param, state
-from blocksim.vocabulary import sin, tanh
+from blocksim.contract.block import Block, inport, outport, param, state
+from blocksim.contract.vocabulary import sin, tanh
 
 
 class VanDerPol(Block):

@@ -12,7 +12,7 @@ import pytest
 from short_studies import lines, points, short, study_path
 
 import blocksim as bs
-from blocksim.study_file import load_study
+from blocksim.studies.file import load_study
 
 STUDIES = study_path("thesis/friction").parent
 #: The reference's relative bounds in %, for the diagrams' own 20 s.

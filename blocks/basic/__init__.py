@@ -1,0 +1,1 @@
+"""Everyday blocks: arithmetic, routing, continuous, discrete and nonlinear elements."""

@@ -1,0 +1,285 @@
+"""Nonlinearities without dynamics of their own. Kinks are left to the solver; jumps keep a mode in memory, and the instant
+at which the mode changes is located, so that no solver stage ever sees one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, period, required, static
+from blocksim.contract.vocabulary import inf, maximum, minimum, round_half_even, sign
+
+from ..sources.curves import bracket
+from .linear import order_problem
+
+__all__ = ["Backlash", "DeadZone", "LookupTable", "Quantizer", "RateLimiter", "Relay", "Saturation", "Sign"]
+
+
+class Saturation(Block):
+    """y = min(max(u, lower), upper): limits a signal, e.g. the torque a motor can give."""
+
+    family = "nonlinear"
+    same_unit = True
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+blocks:
+  wave:  {type: Sine, amplitude: 2.0, frequency: 1.0}
+  limit: {type: Saturation, lower: -1.0, upper: 1.0, in: wave}
+"""
+
+    lower: float = param(-1.0, "smallest output", infinite=True)
+    upper: float = param(1.0, "largest output", infinite=True)
+    u = inport("input")
+    y = outport("limited input")
+
+    @staticmethod
+    def output(u, lower, upper):
+        return minimum(maximum(u, lower), upper)
+
+    @staticmethod
+    def check(lower, upper):
+        return order_problem("lower", lower, "upper", upper)
+
+
+class DeadZone(Block):
+    """y = u - upper above `upper`, u - lower below `lower`, 0 between: small inputs have no effect."""
+
+    family = "nonlinear"
+    same_unit = True
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+blocks:
+  wave: {type: Sine, amplitude: 2.0, frequency: 1.0}
+  dead: {type: DeadZone, lower: -0.5, upper: 0.5, in: wave}
+"""
+
+    lower: float = param(-0.5, "where the zone begins", infinite=True)
+    upper: float = param(0.5, "where the zone ends", infinite=True)
+    u = inport("input")
+    y = outport("what exceeds the zone")
+
+    @staticmethod
+    def output(u, lower, upper):
+        if u > upper:
+            return u - upper
+        if u < lower:
+            return u - lower
+        return 0.0
+
+    @staticmethod
+    def check(lower, upper):
+        return order_problem("lower", lower, "upper", upper, equal=True)
+
+
+class Sign(Block):
+    """y = -1, 0 or 1, the sign of u; the instant of each change is located.
+
+    In a loop that drives u back to zero from both sides (dry friction by hand) the changes never end: use a friction block.
+    """
+
+    family = "nonlinear"
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
+blocks:
+  wave: {type: Sine, frequency: 1.0}
+  way:  {type: Sign, in: wave}
+"""
+
+    u = inport("input")
+    y = outport("its sign")
+    mode: float = memory(0.0, "the sign since the last change")
+
+    @staticmethod
+    def output(mode):
+        return mode
+
+    @staticmethod
+    def guard_change(u, mode):
+        if mode == 0.0:
+            return -abs(u)
+        return u * mode if u != 0.0 else -1e-300  # an input of exactly zero has the sign 0
+
+    @staticmethod
+    def reset_change(u):
+        return {"mode": sign(u)}
+
+
+class Relay(Block):
+    """y = on_value once u rises above on_point, off_value once it falls below off_point: a switch with hysteresis.
+
+    The instants are located. It starts off, or on where the input starts above on_point.
+    """
+
+    family = "nonlinear"
+    example = """
+format: 1
+simulate: {stop: 20.0, solver: dopri5, rtol: 1e-8}
+blocks:
+  wish:   {type: Constant, value: 5.0}
+  error:  {type: Sum, signs: "+-", in: [wish, room]}
+  heater: {type: Relay, on_point: 1.0, off_point: -1.0, in: error}
+  room:   {type: FirstOrderLag, k: 10.0, T: 5.0, in: heater}
+"""
+
+    on_point: float = param(0.0, "switches on above this")
+    off_point: float = param(0.0, "switches off below this")
+    on_value: float = param(1.0, "output while on")
+    off_value: float = param(0.0, "output while off")
+    u = inport("input")
+    y = outport("on_value or off_value")
+    on: float = memory(0.0, "1 while on")
+
+    @staticmethod
+    def output(on, on_value, off_value):
+        return on_value if on > 0.5 else off_value
+
+    @staticmethod
+    def guard_switch(u, on, on_point, off_point):
+        return u - off_point if on > 0.5 else on_point - u
+
+    @staticmethod
+    def reset_switch(on):
+        return {"on": 1.0 - on}
+
+    @staticmethod
+    def check(on_point, off_point):
+        return order_problem("off_point", off_point, "on_point", on_point, equal=True)
+
+
+class Quantizer(Block):
+    """y = step * round(u / step): whole multiples of a step; the instant of each change is located.
+
+    Every change is an event: with a fine step in a sampled loop an Encoder, which rounds at its sample hits only, is faster.
+    An input exactly between two levels keeps the one it had.
+    """
+
+    family = "nonlinear"
+    same_unit = True
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: dopri5, rtol: 1e-8}
+blocks:
+  wave:   {type: Sine, frequency: 1.0}
+  stairs: {type: Quantizer, step: 0.25, in: wave}
+"""
+
+    step: float = required("distance between two levels", above=0)
+    u = inport("input")
+    y = outport("nearest level")
+    level: float = memory(0.0, "the level, in steps")
+
+    @staticmethod
+    def output(level, step):
+        return step * level
+
+    @staticmethod
+    def guard_border(u, level, step):
+        # The cells overlap by a hair more than rounding can move u, so that a change is never undone by its own reset.
+        return 0.5 * step + (1e-9 * step + 1e-15 * abs(u)) - abs(u - step * level)
+
+    @staticmethod
+    def reset_border(u, step):
+        return {"level": round_half_even(u / step)}
+
+
+class RateLimiter(SampledBlock):
+    """y[k] = y[k-1] + min(max(u[k] - y[k-1], -falling Ts), rising Ts): follows the input no faster than the limits.
+
+    It is sampled, because the limit is one on the output's change, which has no meaning at an instant. y starts from `x`.
+    """
+
+    family = "nonlinear"
+    same_unit = True
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-2}
+blocks:
+  jump:   {type: Step, time: 0.5}
+  gently: {type: RateLimiter, rising: 2.0, falling: 1.0, Ts: 0.01, in: jump}
+"""
+
+    rising: float = required("fastest rise", "1/s", above=0, infinite=True)
+    falling: float = param(inf, "fastest fall, a positive number", "1/s", above=0, infinite=True)
+    u = inport("input")
+    y = outport("followed input")
+    x: float = memory(0.0, "last output")
+
+    @staticmethod
+    def step(u, x, rising, falling, Ts):
+        y = x + minimum(maximum(u - x, -falling * Ts), rising * Ts)
+        return y, y
+
+
+class Backlash(Block):
+    """y = u - w/2 while u pushes up, u + w/2 while it pushes down, still within the gap w: the play operator.
+
+    y(t) = min(max(y_k, u - w/2), u + w/2), y_k being kept every Ts: the play needs to know when its input turns, which no
+    function of the present input can tell. It is exact as long as the input turns at most at sample hits; a turn between
+    two hits costs at most what the input moved back within Ts. Between hits the output follows without jumps.
+    """
+
+    family = "nonlinear"
+    same_unit = True
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3}
+blocks:
+  wave: {type: Sine, frequency: 1.0}
+  play: {type: Backlash, width: 0.5, Ts: 1e-3, in: wave}
+"""
+
+    width: float = required("whole width of the gap", min=0)
+    Ts = period(doc="interval at which the position of the gap is kept", required=True)
+    u = inport("driving side")
+    y = outport("driven side")
+    x: float = memory(0.0, "driven side at the last hit")
+
+    @staticmethod
+    def output(u, x, width):
+        return minimum(maximum(x, u - 0.5 * width), u + 0.5 * width)
+
+    @staticmethod
+    def update(u, x, width):
+        return minimum(maximum(x, u - 0.5 * width), u + 0.5 * width)
+
+
+class LookupTable(Block):
+    """y = values at u, straight lines between points: a measured characteristic. Outside it clips or extrapolates."""
+
+    family = "nonlinear"
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+blocks:
+  flow:  {type: Ramp, slope: 3.0}
+  valve: {type: LookupTable, points: [0, 1, 2], values: [0, 0.2, 1.0], in: flow}
+"""
+
+    points: Any = required("where the values are known, rising", shape=(None,))
+    values: Any = required("value at each point", shape=(None,))
+    outside: str = static("clip", "beyond the first and last point", choices=("clip", "extrapolate"))
+    u = inport("input")
+    y = outport("interpolated value")
+
+    @staticmethod
+    def output(u, points, values, outside):
+        if outside == "clip":
+            x = minimum(maximum(u, points[0]), points[len(points) - 1])
+        else:
+            x = u
+        i = bracket(x, points)
+        return values[i] + (x - points[i]) * (values[i + 1] - values[i]) / (points[i + 1] - points[i])
+
+    @staticmethod
+    def check(points, values):
+        if len(points) != len(values):
+            return f"points has {len(points)} numbers, values has {len(values)}; one value for each point is wanted."
+        if len(points) < 2:
+            return "points: at least two are wanted."
+        for first, second in pairwise(points):
+            if second <= first:
+                return f"points: must rise, found {first:g} before {second:g}."
+        return None

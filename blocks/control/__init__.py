@@ -1,0 +1,1 @@
+"""What closes the loop: sensors and controllers."""

@@ -1,0 +1,226 @@
+"""Output error: parameters for which a simulation repeats what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from blocksim.contract.block import RecordBlock, inport, model, outport, param, static
+from blocksim.contract.declarations import Inport, Outport
+from blocksim.contract.plant import Plant
+from blocksim.diagram.diagram import REFERENCE
+from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
+from blocksim.estimation.process import Run
+from blocksim.estimation.twin import Played, twin_of
+
+from .output_report import report
+from .output_search import Search, Task, ascertained, descend
+from .regression.regression import all_present
+from .sought import drawn, sought_in
+
+__all__ = ["CLOE", "OutputError"]
+
+ROUNDS = 10  # of weighting outputs by their residuals
+
+
+class CLOE(RecordBlock):
+    """min sum |y - y_s(theta)|^2: the whole loop is simulated again until it repeats y (closed-loop output error).
+
+    `parameters` are any numbers of any block, plant, controller or initial state: a list of paths, or for each path its start,
+    min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the
+    block declares. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
+    pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given
+    the fit is repeated with those of its residuals until they stay.
+
+    The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
+    that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by differences, all
+    in one batch on all cores: to one side on the way, and none for a step below a thousandth; to both at the end, which also
+    tells whether it is one. `details` count the simulations. With white noise on y the estimate is that of maximum likelihood,
+    and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound (`errors: white`). Noise that enters the loop through the
+    sensor is not in the twin: it is noise of y, coloured by the loop. Where residuals are not white, the covariance is that of
+    an autoregression fitted to them (`errors: coloured`), of every y by itself. Feedback hides parameters: where the controller
+    holds y fixed whatever they are, fit the control signal too.
+    """
+
+    family = "identification"
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3, every: 1e-2, seed: 1}
+blocks:
+  ref:   {type: Sine, amplitude: 0.5, frequency: 1.0}
+  error: {type: Sum, signs: "+-", in: [ref, joint.q]}
+  pid:   {type: PD, Ts: 1e-3, kp: 5, kd: 0.1, Tf: 5e-3, in: error}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
+  q_hat: {type: TorqueSensor, Ts: 1e-2, std: 1e-3, in: joint.q}
+  found: {type: CLOE, parameters: [joint.J, joint.Fv], output: joint.q, in: q_hat}
+"""
+    method = "CLOE"
+
+    parameters: Any = static(
+        None, "paths of numbers of the diagram, or {path: {start, min, max}}", kind=(list, dict), required=True
+    )
+    output: Any = static(None, "the signal of the twin that is compared with y, or one for each", kind=(str, list), required=True)
+    weights: Any = static(None, "what the residuals of each y are multiplied by; else estimated element by element", kind=list)
+    start: float = param(0.7, "starting values, where none are given, as a share of those in the diagram")
+    starts: int = static(1, "how many starts are tried; all but the first are drawn at random between the bounds", kind=int)
+    seed: int = static(0, "of the random starts", kind=int)
+    skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
+    max_iterations: int = static(100, "a search is given up after so many", kind=int)
+    y = inport("measured signals", size="any", many=True)
+    predicted = outport("the same signals by the twin at the estimate", size="n")
+    residual = outport("measured less predicted", size="n")
+
+    def process(self, t, run: Run, y):
+        return self.identify(t, run, y, [])
+
+    def identify(self, t: np.ndarray, run: Run, y: Sequence[np.ndarray], played: list[Played]) -> tuple[Any, ...]:
+        outputs = self.names(run.path)
+        all_present(
+            {**{f"y[{k}]" if len(y) > 1 else "y": v for k, v in enumerate(y)}, **({"u": played[0].values} if played else {})}
+        )
+        twin = twin_of(run, t, outputs, played)
+        sought = sought_in(self, run.path, twin.experiment.schedule, run)
+        measured = [np.asarray(values, dtype=float).reshape(len(t), -1) for values in y]
+        task = Task(twin, sought, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
+        left = sum(len(m) - task.first for m in measured)
+        if left <= len(sought):
+            raise RecordError(
+                f"{left} samples are too few for {len(sought)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s."
+            )
+        found = self.search(task)
+        if found.ok:
+            found = ascertained(task, found, self.tol, self.max_iterations)
+        predicted = task.signals(found.theta) if found.ok else None
+        shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
+        rest = np.concatenate(measured, axis=1) - shown
+        slim = shown.shape[1] == 1
+        return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found, self.errors)
+
+    def search(self, task: Task) -> Search:
+        """From every start; with several series and no weights, again with those of the residuals, until they stay."""
+        given = self.settings["weights"]
+        if given is None:
+            task.weights = [inverse_of(np.std(m, axis=0)) for m in task.measured]
+        else:
+            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(given, task.measured, strict=True)]
+        best = self.from_starts(task)
+        several = sum(m.shape[1] for m in task.measured) > 1
+        for _ in range(ROUNDS if best.ok and given is None and several else 0):
+            rest = [m[task.first :] - s[task.first :] for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
+            before, task.weights = task.weights, [inverse_of(np.sqrt(np.mean(r**2, axis=0))) for r in rest]
+            again = descend(task, best.theta, self.tol, self.max_iterations)
+            if not again.ok:
+                break
+            again.costs, again.iterations, best = best.costs, best.iterations + again.iterations, again
+            if np.allclose(np.concatenate(task.weights), np.concatenate(before), rtol=0.01):
+                break
+        return best
+
+    def from_starts(self, task: Task) -> Search:
+        random = np.random.default_rng(self.seed)
+        firsts = [np.array([s.start for s in task.sought])]
+        firsts += [np.array([drawn(s, random) for s in task.sought]) for _ in range(self.starts - 1)]
+        searches = [descend(task, first, self.tol, self.max_iterations) for first in firsts]
+        best = min(searches, key=lambda s: s.cost if s.ok else math.inf)
+        best.costs = [s.cost if s.ok else math.nan for s in searches]
+        return best
+
+    def names(self, path: str) -> list[str]:
+        """The compared signals by their whole path."""
+        scope = path.rpartition(".")[0]
+        given = self.settings["output"]
+        return [f"{scope}.{n}" if scope else n for n in ([given] if isinstance(given, str) else given)]
+
+    def fits(self, path: str, schedule: Any) -> None:
+        unit = schedule.unit(path)
+        sought_in(self, path, schedule, None)
+        outputs = self.names(path)
+        for name in outputs:
+            check_output(schedule, name)
+        arriving = len(unit.inputs["y"])
+        if len(outputs) != arriving:
+            raise DiagramError(
+                f"output: {len(outputs)} signals are named and {arriving} are connected to y; a pair each is wanted."
+            )
+        weights = self.settings["weights"]
+        if weights is not None and len(weights) != arriving:
+            raise DiagramError(f"weights: {len(weights)} numbers for {arriving} signals at y.")
+
+    @staticmethod
+    def size_n(y):
+        return sum(y)
+
+    @staticmethod
+    def check(parameters, output, weights, starts, max_iterations):
+        if not parameters:
+            return "parameters: at least one is wanted."
+        if isinstance(output, list) and not (output and all(isinstance(o, str) for o in output)):
+            return f"output: names of signals are wanted, found {output}."
+        if weights is not None and not all(isinstance(w, (int, float)) and w > 0 for w in weights):
+            return f"weights: numbers above 0 are wanted, found {weights}."
+        for name, value in (("starts", starts), ("max_iterations", max_iterations)):
+            if value < 1:
+                return f"{name}: a whole number of at least 1 is wanted, found {value}."
+        return None
+
+
+class OutputError(CLOE):
+    """min sum |y - y_s(theta)|^2: the plant is simulated alone, driven by its recorded input u (output error, open loop).
+
+    As CLOE, but the drive of `model` is what was recorded, held between samples as a digital controller does (`hold: zero`) or
+    joined by straight lines (`hold: linear`). Only what `output` depends on is simulated. An unstable or integrating plant drifts
+    away over a long record, and noise of a controller that reacted to y is in u too: with feedback and much noise prefer CLOE.
+    Unknown initial states are parameters like others: `joint.q`.
+    """
+
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3, every: 1e-2, seed: 1}
+blocks:
+  push:  {type: PRBS, amplitude: 0.5, bits: 6, clock: 0.1}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: push}
+  q_hat: {type: TorqueSensor, Ts: 1e-2, std: 1e-3, in: joint.q}
+  found: {type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, in: {u: push, y: q_hat}}
+"""
+    method = "output error"
+
+    model: str = model("the plant that the recorded input drives, a block of the diagram")
+    hold: str = static("zero", "the input between its samples", choices=("zero", "linear"))
+    u = inport("recorded input of the plant", size="any")
+
+    def process(self, t, run: Run, model: Plant, u, y):
+        scope = run.path.rpartition(".")[0]
+        path = f"{scope}.{self.settings['model']}" if scope else self.settings["model"]
+        return self.identify(t, run, y, [Played(f"{path}.{model.drive}", np.asarray(u, dtype=float), self.hold, True)])
+
+    def fits(self, path: str, schedule: Any) -> None:
+        plant = schedule.unit(path).plants["model"]
+        if not plant.path:
+            raise DiagramError(f"model: {self.settings['model']} is a type; name the block of the diagram that u drives.")
+        if not plant.kind.of(Inport):
+            raise DiagramError(f"model: {plant.name} has no input that u could drive.")
+        super().fits(path, schedule)
+
+
+def inverse_of(sizes: np.ndarray) -> np.ndarray:
+    """1 / sizes, 1 where there is none."""
+    return 1 / np.where(sizes > 0, sizes, 1.0)
+
+
+def check_output(schedule: Any, name: str) -> None:
+    """Refuse a signal that the twin will not have."""
+    match = REFERENCE.match(name)
+    path, _, port = (match["path"] if match else "").rpartition(".")
+    whole = match["path"] if match else ""
+    known = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
+    single = whole in schedule.by_path and len(schedule.by_path[whole].kind.of(Outport)) == 1
+    if not single and not (path in schedule.by_path and port in schedule.by_path[path].kind.of(Outport)):
+        raise DiagramError(
+            f"output: '{name}' is no signal of a running block."
+            + (did_you_mean(name, known) or f" There are: {listing(known[:20])}.")
+        )

@@ -1,0 +1,133 @@
+"""What an output error reports of its search."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from blocksim.estimation.estimates import Estimate, Estimates
+
+from .output_search import Search, Task, seen
+from .regression.colour import colour_of, coloured
+from .regression.iteration import assumed_sources
+from .regression.regression import fit
+from .regression.words import null_words
+
+USELESS = 90.0  # %: a signal that is left unexplained
+
+
+def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
+    """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
+    model, names = named(task)
+    told = [] if found.reason.startswith("converged") else [found.reason]
+    details: dict[str, Any] = {"iterations": found.iterations, "costs": found.costs}
+    if not found.ok:
+        items = tuple(Estimate(n, math.nan, math.nan, s.truth, s.unit) for n, s in zip(names, task.sought, strict=True))
+        details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
+        return Estimates(method, items, None, model, warnings=tuple(told), reason=found.reason, details=details)
+    rest = -task.residuals(found.theta)
+    J = seen(found.J)
+    linear = fit(J, rest)
+    series = series_in(task, rest)
+    colours = colours_of(task, series)
+    covariance, orders = linear.covariance, [0]
+    if errors == "coloured" and colours:  # an autoregression fitted to white residuals only adds its own errors
+        covariance, orders = coloured(J, linear, series_of(task))
+    std = np.sqrt(np.diag(covariance))
+    told += [f"not identifiable: {words}" for words in null_words(linear, names)]
+    told += bound_remarks(task, found.theta) + valley_remarks(found) + assumed_sources(task.twin)
+    blind = ": the standard deviations take them for white" if errors == "white" else ""
+    told += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
+    if task.failures:
+        told.append(f"{task.failures} simulations failed on the way")
+    lost = [name for name, share in errors_of(task, rest).items() if share > USELESS]
+    if lost:
+        told.append(f"the twin explains nothing of {', '.join(lost)}: a wrong minimum, or another model. Try other starts")
+    details |= {
+        "simulations": task.simulations,
+        "failures": task.failures,
+        "converged": found.reason.startswith("converged"),
+        "rank": linear.rank,
+        "condition": linear.condition,
+        "weights": np.concatenate(task.weights).tolist(),
+        "rows": len(rest),
+        "std_white": linear.std,
+        "autoregression_orders": orders,
+        "relative_error": errors_of(task, rest),  # % of what each y varies
+        "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
+    }
+    items = tuple(
+        Estimate(n, float(v), float(d), s.truth, s.unit)
+        for n, s, v, d in zip(names, task.sought, found.theta, std, strict=True)
+    )
+    shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
+    reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"
+    return Estimates(method, items, covariance, model, warnings=tuple(told), reason=reason, details=details)
+
+
+def named(task: Task) -> tuple[str, list[str]]:
+    """The block whose parameters these are and their names in it, as other identifiers say them; '' and paths of several."""
+    blocks = {s.path.rpartition(".")[0] for s in task.sought}
+    if len(blocks) > 1:
+        return "", [s.path for s in task.sought]
+    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.sought]
+
+
+def rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
+    """Residuals of each output."""
+    ends = np.cumsum([m[task.first :].size for m in task.measured])[:-1]
+    return np.split(rest, ends)
+
+
+def errors_of(task: Task, rest: np.ndarray) -> dict[str, float]:
+    """||y - y_s|| / ||y - its mean|| of each output, in %: near 100, the model explains nothing."""
+    parts = zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True)
+    return {name: 100 * float(np.linalg.norm(r)) / (float(np.linalg.norm(y - y.mean())) or math.nan) for name, r, y in parts}
+
+
+def series_of(task: Task) -> np.ndarray:
+    """Which row belongs to which series in time: every element of every output is one."""
+    shapes = [m[task.first :].shape for m in task.measured]
+    firsts = np.cumsum([0, *(columns for _, columns in shapes)])
+    return np.concatenate([np.tile(first + np.arange(c), n) for first, (n, c) in zip(firsts, shapes, strict=False)])
+
+
+def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
+    told = []
+    for one, value in zip(task.sought, theta, strict=True):
+        word = one.at_bound(value)
+        if word:
+            bound = one.low if word == "min" else one.high
+            told.append(f"{one.path} ended at its {word}, {bound:g}: its standard deviation does not hold there")
+    return told
+
+
+def series_in(task: Task, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Every element of every output by itself, over time."""
+    found = []
+    for name, part, m in zip(task.outputs, parts_of(task, values), task.measured, strict=True):
+        columns = part.reshape(-1, m.shape[1]).T
+        found += [(f"{name}[{k}]" if len(columns) > 1 else name, column) for k, column in enumerate(columns)]
+    return found
+
+
+def colours_of(task: Task, series: list[tuple[str, np.ndarray]]) -> dict[str, float]:
+    """By series the correlation of neighbouring residuals, where they are not white."""
+    whole = series_in(task, task.weighted(task.measured))
+    found = {n: colour_of(rest, y, np.ones(len(rest), dtype=bool)) for (n, rest), (_, y) in zip(series, whole, strict=True)}
+    return {name: correlation for name, correlation in found.items() if correlation is not None}
+
+
+def valley_remarks(found: Search) -> list[str]:
+    """Said where starts ended in different places."""
+    ended = [c for c in found.costs if math.isfinite(c)]
+    worse = [c for c in ended if c > 1.01 * min(ended) + 1e-300]
+    lost = len(found.costs) - len(ended)
+    told = [f"{len(worse)} of {len(found.costs)} starts ended in a worse minimum"] if worse else []
+    return told + ([f"{lost} of {len(found.costs)} starts could not be simulated"] if lost else [])

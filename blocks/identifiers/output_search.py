@@ -1,0 +1,222 @@
+"""The search of an output error: simulations, their differences, and least squares from one start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from blocksim.errors import RecordError, SimulationError
+from blocksim.estimation.twin import Twin
+
+from .regression.regression import fit, unit_columns, upper
+from .sought import Sought
+
+DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
+BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
+NEAR = 1e-3  # relative change of the parameters up to which sensitivities are those of before
+NOTHING = 0.01  # standard deviations: a step this small is none
+STUCK = 2.0  # standard deviations that a step at the end of a search may ask for; more is no minimum
+ROUNDING = 1e-7  # relative: so is one this small, which may be all that differences can tell
+KEPT = 4  # simulations that are remembered
+
+
+@dataclass
+class Task:
+    """What is compared with what, and how many simulations that took."""
+
+    twin: Twin
+    sought: list[Sought]
+    outputs: list[str]
+    measured: list[np.ndarray]
+    first: int
+    weights: list[np.ndarray] = field(default_factory=list)  # of every element of every output
+    simulations: int = 0
+    failures: int = 0
+    central: bool = False  # whether the search itself takes differences to both sides
+    runs: dict[bytes, list[np.ndarray]] = field(default_factory=dict)  # the last ones, by parameters
+    near: tuple[np.ndarray, np.ndarray] | None = None  # the last sensitivities, without weights, and where they were taken
+
+    def params(self, theta: np.ndarray) -> dict[str, float]:
+        return {s.path: float(v) for s, v in zip(self.sought, theta, strict=True)}
+
+    def signals(self, theta: np.ndarray) -> list[np.ndarray]:
+        """The signals of the twin; what was just simulated is not simulated again."""
+        key = theta.tobytes()
+        if key not in self.runs:
+            self.simulations += 1
+            found = self.compared(self.twin.run(self.params(theta)))
+            self.runs = {**dict(list(self.runs.items())[1 - KEPT :]), key: found}
+        return self.runs[key]
+
+    def compared(self, found: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        return [found[name].reshape(len(m), -1) for name, m in zip(self.outputs, self.measured, strict=True)]
+
+    def joined(self, signals: Sequence[np.ndarray]) -> np.ndarray:
+        """What is compared, one signal after another; a size that does not fit was wired wrong."""
+        for name, m, s in zip(self.outputs, self.measured, signals, strict=True):
+            if s.shape != m.shape:
+                raise RecordError(f"output: {name} has {s.shape[1]} elements, what is measured has {m.shape[1]}.")
+        return np.concatenate([s[self.first :].ravel() for s in signals])
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        return np.concatenate([np.tile(w, len(m) - self.first) for w, m in zip(self.weights, self.measured, strict=True)])
+
+    def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
+        return self.joined(signals) * self.row_weights
+
+    def residuals(self, theta: np.ndarray) -> np.ndarray:
+        """Model less measurement; where the twin fails, so large that any step there is taken back."""
+        target = self.weighted(self.measured)
+        try:
+            rest = self.weighted(self.signals(theta)) - target
+        except SimulationError:
+            rest = np.full(len(target), math.nan)
+        if np.isfinite(rest).all():
+            return rest
+        self.failures += 1
+        return np.full(len(target), 1e6 * (float(np.abs(target).max()) or 1.0))
+
+    def slopes(self, theta: np.ndarray) -> np.ndarray:
+        """Sensitivities for the search: to one side, from the run that is there, and those of before after a small step."""
+        if self.near is None or np.any(np.abs(theta - self.near[0]) > NEAR * self.sizes(theta)):
+            self.near = theta.copy(), self.differences(theta, self.central)
+        return self.near[1] * self.row_weights[:, None]
+
+    def cost_vector(self, theta: np.ndarray) -> np.ndarray:
+        """A few numbers as long as all residuals together: a search asks no more of them."""
+        rest = self.residuals(theta)
+        return np.r_[math.sqrt(np.einsum("i,i->", rest, rest)), np.zeros(len(theta))]
+
+    def cost_slopes(self, theta: np.ndarray) -> np.ndarray:
+        """A few rows J with the J'J of all rows, and their J' times residuals: of [residuals J] = Q R what is beside |residuals|.
+
+        So what scipy factorises at every step is small, and no threads of BLAS are in the way of the simulations.
+        """
+        R = upper(np.c_[self.residuals(theta), self.slopes(theta)])
+        R[0] *= math.copysign(1.0, R[0, 0])
+        return R[:, 1:]
+
+    def sensitivities(self, theta: np.ndarray) -> np.ndarray:
+        """d y_s / d theta by central differences."""
+        return self.differences(theta, True) * self.row_weights[:, None]
+
+    def sizes(self, theta: np.ndarray) -> np.ndarray:
+        return np.maximum(np.abs(theta), [1e-3 * s.scale for s in self.sought])
+
+    def differences(self, theta: np.ndarray, central: bool) -> np.ndarray:
+        """d y_s / d theta without weights, all simulations in one batch; to one side where a bound is near."""
+        low, high = (np.array([getattr(s, side) for s in self.sought]) for side in ("low", "high"))
+        h = DIFFERENCE * self.sizes(theta)
+        ends = [np.minimum(theta + h, high), np.maximum(theta - h, low)]
+        if not central:
+            up = high - theta >= h
+            ends = [np.where(up, ends[0], theta), np.where(up, theta, ends[1])]
+        moved = [(i, end[i]) for i in range(len(theta)) for end in ends if end[i] != theta[i]]
+        table = [np.where(np.arange(len(theta)) == i, value, theta) for i, value in moved]
+        self.simulations += len(table)
+        found = dict(zip(moved, self.twin.run_many([self.params(row) for row in table]), strict=True))
+        columns = []
+        for i, here in enumerate(theta):
+            pair = [self.signals(theta) if end[i] == here else found[i, end[i]] for end in ends]
+            made = [
+                self.joined(p if isinstance(p, list) else self.compared(p)) for p in pair if not isinstance(p, SimulationError)
+            ]
+            if len(made) < len(pair):
+                self.failures += 1
+                columns.append(np.zeros(len(self.joined(self.measured))))
+                continue
+            columns.append((made[0] - made[1]) / (ends[0][i] - ends[1][i]))
+        return np.stack(columns, axis=1)
+
+
+@dataclass
+class Search:
+    """Where a search ended."""
+
+    theta: np.ndarray
+    cost: float
+    reason: str
+    ok: bool = True
+    iterations: int = 0
+    costs: list[float] = field(default_factory=list)
+    J: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # sensitivities there, by central differences
+
+
+def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
+    """Least squares from one start."""
+    from scipy.optimize import least_squares
+
+    failures = task.failures
+    task.residuals(first)
+    if task.failures > failures:
+        return Search(first, math.inf, "diverged: the twin cannot be simulated at the start", False)
+    low, high = (np.array([getattr(s, side) for s in task.sought]) for side in ("low", "high"))
+    first = inside(first, low, high)
+    scale = np.array([s.scale for s in task.sought])
+    found = least_squares(
+        task.cost_vector,
+        first,
+        task.cost_slopes,
+        bounds=(low, high),
+        x_scale=scale,
+        xtol=tol,
+        ftol=tol,
+        gtol=None,
+        max_nfev=limit,
+    )
+    words = {0: f"stopped after {limit} iterations without an end", 2: "converged: the cost no longer falls"}
+    words |= {3: "converged: the parameters no longer change", 4: "converged: neither cost nor parameters change"}
+    return Search(found.x, float(found.cost), words.get(found.status, found.message), True, int(found.njev))
+
+
+def ascertained(task: Task, found: Search, tol: float, limit: int) -> Search:
+    """The end of a search with central differences, which say whether it is one: if not, it goes on with them.
+
+    Where the cost is rough, a search can stop on a slope, since no step lowers it. That is no minimum, and is said.
+    """
+    found.J = task.sensitivities(found.theta)
+    if not found.reason.startswith("converged") or missing(task, found, tol) <= NOTHING:
+        return found
+    task.central, task.near = True, (found.theta, found.J / task.row_weights[:, None])
+    again = descend(task, found.theta, tol, limit)
+    if again.ok:
+        again.costs, again.iterations = found.costs, found.iterations + again.iterations
+        again.J = task.sensitivities(again.theta)
+        found = again
+    left = missing(task, found, tol)
+    if left > STUCK and found.reason.startswith("converged"):
+        found.ok = False
+        found.reason = (
+            f"diverged: stuck where no step lowers the cost, {left:.2g} standard deviations from where its slope leads. The cost "
+            "is rough there: try other starts (starts, bounds)"
+        )
+    return found
+
+
+def missing(task: Task, found: Search, tol: float) -> float:
+    """The Gauss-Newton step that is left, in standard deviations, of the parameters that are not at a bound."""
+    free = np.array([not s.at_bound(v) for s, v in zip(task.sought, found.theta, strict=True)])
+    if not free.any():
+        return 0.0
+    linear = fit(seen(found.J[:, free]), -task.residuals(found.theta))
+    std = np.where(linear.determined, linear.std, math.inf)
+    left = np.abs(linear.values) - max(tol, ROUNDING) * task.sizes(found.theta)[free]
+    return float(np.max(np.divide(left, std, out=np.zeros(len(left)), where=left > 0)))
+
+
+def inside(first: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The start, a little within its bounds."""
+    room = np.where(np.isfinite(high - low), high - low, np.maximum(np.abs(first), 1.0))
+    return np.minimum(np.maximum(first, low + 1e-8 * room), high - 1e-8 * room)
+
+
+def seen(J: np.ndarray) -> np.ndarray:
+    """The sensitivities without directions that are nothing but rounding, so that these count as not seen."""
+    unit, lengths = unit_columns(J)
+    s, vt = np.linalg.svd(upper(unit))[1:]
+    kept = vt[s >= BLIND * s.max(initial=0.0)]
+    return J if len(kept) == len(vt) else np.einsum("ij,jk->ik", unit, kept.T @ kept) * lengths

@@ -1,0 +1,186 @@
+"""Direct and inverse dynamic identification: from the torque alone, the motion being simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from blocksim.errors import DiagramError, SimulationError
+from blocksim.estimation.estimates import Estimates
+
+from .colour import coloured
+from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
+from .resimulation import Resimulation
+from .stacked_rows import (
+    Rows,
+    by_joint,
+    colour_remark,
+    least_squares_step,
+    natural_sizes,
+    power,
+    product,
+    relative_error,
+    stacked,
+    weighted_fit,
+)
+from .words import null_words
+
+__all__ = ["DIDIM"]
+
+DIFFERENCE = 1e-4  # of a parameter, for the sensitivities
+CLOSE, FAR = 0.01, 0.1  # relative changes: steps up to the first are hastened, to no more than the second
+SINGULAR = 1e10  # condition of W'G, scaled, from which on it is
+
+
+class DIDIM(Resimulation):
+    """beta_k+1 = (W_s' W_s)^-1 W_s' tau, W_s from the loop simulated at beta_k: torque is all it measures (Tout 2022, eq. 8).
+
+    The twin is the diagram with ideal sensors: the same reference and controller, an observer in the loop as well, the plant
+    with the current estimate. Because the loop tracks the same reference, its motion hardly depends on the estimate, and a few
+    iterations do. Noise of the position never enters W_s, so it causes no bias; quantisation that reaches the torque through
+    the controller is noise of the torque. For a measured record, sources of the diagram that the record holds are played from
+    it; log the reference. The start of the motion is that of the diagram (`initial: diagram`) or a parabola through the first
+    20 samples of q, connected as input (`initial: record`).
+
+    `cutoff` and `decimate` filter tau and every column of W_s alike (Brunot 2017, 2.3; Gautier's parallel filter). Rows in
+    which the twin sticks are dropped. Divergence is reported as such, with nan for values.
+
+    Standard deviations: with e the noise of the torque, the estimate errs by (W_s' G)^-1 W_s' e, G = d(W_s beta)/d beta with the
+    motion following beta. In a stiff loop G is W_s; here it comes from one more simulation per parameter, made once the steps
+    are below 1 %. From there on G also replaces W_s in the steps, beta_k+1 = beta_k + (W_s' G)^-1 W_s' (tau - W_s beta_k): the
+    same end in fewer simulations, and in a soft loop too. The covariance of e is that of an autoregression fitted to the
+    residuals, or of white noise (`errors`).
+    """
+
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:     {type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0.4], b: [-0.4, 0.3, 0.1]}
+  error:   {type: Sum, signs: "+-", in: [ref.q, encoder]}
+  pid:     {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
+  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, in: joint.q}
+  found:   {type: DIDIM, model: joint, cutoff: 40, decimate: 5, in: pid}
+"""
+
+    method = "DIDIM"
+
+    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> SimulatedRows:
+        return SimulatedRows(self, t, looped, self.rows(t, effort))
+
+    def report(self, path: Path, looped: Looped, equations: SimulatedRows) -> Estimates:
+        """The last least squares, its standard deviations corrected for the motion that follows the estimate."""
+        rows, follow = path.rows, equations.following(path)
+        found, names = weighted_fit(rows), looped.plant.parameters
+        white, orders = found.covariance, [0]
+        covariance, told = white, remarks(path, looped) + null_words(found, names)
+        colours = colour_remark(found.residuals, rows)
+        if self.errors == "coloured" and colours:  # of white residuals an autoregression only adds its own errors
+            covariance, orders = coloured(rows.W, found, rows.groups)
+        if follow.seen and found.rank == len(names):
+            if follow.gain is not None:
+                covariance = follow.gain @ covariance @ follow.gain.T
+            else:
+                covariance = np.full_like(covariance, np.nan)
+                told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
+        told += colours
+        details = {
+            **history(path, looped),
+            "rows": int((rows.weights > 0).sum()),
+            "rank": found.rank,
+            "condition": found.condition,
+            "relative_condition": found.relative_condition,
+            "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
+            "std_least_squares": np.sqrt(np.diag(white)),
+            "autoregression_orders": orders,
+        }
+        reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
+        return Estimates.of(
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details
+        )
+
+
+@dataclass
+class SimulatedRows(Equations):
+    """tau = W_s beta; and how W_s beta follows the estimate, G = d(W_s beta)/d beta, looked at once, near the end.
+
+    There a least squares step s, which takes the motion for fixed, is hastened to (W_s' G)^-1 W_s' W_s s: what is left of the
+    error after it is of second order, where s alone would leave a share of it at every step.
+    """
+
+    block: DIDIM
+    t: np.ndarray
+    looped: Looped
+    measured: np.ndarray
+    looked: bool = False
+    seen: bool = False  # whether the twin could be simulated for it
+    gain: np.ndarray | None = None  # (W' G)^-1 W' W; none where the torque of the twin does not depend on all parameters
+    before: float = np.inf  # size of the last step
+
+    def system(self, motion: Motion) -> Rows:
+        W = self.block.rows(self.t, self.looped.plant.regressor(motion))
+        return stacked(W, self.measured, self.block.counted(self.t, motion, self.measured.shape[1]))
+
+    def natural(self, rows: Rows) -> np.ndarray:
+        return natural_sizes(rows)
+
+    def solve(self, rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return least_squares_step(rows, beta)
+
+    def following(self, path: Path) -> SimulatedRows:
+        """Itself, G having been looked at."""
+        if not self.seen:
+            self.look(path)
+        return self
+
+    def hastened(self, path: Path, step: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """The step, hastened where it is small."""
+        change = float(np.max(np.abs(step) / scale))
+        if not self.looked and change <= CLOSE:
+            self.look(path)
+        elif self.gain is not None and change > self.before / 2:  # no help: at a limit, or where the twin is not smooth
+            self.seen, self.gain = False, None
+        self.before = change
+        if self.gain is None:
+            return step
+        better = self.gain @ step
+        return better if np.max(np.abs(better) / scale) <= FAR else step
+
+    def look(self, path: Path) -> None:
+        """One simulation for each parameter, all at once."""
+        self.looked, rows = True, path.rows
+        slopes = self.sensitivities(path.at, rows)
+        self.seen = slopes is not None
+        if slopes is None:
+            return
+        weights = by_joint(rows, path.at)[:, None]
+        Ww = rows.W * weights
+        A, B = product(Ww, Ww), product(Ww, slopes * weights)
+        scale = np.sqrt(np.abs(np.diag(A)))
+        if (scale > 0).all() and np.linalg.cond(B / np.outer(scale, scale)) < SINGULAR:
+            self.gain = np.linalg.solve(B, A)
+
+    def sensitivities(self, beta: np.ndarray, rows: Rows) -> np.ndarray | None:
+        """G, (rows, parameters), by differences; None where the twin fails."""
+        sizes, table, before = [], [], rows.times(beta)
+        for i, value in enumerate(beta):
+            length = power(rows.W[:, i])
+            size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
+            moved = beta.copy()
+            moved[i] += DIFFERENCE * size
+            table.append(moved)
+            sizes.append(DIFFERENCE * size)
+
+        def slope(i: int, motion: Motion) -> np.ndarray:
+            return (self.system(motion).times(table[i]) - before) / sizes[i]
+
+        limited = dict(self.looped.limited)
+        try:
+            return np.stack(self.looped.motions(table, slope)).T
+        except (DiagramError, Impossible, SimulationError):
+            return None
+        finally:
+            self.looped.limited = limited  # what the estimate itself asked for

@@ -1,0 +1,161 @@
+"""Instrumental variables: least squares of a measured motion, without the bias that its noise causes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blocksim.contract.block import static
+from blocksim.estimation.estimates import Estimates
+
+from .colour import autocovariance, autoregression, between
+from .iteration import Equations, Looped, Motion, Path, history, remarks
+from .resimulation import Resimulation
+from .stacked_rows import (
+    Rows,
+    against,
+    by_joint,
+    colour_remark,
+    inverse_of,
+    natural_sizes,
+    power,
+    product,
+    relative_error,
+    solved_step,
+    stacked,
+)
+
+__all__ = ["InstrumentalVariable"]
+
+#: Share of a column that the instruments must explain, and the condition of Z'W above which it is called singular.
+RELEVANT, SINGULAR = 0.5, 1e8
+
+
+class InstrumentalVariable(Resimulation):
+    """beta = (Z' W)^-1 Z' tau: W from the measured motion, the instruments Z from the loop simulated at beta (IDIM-IV).
+
+    Noise of the position makes W wrong and correlates it with what it leaves of the torque, which biases least squares. The
+    motion of the twin, the diagram with ideal sensors, is close to the true one and knows nothing of that noise: as instrument
+    it removes the bias as long as filters leave W linear in it. Unlike DIDIM it uses the measured motion, so the twin need not
+    be exact: a wrong friction law costs precision, not consistency. Connect the plant's drive and its measured motion, the
+    latter from filters that are wide enough not to distort it; `cutoff` and `decimate` treat tau, W and Z alike.
+
+    The rows of each joint are weighted by the root mean square of its residuals. The covariance is (Z'W)^-1 Z'CZ (W'Z)^-1, C
+    that of an autoregression fitted to the residuals, or of white noise (`errors`). The estimates warn where instruments are
+    weak: where they explain less than half of a column of W, or Z'W is nearly singular.
+    """
+
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:     {type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0.4], b: [-0.4, 0.3, 0.1]}
+  error:   {type: Sum, signs: "+-", in: [ref.q, encoder]}
+  pid:     {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
+  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, in: joint.q}
+  motion:  {type: BandPassDerivatives, cutoff: 60, factor: 1, in: encoder}
+  found:   {type: InstrumentalVariable, model: joint, decimate: 10, edges: 3,
+            in: {tau: pid, q: motion.q, qd: motion.qd, qdd: motion.qdd}}
+"""
+    method = "IDIM-IV"
+    motion_needed = True
+
+    start: Any = static("ls", "starting values: a factor of those in the diagram, values by name, or 'ls' for least squares of "
+                        "the measured motion", kind=(int, float, dict, str))  # fmt: skip
+
+    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Instruments:
+        motion = {s: signals[s] for s in looped.plant.motion}
+        return Instruments(self, t, looped, self.rows(t, looped.plant.regressor(motion)), self.rows(t, effort))
+
+    def report(self, path: Path, looped: Looped, equations: Instruments) -> Estimates:
+        rows, Z = path.rows
+        names = looped.plant.parameters
+        weights = by_joint(rows, path.beta)
+        Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], rows.y - rows.times(path.beta)
+        share, shape = relevance(Zw, Ww), condition_of(product(Zw, Ww))
+        told = remarks(path, looped)
+        weak = [f"{n} ({100 * s:.0f} %)" for n, s in zip(names, share, strict=True) if s < RELEVANT]
+        if weak:
+            told.append(f"weak instruments: the simulated motion explains little of the column of {', '.join(weak)}")
+        if shape > SINGULAR:
+            told.append(f"Z'W is nearly singular, condition {shape:.2g}: the motion does not tell all parameters apart")
+        inverse = inverse_of(product(Zw, Ww))
+        white = inverse @ meat(Zw, rest * weights, rows, True) @ inverse.T
+        colours = colour_remark(rest, rows)
+        blind = self.errors == "white" or not colours  # of white residuals an autoregression only adds its own errors
+        covariance = white if blind else inverse @ meat(Zw, rest * weights, rows, False) @ inverse.T
+        told += colours
+        details = {
+            **history(path, looped),
+            "rows": int((rows.weights > 0).sum()),
+            "condition": shape,
+            "relevance": share,
+            "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
+            "std_white": np.sqrt(np.diag(white)),
+        }
+        reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
+        return Estimates.of(
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details
+        )
+
+
+@dataclass
+class Instruments(Equations):
+    """Z' tau = Z' W beta, W being measured and Z simulated."""
+
+    block: InstrumentalVariable
+    t: np.ndarray
+    looped: Looped
+    W: np.ndarray
+    y: np.ndarray
+
+    def system(self, motion: Motion) -> tuple[Rows, np.ndarray]:
+        Z = self.block.rows(self.t, self.looped.plant.regressor(motion))
+        return stacked(self.W, self.y, self.block.counted(self.t, motion, self.y.shape[1])), Z.reshape(-1, Z.shape[-1])
+
+    def natural(self, made: tuple[Rows, np.ndarray]) -> np.ndarray:
+        return natural_sizes(made[0])
+
+    def solve(self, made: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows, Z = made
+        weights = by_joint(rows, beta)
+        Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], (rows.y - rows.times(beta)) * weights
+        return solved_step(product(Zw, Ww), against(rest, Zw), power(rest), int((weights > 0).sum()))
+
+
+def meat(Z: np.ndarray, rest: np.ndarray, rows: Rows, white: bool) -> np.ndarray:
+    """Z' C Z, joint by joint; C is the covariance of the residuals as white noise, or as an autoregression of them."""
+    p = Z.shape[1]
+    total = np.zeros((p, p))
+    joints = int(rows.groups.max()) + 1
+    for joint in range(joints):
+        own = rows.groups == joint
+        used = rows.weights[own] > 0
+        n = int(used.sum())
+        if n < 2:
+            continue
+        c = autocovariance(rest[own], 0 if white else min(n - 1, int(10 * np.log10(n))), used) * n / max(1, n - p / joints)
+        if c[0] > 0:
+            a, variance = (np.zeros(0), float(c[0])) if white else autoregression(c, n)
+            total += between(Z[own], a, variance)
+    return (total + total.T) / 2
+
+
+def relevance(Z: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """The share of each column of W that the instruments explain: 1 - ||w - P_Z w||^2 / ||w||^2."""
+    scale = np.sqrt(np.einsum("ij,ij->j", Z, Z))
+    Z = Z / np.where(scale > 0, scale, 1.0)
+    cross, power = product(Z, W), np.einsum("ij,ij->j", W, W)
+    explained = np.einsum("ij,ij->j", cross, np.linalg.pinv(product(Z, Z), rcond=1e-13) @ cross)
+    return np.where(power > 0, explained / np.where(power > 0, power, 1.0), 0.0)
+
+
+def condition_of(A: np.ndarray) -> float:
+    """Of a square matrix once its rows and columns have length 1, so that units do not count."""
+    A = A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+    A = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-300)
+    return float(np.linalg.cond(A))

@@ -1,0 +1,286 @@
+"""Identification by linear regression: the inverse dynamic model is linear in its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from blocksim.contract.block import Block, RecordBlock, inport, model, outport, param, static
+from blocksim.contract.declarations import Inport
+from blocksim.errors import RecordError, did_you_mean, listing
+
+from ...smoothing.filters import decimate, kept
+from .colour import colour_of, coloured
+from .least_squares_report import estimates
+from .regression import Fit, all_present, fit, huber, members, on_rows, total
+
+if TYPE_CHECKING:
+    from blocksim.contract.plant import Plant
+
+__all__ = ["LeastSquares"]
+
+
+class LeastSquares(RecordBlock):
+    """min |G (effort - W x)|^2: parameters of a plant from its motion and its effort (Gautier 2001, eqs. 4 to 10).
+
+    `model` names the plant; the inputs are what its regressor asks for and what drives it, such as q, qd, qdd and tau. W is that
+    regressor along the motion, and the estimates are found by orthogonal factorisation.
+
+    `ols` takes all rows alike. `wls` divides the rows of each joint by the standard deviation of that joint's own regression
+    (6)-(8). `irls` is Huber's estimate, in which a residual beyond 1.345 scales counts linearly: for outliers. `total` also
+    corrects W: it takes errors of all columns and rows for independent, with standard deviations in proportion to
+    `column_errors` and `effort_error` (a column of error 0 is exact), else to the columns' own root mean squares.
+
+    `drop_slow` leaves out the rows of a joint while its speed is below that share of its largest: at rest the sign of the speed
+    is noise. `skip` leaves out the ends, where filters have transients. `decimate` filters and decimates the effort and every
+    column of W alike, by MATLAB's rule, after the regressor was made (Gautier 2001, 5.1): no distortion.
+
+    `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
+    parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
+
+    Standard deviations are those of residuals with the colour they have (`errors: coloured`: where they are not white, an
+    autoregression is fitted to them) or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take
+    the motion for exact: noise in it biases the estimates, and no standard deviation shows that. So does a delay: what a
+    controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it (MovingAverage, window
+    2) fits motion without phase.
+    """
+
+    family = "identification"
+    example = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  push:   {type: Multisine, f_min: 0.25, f_max: 5.0, lines: 8, amplitude: 0.3, phases: schroeder}
+  joint:  {type: GravityJoint, in: push}
+  sensor: {type: TorqueSensor, std: 0.002, Ts: 1e-3, in: push}
+  ls:     {type: LeastSquares, model: joint, in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: sensor}}
+"""
+
+    model: str = model("the plant whose parameters are wanted: a block of the diagram, or a type")
+    method: str = static("wls", "how rows are weighted", choices=("ols", "wls", "irls", "total"))
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    parameters: list | None = static(None, "the parameters to estimate; all where none are named", kind=list)
+    known: dict | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)
+    drop_slow: float = param(0.0, "share of a joint's largest speed below which its rows are left out", min=0, below=1)
+    skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
+    decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
+    essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
+    column_errors: list | None = static(None, "total: size of the error of each column, in its unit", kind=list)
+    effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
+    tau_model = outport("effort by the model with the estimates", size="rows")
+    residual = outport("effort less that of the model", size="rows")
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:  # a block with mistakes, which are told elsewhere
+            return type(self)
+        plant = plants["model"]
+        base, kind = cast(Any, type(self)), cast(Any, plant.kind)
+        return bound_class(base, kind, plant.motion, plant.drive, rows_at_once(plant))
+
+    def process(self, t, model, **signals):
+        rows = rows_of(model, signals)
+        names = chosen(model, self.settings["parameters"], self.settings["known"])
+        task = task_of(self, t, rows, signals, names, model)
+        found, dropped = essential(self, task)
+        x = np.array([task.held.get(n, 0.0) for n in model.parameters])
+        x[[model.parameters.index(n) for n in found.names]] = found.fit.values
+        effort = rows.W @ x
+        outputs = (effort, rows.y - effort)
+        return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), estimates(self, task, found, dropped, model)
+
+    @staticmethod
+    def check(decimate, column_errors, method, skip):
+        if isinstance(skip, (list, tuple)) and len(skip) > 2:
+            return f"skip: one number is wanted, or one for each end, found {len(skip)}."
+        if decimate < 1:
+            return f"decimate: a whole number of at least 1 is wanted, found {decimate}."
+        if column_errors is not None and method != "total":
+            return "column_errors belong to method: total."
+        if column_errors is not None and not all(isinstance(e, (int, float)) and e >= 0 for e in column_errors):
+            return f"column_errors: numbers of at least 0 are wanted, found {column_errors}."
+        return None
+
+
+def rows_at_once(plant: Plant) -> int:
+    """How many equations a plant has, by the effort of a drive of its size; 0 where the size is not known yet."""
+    size = plant.kind.of(Inport)[plant.drive].size
+    if not isinstance(size, int):
+        return 0
+    return plant.effort(np.zeros(2) if size == 1 else np.zeros((2, size))).shape[1]
+
+
+@cache
+def bound_class(base: type[Block], kind: type[Block], motion: tuple[str, ...], drive: str, rows: int) -> type[Block]:
+    """A record block with the ports of a plant: its motion and its drive in, its effort out."""
+    declared: dict[str, Any] = dict(kind.declared)
+    members: dict[str, Any] = {"__doc__": base.__doc__, "__module__": base.__module__}
+    for name in (*motion, drive):
+        known = declared.get(name)  # an acceleration may be no output of the plant
+        if known is None:
+            members[name] = inport(f"{name} of the plant's regressor", size="any")
+        else:
+            members[name] = inport(known.doc, known.unit, size=known.size if isinstance(known.size, int) else "any")
+    size: int | str = rows
+    unit = "" if "effort" in kind.functions else declared[drive].unit
+    if not rows:
+        made: dict[str, Any] = {}
+        exec(f"def size_joints({drive}):\n    return {drive}\n", made)
+        members["size_joints"], size = staticmethod(made["size_joints"]), "joints"
+    members["tau_model"] = outport("effort by the model with the estimates", unit, size=size)
+    members["residual"] = outport("effort less that of the model", unit, size=size)
+    return type(base.__name__, (base,), members)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The regressor (samples, joints, parameters) and the effort (samples, joints)."""
+
+    W: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class Task:
+    """The stacked system: the rows of joint 1 in the order of time, then those of joint 2."""
+
+    W: np.ndarray
+    y: np.ndarray
+    groups: np.ndarray
+    used: np.ndarray
+    names: tuple[str, ...]
+    held: dict[str, float]
+    effort: np.ndarray  # y with the part of the known parameters
+    told: tuple[str, ...] = ()  # warnings so far
+
+
+@dataclass(frozen=True)
+class Found:
+    names: tuple[str, ...]
+    fit: Fit
+    white: np.ndarray  # covariances
+    coloured: np.ndarray | None
+    covariance: np.ndarray  # the one that was asked for
+    orders: tuple[int, ...] = ()
+
+    @property
+    def relative_std(self) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.fit.values != 0, np.sqrt(np.diag(self.covariance)) / np.abs(self.fit.values), np.inf)
+
+
+def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> Rows:
+    all_present(signals)
+    W, y = plant.regressor(signals), plant.effort(signals[plant.drive])
+    if W.shape[:2] != y.shape:
+        raise RecordError(f"the regressor of {plant.name} has {W.shape[1]} joints, and '{plant.drive}' has {y.shape[1]}.")
+    return Rows(W, y)
+
+
+def chosen(plant: Plant, asked: list | None, known: Mapping | None) -> tuple[str, ...]:
+    """The parameters to estimate, in the plant's order."""
+    for name in (*(asked or ()), *(known or ())):
+        if name not in plant.parameters:
+            raise RecordError(
+                f"'{name}' is no parameter of the inverse model of {plant.name}. It has: {listing(plant.parameters)}."
+                + did_you_mean(str(name), plant.parameters)
+            )
+    both = [n for n in asked or () if n in (known or {})]
+    if both:
+        raise RecordError(f"{listing(both)}: either estimated or known, not both.")
+    names = tuple(n for n in plant.parameters if (asked is None or n in asked) and n not in (known or {}))
+    if not names:
+        raise RecordError("no parameter is left to estimate.")
+    return names
+
+
+def task_of(
+    block: Any, t: np.ndarray, rows: Rows, signals: Mapping[str, np.ndarray], names: tuple[str, ...], plant: Plant
+) -> Task:
+    """The system to solve: known parameters to the other side, columns decimated, slow and outer rows marked."""
+    known = block.settings["known"] or {}
+    rest = [n for n in plant.parameters if n not in names]
+    held = {n: float(known.get(n, plant.settings[n])) for n in rest}
+    inner = inner_rows(block.skip, t)
+    W, effort, used = rows.W[inner], rows.y[inner], fast_rows(block.drop_slow, signals, rows.y.shape)[inner]
+    if not used.any():
+        raise RecordError(no_rows(block, t, int(inner.sum()), bool(np.any(signals.get("qd", 1.0)))))
+    if block.decimate > 1:
+        used = used[kept(len(effort), block.decimate, "matlab")]
+        W, effort = (decimate(signal, block.decimate, "matlab") for signal in (W, effort))
+    y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([held[n] for n in rest])
+    W = W[:, :, [plant.parameters.index(n) for n in names]].transpose(1, 0, 2).reshape(-1, len(names))
+    groups = np.repeat(np.arange(y.shape[1]), len(y))
+    leaked = [n for n in rest if plant.truth and n not in known]
+    told = (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
+    return Task(W, y.T.ravel(), groups, used.T.ravel(), names, held, effort.T.ravel(), told)
+
+
+def fast_rows(share: float, signals: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """Which rows are of a joint that moves."""
+    if not share:
+        return np.ones(shape, dtype=bool)
+    if "qd" not in signals:
+        raise RecordError("drop_slow: this plant has no signal 'qd' to tell a slow joint by.")
+    speed = np.abs(signals["qd"]).reshape(len(signals["qd"]), -1)
+    top = speed.max(axis=0, initial=0.0)
+    return np.broadcast_to((speed >= share * top) & (top > 0), shape)
+
+
+def inner_rows(skip: Any, t: np.ndarray) -> np.ndarray:
+    """Which rows are away from the ends."""
+    ends = np.atleast_1d(skip)
+    if not len(t):
+        return np.zeros(0, dtype=bool)
+    slack = 1e-9 * (t[-1] - t[0])
+    return (t >= t[0] + ends[0] - slack) & (t <= t[-1] - ends[-1] + slack)
+
+
+def no_rows(block: Any, t: np.ndarray, inner: int, moves: bool) -> str:
+    if inner and moves:
+        return f"no row is left: drop_slow: {block.drop_slow:g} drops all of the {inner} samples that skip leaves."
+    if inner:
+        return f"no row is left: no joint moves, so that drop_slow: {block.drop_slow:g} drops every sample."
+    return f"no row is left: skip: {block.settings['skip']} s at the ends, of {np.ptp(t) if len(t) else 0:g} s of signals."
+
+
+def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
+    """One regression for these parameters by the block's method."""
+    columns = [task.names.index(n) for n in names]
+    W, used, method = task.W[:, columns], task.used, block.method
+    if method in ("ols", "wls"):
+        found = fit(W, task.y, task.groups if method == "wls" else None, used.astype(float))
+    elif method == "irls":
+        found = on_rows(used, W, task.y, huber(W[used], task.y[used], task.groups[used]))
+    else:
+        sizes = block.settings["column_errors"]
+        if sizes is not None and len(sizes) != len(task.names):
+            raise RecordError(f"column_errors: {len(task.names)} are wanted, one for each of {listing(task.names)}.")
+        picked = None if sizes is None else [sizes[c] for c in columns]
+        found = on_rows(used, W, task.y, total(W[used], task.y[used], picked, block.effort_error or None))
+    if method == "total":  # the motion is not exact there, and the colour of the residuals not that of one error
+        return Found(names, found, found.covariance, None, found.covariance)
+    covariance, orders = coloured(W, found, task.groups)
+    # Of white residuals an autoregression only adds its own errors, which show in short records.
+    told = [colour_of(found.residuals[own], task.y[own], used[own]) for _, own in members(task.groups)]
+    corrected = block.errors == "coloured" and any(one is not None for one in told)
+    return Found(names, found, found.covariance, covariance, covariance if corrected else found.covariance, tuple(orders))
+
+
+def essential(block: Any, task: Task) -> tuple[Found, dict[str, str]]:
+    """The regression once parameters that are known too badly were set to 0, one at a time, and why each was."""
+    names, dropped = task.names, {}
+    found = solve(block, task, names)
+    while block.essential and len(names) > 1:
+        share = found.relative_std
+        worst = int(np.argmax(share))
+        if share[worst] <= block.essential:
+            break
+        why = "not determined" if np.isinf(share[worst]) else f"relative std {100 * share[worst]:.3g} %"
+        dropped[names[worst]] = f"{why}, more than {100 * block.essential:g} %"
+        names = names[:worst] + names[worst + 1 :]
+        found = solve(block, task, names)
+    return found, dropped

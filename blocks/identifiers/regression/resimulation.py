@@ -1,0 +1,221 @@
+"""What the identifiers share that simulate the loop again at every estimate: ports, starting values, which rows count."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from blocksim.contract.block import Block, RecordBlock, inport, model, outport, param, static
+from blocksim.contract.declarations import Outport, State
+from blocksim.contract.plant import Plant
+from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
+from blocksim.estimation.estimates import Estimates
+from blocksim.estimation.process import Run
+from blocksim.estimation.twin import twin_of
+
+from ...smoothing.filters import decimate, kept, low_pass
+from .iteration import Equations, Looped, Path, diverged, iterate
+from .regression import all_present
+from .stacked_rows import stacked, weighted_fit
+
+OPENING = 20  # samples from which position and speed at the start are taken
+
+
+class Resimulation(RecordBlock):
+    """tau = W beta, W or its instruments from the twin: the run simulated again with ideal sensors and the current beta."""
+
+    abstract = True
+    family = "identification"
+
+    model: str = model("the plant that is identified, a block of the diagram")
+    start: Any = static(0.7, "starting values: a factor of those in the diagram, values by name, or 'ls' for least squares of "
+                        "the measured motion", kind=(int, float, dict, str))  # fmt: skip
+    cutoff: float = param(0.0, "zero-phase Butterworth filter of order 4 on both sides of the equation; 0: none", "Hz", min=0)
+    decimate: int = static(1, "one row in how many is kept, on both sides, by the rule of Decimate", kind=int)
+    skip: float = param(0.0, "time at the start of the record that is left out, before decimation", "s", min=0)
+    edges: int = static(0, "rows left out at either end, where filters see one side only", kind=int)
+    rest: str = static(
+        "drop", "rows of a joint that rests in the twin; keep them where it never sticks", choices=("drop", "keep")
+    )
+    drop_slow: float = param(0.0, "rows slower than this share of a joint's top speed in the twin do not count", min=0, below=1)
+    initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
+                          choices=("diagram", "record"))  # fmt: skip
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
+                       "hundredth of its standard deviation", above=0)  # fmt: skip
+    max_iterations: int = static(50, "the iteration is given up after so many", kind=int)
+    predicted = outport("torque or force of the model at the estimate", size="n")
+    residual = outport("measured less predicted, neither filtered nor decimated", size="n")
+
+    #: What estimates are called.
+    method = ""
+    #: Whether the measured motion must be connected.
+    motion_needed = False
+
+    def process(self, t, model: Plant, run: Run, **signals: Any):
+        effort = model.effort(signals[model.drive])
+        looped = self.twin(t, model, run, signals)
+        equations = self.equations(t, signals, effort, looped)
+        path = iterate(looped, self.starting(t, model, signals, effort), equations, self.tol, self.max_iterations)
+        if path.failed:
+            predicted, found = 0 * effort, diverged(self.method, path, looped)
+        else:
+            motion = {s: signals[s] for s in model.motion} if self.motion_needed else path.motion
+            predicted, found = effort_of(model, motion, path.beta), self.report(path, looped, equations)
+        shape = np.shape(signals[model.drive])
+        return predicted.reshape(shape), (effort - predicted).reshape(shape), found
+
+    @abstractmethod
+    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Equations:
+        """What is made and solved of every motion."""
+
+    @abstractmethod
+    def report(self, path: Path, looped: Looped, equations: Any) -> Estimates:
+        """What is told of where it ended."""
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:
+            return type(self)
+        plant = plants["model"]
+        if not plant.path:
+            raise DiagramError(
+                f"model: {self.settings['model']} is a type. The loop is simulated again, so name the block of the diagram that "
+                "is driven in it."
+            )
+        plant.row_function()
+        missing = [s for s in plant.motion if s not in plant.kind.of(Outport)]
+        if missing:
+            raise DiagramError(
+                f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for. Identify it by CLOE, "
+                "OutputError or RPEMHybrid, which need no regressor."
+            )
+        unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed, unit)  # type: ignore[arg-type]
+
+    def fits(self, path: str, schedule: Any) -> None:
+        unit = schedule.unit(path)
+        plant = unit.plants["model"]
+        text = start_problem(self.settings["start"], plant)
+        if text:
+            raise DiagramError(f"start: {text}")
+        wanted = {"start: ls": plant.motion if self.settings["start"] == "ls" else ()}
+        wanted["initial: record"] = ("q",) if self.settings["initial"] == "record" else ()
+        for why, ports in wanted.items():
+            missing = [p for p in ports if not unit.inputs.get(p)]
+            if missing:
+                raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
+
+    @staticmethod
+    def check(decimate, edges, max_iterations):
+        for name, value, least in (("decimate", decimate, 1), ("edges", edges, 0), ("max_iterations", max_iterations, 1)):
+            if value < least:
+                return f"{name}: a whole number of at least {least} is wanted, found {value}."
+        return None
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def rows(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """What the filters leave of the rows of one side of the equation; all sides must pass them alike."""
+        flat = values.reshape(len(t), -1)
+        if self.cutoff:
+            flat = low_pass(t, flat, 4, self.cutoff, 12)
+        flat = decimate(flat[self.first(t) :], self.decimate, "matlab")
+        return flat[self.inner(len(flat))].reshape(-1, *values.shape[1:])
+
+    def first(self, t: np.ndarray) -> int:
+        return int(np.searchsorted(t, t[0] + self.skip - 1e-9))
+
+    def inner(self, rows: int) -> slice:
+        if rows <= 2 * self.edges + 1:
+            raise RecordError(f"skip, decimate and edges leave {max(0, rows - 2 * self.edges)} rows.")
+        return slice(self.edges, rows - self.edges)
+
+    def counted(self, t: np.ndarray, motion: Mapping[str, np.ndarray], joints: int) -> np.ndarray:
+        """Which rows count, (rows, joints): while a joint sticks its friction is whatever holds it, and its row is not valid."""
+        first = self.first(t)
+        samples = len(t) - first
+        picked = range(first, len(t))[kept(samples, self.decimate, "matlab") if self.decimate > 1 else slice(None)]
+        picked = picked[self.inner(len(picked))]
+        speed = np.abs(motion["qd"].reshape(len(t), -1)) if "qd" in motion else np.ones((len(t), joints))
+        if speed.shape[1] != joints:
+            return np.ones((len(picked), joints), dtype=bool)
+        still = speed == 0 if self.rest == "drop" else np.zeros(speed.shape, dtype=bool)
+        if self.drop_slow:
+            still |= speed < self.drop_slow * speed.max(axis=0)
+        reach = self.decimate // 2
+        if reach and still.any():  # a row made of several samples counts where none of them is at rest
+            total = np.cumsum(np.pad(still, ((reach + 1, reach), (0, 0))), axis=0)
+            still = total[2 * reach + 1 :] > total[: -2 * reach - 1]
+        return ~still[picked.start : picked.stop : picked.step]
+
+    # ---- the twin --------------------------------------------------------------------------------------------------
+
+    def twin(self, t: np.ndarray, plant: Plant, run: Run, signals: Mapping[str, np.ndarray]) -> Looped:
+        """The twin of the run, which gives the motion of the plant for parameters of the plant."""
+        all_present(signals)
+        path = run.path.rpartition(".")[0]
+        path = f"{path}.{self.settings['model']}" if path else self.settings["model"]
+        begin = first_state(t, plant, path, signals["q"]) if self.initial == "record" else {}
+        return Looped(twin_of(run, t, [f"{path}.{s}" for s in plant.motion], start=begin), plant, path)
+
+    def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
+        """The first beta."""
+        own = np.array([float(plant.settings[n]) for n in plant.parameters])
+        given = self.settings["start"]
+        if isinstance(given, Mapping):
+            return np.array([float(given.get(n, v)) for n, v in zip(plant.parameters, own, strict=True)])
+        if given != "ls":
+            return own * float(given)
+        motion = {s: signals[s] for s in plant.motion}
+        count = self.counted(t, motion, effort.shape[1])
+        rows = stacked(self.rows(t, plant.regressor(motion)), self.rows(t, effort), count)
+        return weighted_fit(rows).values
+
+
+@functools.lru_cache
+def with_ports(base: type[Block], drive: str, motion: tuple[str, ...], needed: bool, unit: str) -> type[Block]:
+    """The identifier with the ports of a plant: what drives it, then what its regressor asks for; its effort is in `unit`."""
+    text = f"def size_n({drive}):\n    return {drive}\n"
+    made: dict[str, Any] = {}
+    exec(text, made)
+    ports: dict[str, Any] = {drive: inport(f"measured {drive} of the plant", size="any")}
+    ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in motion}
+    ports |= {name: replace(base.of(Outport)[name], unit=unit) for name in ("predicted", "residual")}
+    return type(base.__name__, (base,), {"__doc__": base.__doc__, **ports, "size_n": staticmethod(made["size_n"])})
+
+
+def start_problem(start: Any, plant: Plant) -> str:
+    """What is wrong with starting values, in words."""
+    if isinstance(start, str):
+        return "" if start == "ls" else f"found '{start}'; a factor, values by name, or ls is wanted."
+    if isinstance(start, Mapping):
+        for name, value in start.items():
+            if name not in plant.parameters:
+                return f"{plant.name} has no parameter '{name}' in its inverse model; it has: {listing(plant.parameters)}." + (
+                    did_you_mean(name, plant.parameters)
+                )
+            wrong = plant.kind.declared[name].problems(value)
+            if wrong:
+                return f"{name}: {wrong[0]}"
+        return ""
+    return "" if start > 0 else f"a factor above 0 is wanted, found {start}."
+
+
+def first_state(t: np.ndarray, plant: Plant, path: str, q: np.ndarray) -> dict[str, Any]:
+    """Position and speed at the start: a parabola through the first samples of q."""
+    count = min(OPENING, len(t))
+    if "q" not in plant.kind.of(State):
+        raise RecordError(f"initial: record needs a plant whose state is q; {plant.name} has {listing(plant.kind.of(State))}.")
+    found = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
+    states = {"q": found[0], "qd": found[1]}
+    return {f"{path}.{n}": v.tolist() if len(v) > 1 else float(v[0]) for n, v in states.items() if n in plant.kind.of(State)}
+
+
+def effort_of(plant: Plant, motion: Mapping[str, np.ndarray], beta: np.ndarray) -> np.ndarray:
+    """What the inverse model says of a motion, (samples, joints)."""
+    return np.einsum("kij,j->ki", plant.regressor(motion), beta)

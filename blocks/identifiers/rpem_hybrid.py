@@ -1,0 +1,319 @@
+"""Identification by simulating: the hybrid of off-line and on-line estimation of the thesis, algorithm 3.
+
+The recorded input drives the model again and again. Every gradient is one batch of simulations with perturbed parameters, so that
+nothing has to be differentiated by hand: backlash, hysteresis and any plant of the library are alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from blocksim.contract.block import Block, RecordBlock, inport, model, outport, param, required, static, table
+from blocksim.contract.declarations import Outport, Param, Period
+from blocksim.contract.plant import Plant
+from blocksim.diagram.diagram import Diagram
+from blocksim.diagram.spec import LogSpec
+from blocksim.errors import RecordError, did_you_mean, listing
+from blocksim.estimation.estimates import Estimate, Estimates
+from blocksim.estimation.process import Run
+from blocksim.estimation.replay import Samples
+from blocksim.solvers import FIXED
+
+from ..smoothing.filters import enough, sample_time
+from .rpem_search import Problem, Rules, Search, Twin, covariance_of, searched, whiteness
+
+__all__ = ["RPEMHybrid"]
+
+COLOURED = 1e-3  # probability of white residuals below which they are called coloured
+
+
+class RPEMHybrid(RecordBlock):
+    """theta <- theta - D V'(theta), D halved until V = sum (y - y_hat)^2 / N falls: algorithm 3 of the thesis, (3.40)-(3.42).
+
+    V' comes from simulations with each parameter moved up and down by the share `difference`; all of one gradient run at once.
+    `method: gradient` is the printed algorithm: D starts at 1, on parameters divided by `scale`, and is halved first until no
+    parameter moves by more than half of itself. One step length for all parameters makes it crawl as soon as they are two.
+    `method: newton` is (3.37) with the second derivative 2 psi' psi / N of the same simulations in D: it ends in a few steps.
+
+    `start` names the parameters and where they begin: {k1: 2e6, q: 0.5e-3}, or the name of a block that found them before,
+    {k1: response}. Initial states are parameters like any other. All else is as in the block that `model` names, unless `known`
+    says otherwise, in the same way. A parameter whose gradient vanishes at the start (alpha where A = 0) stays there, and a
+    warning says so.
+
+    The input is held between samples (`hold: zero`), or was continuous (`cubic`, `linear`). With `horizons` above 1 the record is
+    used bit by bit: each horizon adds its samples and starts where the last one ended, which is also the way out of the local
+    minima that a long record of a lightly damped plant has. Standard deviations are those of white noise on y.
+
+    `details`: simulations, iterations, halvings, history (a row of values per iteration), loss, sigma, residual autocorrelation
+    and the probability that they are white.
+    """
+
+    family = "identification"
+    example = """
+format: 1
+simulate: {stop: 4, solver: rk4, step: 2e-3, every: 4e-3, seed: 1}
+blocks:
+  torque:  {type: Sine, amplitude: 2, frequency: 0.7}
+  u:       {type: ZeroOrderHold, Ts: 4e-3, in: torque}
+  robot:   {type: TwoMassRobot, in: u}
+  noise:   {type: WhiteNoise, Ts: 4e-3, std: 0.1}
+  y:       {type: Sum, in: [robot.w_m, noise]}
+  hybrid:  {type: RPEMHybrid, model: robot, signal: w_m, start: {Fv: 0.02, Fc: 0.4}, in: [u, y]}
+"""
+
+    model: str = model("plant to simulate: a block of the diagram, or a type with its defaults")
+    signal: str = static(None, "output of the plant that y measures", kind=str, required=True)
+    start: Any = static(None, "parameters to find, each with its start or the block that found it", kind=dict, required=True)
+    known: Any = static({}, "other parameters, where they are not those of the model's block", kind=dict)
+    bounds: Any = static({}, "limits by parameter, [low, high]; those of the plant hold anyway", kind=dict)
+    scale: Any = static({}, "size of each parameter; without: its start", kind=dict)
+    method: str = static("newton", "what the step follows", choices=("newton", "gradient"))
+    hold: str = static("zero", "what u does between samples", choices=("zero", "linear", "cubic"))
+    difference: float = param(1e-3, "share of a parameter by which it is moved for a derivative", above=0, below=1)
+    tolerance: float = param(1e-9, "share of its scale below which a step is none", above=0)
+    iterations: int = static(20, "steps at most, in each horizon", kind=int)
+    halvings: int = static(20, "times a step is halved at most", kind=int)
+    horizons: int = static(1, "growing parts of the record, one after the other", kind=int)
+    skip: float = param(0.0, "time at the start that does not count in V", "s", min=0)
+    solver: str = static(None, "of the simulations; without: that of the run", kind=str)
+    step: float = param(0.0, "of the solver; 0: that of the run", "s", min=0)
+    u = inport("recorded input of the plant", size="any")
+    y = inport("measured output", size="any")
+    y_hat = outport("output of the model with the parameters found", size="n")
+    residual = outport("y - y_hat", size="n")
+
+    def process(self, t, u, y, model, run):
+        Ts = sample_time(t)
+        enough(u, 4, "a simulation")
+        enough(y, 4, "a comparison")
+        problem = self.problem(model, run)
+        if len(t) // self.horizons - round(self.skip / Ts) <= len(problem.names):
+            raise RecordError(
+                f"{len(t)} samples in {self.horizons} horizons, {self.skip:g} s skipped, are too few for "
+                f"{len(problem.names)} parameters."
+            )
+        rules = Rules(self.method, self.difference, self.tolerance, self.iterations, self.halvings)
+        search = Search(problem.start)
+        for end in (len(t) * (h + 1) // self.horizons for h in range(self.horizons)):
+            twin = self.twin(model, run, Ts, u, end, problem)
+            counted = slice(round(self.skip / Ts), end)
+            search = searched(rules, twin, problem, np.asarray(y, dtype=float)[:end], counted, search)
+            if search.failed:
+                break
+        y_hat = search.y_hat if len(search.y_hat) == len(t) else np.full(np.shape(y), np.nan)
+        y_hat = y_hat.reshape(np.shape(y))
+        return y_hat, y - y_hat, reported(self.method, problem, search, model)
+
+    def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: Problem) -> Twin:
+        """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
+        from blocksim.running.simulate import experiment
+
+        made, spec = run.record.provenance, run.diagram.simulate
+        interval = Fraction(Ts).limit_denominator(10**7)
+        asked = {n: made.get(n) if made.get(n) is not None else getattr(spec, n) for n in ("solver", "step", "rtol", "atol")}
+        solver = self.solver or asked["solver"] or "rk4"
+        options: dict[str, Any] = {"solver": solver}
+        if solver in FIXED:
+            options["step"] = str(self.step or asked["step"] or interval)
+        else:
+            options |= {n: asked[n] for n in ("rtol", "atol") if asked[n] is not None}
+        diagram = Diagram(f"{plant.kind.__name__} driven by a record")
+        diagram.add("u", player(u, interval, self.hold))
+        diagram.add("plant", plant.kind(**{**plant.settings, **problem.known}), {plant.drive: "u.y"})
+        diagram.log = [LogSpec(f"plant.{self.signal}")]
+        ready = experiment(diagram, start=0, stop=str(interval * (end - 1)), every=str(interval), **options)
+        return Twin(ready, f"plant.{self.signal}", tuple(problem.names))
+
+    def problem(self, plant: Plant, run: Run) -> Problem:
+        """What is sought, from where and within which limits."""
+        outputs = plant.kind.of(Outport)
+        if self.signal not in outputs:
+            raise RecordError(
+                f"signal: {plant.name} has no output '{self.signal}'. It has: {listing(outputs)}."
+                + did_you_mean(self.signal, outputs)
+            )
+        numbers = {n: d for n, d in plant.kind.declared.items() if isinstance(d, Param) or (d.settable and is_number(plant, n))}
+        numbers = {n: d for n, d in numbers.items() if not isinstance(d, Period)}
+        for setting in ("start", "known", "bounds", "scale"):
+            for name in getattr(self, setting):
+                if name not in (numbers if setting in ("start", "known") else self.start):
+                    options = numbers if setting in ("start", "known") else self.start
+                    raise RecordError(
+                        f"{setting}: no parameter '{name}'. There are: {listing(options)}." + did_you_mean(name, options)
+                    )
+        if not self.start:
+            raise RecordError("start: at least one parameter is wanted, {k1: 2e6}.")
+        start = np.array([looked_up("start", n, v, run) for n, v in self.start.items()])
+        known = {n: looked_up("known", n, v, run) for n, v in self.known.items()}
+        scale = np.array([float(self.scale.get(n, abs(v))) for n, v in zip(self.start, start, strict=True)])
+        for name, size in zip(self.start, scale, strict=True):
+            if not size > 0:
+                raise RecordError(f"scale: '{name}' starts at 0, so its size must be said: scale: {{{name}: 1.0}}.")
+        limits = [
+            limits_of(numbers[n], self.bounds.get(n, (-math.inf, math.inf)), s) for n, s in zip(self.start, scale, strict=True)
+        ]
+        low, high = np.array(limits).T
+        for name, value, a, b in zip(self.start, start, low, high, strict=True):
+            if not a <= value <= b:
+                raise RecordError(f"start: {name} = {value:g} lies outside its limits, {a:g} to {b:g}.")
+        return Problem(tuple(self.start), start, scale, low, high, known)
+
+    @staticmethod
+    def size_n(y):
+        return y
+
+    @staticmethod
+    def check(iterations, halvings, horizons, bounds):
+        for name, count in (("iterations", iterations), ("halvings", halvings), ("horizons", horizons)):
+            if count < 1:
+                return f"{name}: a whole number of at least 1 is wanted, found {count}."
+        for name, pair in bounds.items():
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not pair[0] < pair[1]:
+                return f"bounds: {name} needs [low, high], found {pair!r}."
+        return None
+
+
+class Played(Block):
+    """y(t) = a polynomial in t within every interval of Ts: a recorded signal that was continuous."""
+
+    pieces_: Any = Param(
+        default=[[0.0, 0.0, 0.0, 0.0]], doc="four coefficients for each element, a row per interval", shape=(None, None)
+    )
+    Ts: float = required("interval", "s", above=0)
+    pieces = table("four coefficients for each element, a row per interval", shape=(None, None))
+    y = outport("the recorded signal", size="columns")
+
+    @staticmethod
+    def table_pieces(pieces_):
+        return pieces_
+
+    @staticmethod
+    def size_columns(pieces_):
+        return len(pieces_[0]) // 4
+
+    @staticmethod
+    def output(t, pieces, Ts, columns, out):
+        row = min(max(int(t / Ts), 0), len(pieces) - 1)
+        s = t - row * Ts
+        for j in range(columns):
+            k = 4 * j
+            out[j] = pieces[row, k] + s * (pieces[row, k + 1] + s * (pieces[row, k + 2] + s * pieces[row, k + 3]))
+
+
+def player(u: np.ndarray, interval: Fraction, hold: str) -> Block:
+    """A source that plays a recorded signal from time 0."""
+    rows = np.asarray(u, dtype=float).reshape(len(u), -1)
+    if hold == "zero":
+        samples = Samples(Ts=str(interval), values_=[[0.0] * rows.shape[1]])
+        samples.settings["values_"] = rows
+        return samples
+    pieces = np.zeros((len(u) - 1, rows.shape[1], 4))
+    if hold == "linear":
+        pieces[:, :, 0], pieces[:, :, 1] = rows[:-1], np.diff(rows, axis=0) / float(interval)
+    else:
+        from scipy.interpolate import CubicSpline
+
+        pieces[:] = np.moveaxis(CubicSpline(np.arange(len(u)) * float(interval), rows).c, 0, -1)[..., ::-1]
+    played = Played(Ts=float(interval), pieces_=[[0.0] * (4 * rows.shape[1])])
+    played.settings["pieces_"] = pieces.reshape(len(u) - 1, -1)
+    return played
+
+
+def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Estimates:
+    """What was found; nan with the reason where the model could not be simulated."""
+    truths = [float(plant.settings[n]) if plant.path else math.nan for n in problem.names]
+    units = [plant.kind.declared[n].unit for n in problem.names]
+    details: dict[str, Any] = {
+        "simulations": search.simulations, "iterations": len(search.halvings), "halvings": search.halvings,
+        "history": np.array(search.history), "loss": np.array(search.losses), "horizons": search.ends,
+        "assumed": {"type": plant.kind.__name__, "settings": held_settings(problem, plant)},
+    }  # fmt: skip
+    method = f"RPEM hybrid, {method}"
+    if search.failed or search.psi is None or search.residual is None:
+        nothing = tuple(Estimate(n, math.nan, truth=v, unit=u) for n, v, u in zip(problem.names, truths, units, strict=True))
+        return Estimates(method, nothing, model=plant.path, warnings=(search.reason,), reason=search.reason, details=details)
+    visible = np.linalg.norm(search.psi, axis=0) * problem.scale > 1e-12 * np.linalg.norm(search.y_hat)
+    covariance = covariance_of(search, visible)
+    correlation, probability = whiteness(search.residual.reshape(-1, 1 if search.y_hat.ndim == 1 else search.y_hat.shape[1]))
+    details.update(sigma=math.sqrt(search.loss), autocorrelation=correlation, whiteness=probability)
+    made = tuple(
+        Estimate(n, float(value), float(std), truth, unit)
+        for n, value, std, truth, unit in zip(
+            problem.names, search.values, np.sqrt(np.diag(covariance)), truths, units, strict=True
+        )
+    )
+    warnings = tuple(doubts(problem, search, visible, probability) + leak(problem, plant))
+    return Estimates(method, made, covariance, plant.path, warnings, search.reason, details)
+
+
+def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: float) -> list[str]:
+    """What a reader of the numbers must know, in words."""
+    said = []
+    blind = [n for n, seen in zip(problem.names, visible, strict=True) if not seen]
+    if blind:
+        said.append(f"the output does not depend on {listing(blind)} here: the gradient vanishes and the start was kept.")
+    at = [
+        n
+        for n, v, a, b in zip(problem.names, search.values, problem.low, problem.high, strict=True)
+        if v <= a or v >= b
+    ]  # fmt: skip
+    if at:
+        said.append(f"{listing(at)} ended at a limit; its standard deviation does not hold there.")
+    if not search.converged:
+        said.append(f"not converged: {search.reason}")
+    if probability < COLOURED:
+        said.append("the residuals are coloured: the model misses something, and standard deviations are too small.")
+    if search.psi is not None and visible.sum() > 1:
+        psi = search.psi[:, visible]
+        spread = np.linalg.svd(psi / np.linalg.norm(psi, axis=0), compute_uv=False)
+        if spread[-1] < 1e-3 * spread[0]:
+            said.append(f"the parameters act almost alike on y (condition {spread[0] / max(spread[-1], 1e-300):.2g}).")
+    return said
+
+
+def leak(problem: Problem, plant: Plant) -> list[str]:
+    """A word on what was taken from the simulated plant itself."""
+    taken = [n for n, v in plant.truth.items() if v and n not in problem.names and n not in problem.known]
+    return [f"leak of truth: {listing(taken)} held at the plant's own value; give it under `known` instead."] if taken else []
+
+
+def held_settings(problem: Problem, plant: Plant) -> dict[str, Any]:
+    return {n: problem.known.get(n, v) for n, v in plant.settings.items() if n not in problem.names}
+
+
+def is_number(plant: Plant, name: str) -> bool:
+    return isinstance(plant.settings.get(name), (int, float)) and not isinstance(plant.settings.get(name), bool)
+
+
+def looked_up(setting: str, name: str, value: Any, run: Run) -> float:
+    """A number, or what the block of that name has found."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    estimates: Mapping[str, Any] = run.record.estimates
+    prefix = run.path.rpartition(".")[0]
+    found = estimates.get(value) or estimates.get(f"{prefix}.{value}")
+    if found is None:
+        raise RecordError(
+            f"{setting}: {name} = {value!r} is neither a number nor an identifier before this block. "
+            f"There are: {listing(estimates)}."
+        )
+    if name not in found or not math.isfinite(found[name].value):
+        raise RecordError(f"{setting}: '{value}' found no {name}. It found: {listing(found)}. {found.reason}")
+    return float(found[name].value)
+
+
+def limits_of(declared: Any, asked: Any, scale: float) -> tuple[float, float]:
+    """The tighter of what the plant and the user allow; an open limit keeps a small distance."""
+    low, high = float(asked[0]), float(asked[1])
+    for name, side, sign in (("min", "low", 0), ("above", "low", 1), ("max", "high", 0), ("below", "high", -1)):
+        limit = getattr(declared, name, None)
+        if limit is None:
+            continue
+        limit = limit + sign * 1e-6 * scale
+        low, high = (max(low, limit), high) if side == "low" else (low, min(high, limit))
+    return low, high

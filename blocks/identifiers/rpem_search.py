@@ -1,0 +1,215 @@
+"""Algorithm 3 of the thesis: descent with halved steps, every gradient from simulations with perturbed parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from blocksim.errors import RecordError
+from blocksim.simulation.experiment import Experiment
+
+LIMIT = 0.5  # of a parameter: the longest step, as in the appendix of the thesis
+SMALL = 1e-3  # of a standard deviation: a step that changes nothing
+LAGS = 20
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to search."""
+
+    method: str  # newton or gradient
+    difference: float  # share of a parameter by which it is moved for a derivative
+    tolerance: float  # share of its scale below which a step is none
+    iterations: int
+    halvings: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Parameters by name, with start, size and limits; and what is known beside them."""
+
+    names: tuple[str, ...]
+    start: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    known: dict[str, float]
+
+
+@dataclass
+class Twin:
+    """A model to simulate, and how often that was done."""
+
+    ready: Experiment
+    signal: str
+    names: tuple[str, ...]
+    simulations: int = 0
+
+    def outputs(self, points: list[np.ndarray]) -> list[np.ndarray | None]:
+        """The output at each point, all simulated in one batch; None where a simulation failed."""
+        from blocksim.running.simulate import simulate_many
+
+        self.simulations += len(points)
+        rows = [{f"plant.{n}": float(v) for n, v in zip(self.names, point, strict=True)} for point in points]
+        made = simulate_many(self.ready, params=rows, collect=lambda record: record[self.signal], on_error="keep")
+        return [one if isinstance(one, np.ndarray) and np.isfinite(one).all() else None for one in made]
+
+
+@dataclass
+class Search:
+    """Where the search stands, and the way it came."""
+
+    values: np.ndarray
+    loss: float = math.inf
+    y_hat: np.ndarray = field(default_factory=lambda: np.empty(0))
+    reason: str = ""
+    failed: bool = False
+    converged: bool = False
+    simulations: int = 0
+    history: list[np.ndarray] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    halvings: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)  # length of the history at the end of each horizon
+    psi: np.ndarray | None = None
+    residual: np.ndarray | None = None
+
+
+def searched(rules: Rules, twin: Twin, problem: Problem, y: np.ndarray, counted: slice, search: Search) -> Search:
+    """Algorithm 3 on one horizon, from where the search stands."""
+    first = twin.outputs([search.values])[0]
+    if first is None:
+        search.reason, search.failed = "the model cannot be simulated with the values at the start.", True
+        search.simulations += twin.simulations
+        return search
+    if first.shape != y.shape:
+        raise RecordError(f"y has shape {y.shape}, but {twin.signal.removeprefix('plant.')} of the model {first.shape}.")
+    search.y_hat, search.loss = first, loss(y - first, counted)
+    search.history.append(search.values)
+    search.losses.append(search.loss)
+    search.converged, search.reason = False, f"the {rules.iterations} iterations are used up; V still falls."
+    for iteration in range(rules.iterations + 1):
+        psi = gradient(rules, twin, problem, search, counted)
+        if psi is None:
+            search.failed = True
+            search.reason = "the model cannot be simulated beside the present values, so there is no gradient."
+            break
+        search.psi, search.residual = psi, (y - search.y_hat)[counted].reshape(len(psi))
+        if iteration == rules.iterations:
+            break
+        way, free = direction(rules, problem, search)
+        if not free.any():
+            search.reason = "no parameter can move: each is at a limit, or has no influence on y."
+            break
+        if nothing_left(rules, problem, search, way, free):
+            search.converged, search.reason = True, f"converged in {iteration} iterations: the next step is none."
+            break
+        if not stepped(rules, twin, problem, search, y, counted, way):
+            search.reason = f"after {iteration} iterations no step lowers V, halved {rules.halvings} times."
+            search.converged = rules.method == "newton" and within(search, free, way, problem.scale)
+            break
+    search.simulations += twin.simulations
+    search.ends.append(len(search.history))
+    return search
+
+
+def loss(residual: np.ndarray, counted: slice) -> float:
+    """V of (3.3)."""
+    return float(np.mean(residual[counted] ** 2))
+
+
+def gradient(rules: Rules, twin: Twin, problem: Problem, search: Search, counted: slice) -> np.ndarray | None:
+    """psi = d y_hat / d theta, a column for each parameter, by central differences; one-sided at a limit."""
+    x = search.values
+    moves = np.diag(rules.difference * np.maximum(np.abs(x), 1e-2 * problem.scale))
+    up = [np.minimum(x + move, problem.high) for move in moves]
+    down = [np.maximum(x - move, problem.low) for move in moves]
+    made = twin.outputs([*up, *down])
+    columns = []
+    for i, (above, below) in enumerate(zip(made[: len(x)], made[len(x) :], strict=True)):
+        if above is None or below is None:
+            return None
+        columns.append(((above - below)[counted] / (up[i][i] - down[i][i])).ravel())
+    return np.stack(columns, axis=1)
+
+
+def direction(rules: Rules, problem: Problem, search: Search) -> tuple[np.ndarray, np.ndarray]:
+    """The step with D = 1 and which parameters it moves: not those that V pushes out of their limits."""
+    psi, e = search.psi, search.residual
+    assert psi is not None and e is not None
+    downhill = 2 * psi.T @ e / len(e)  # -V'
+    size = np.linalg.norm(psi, axis=0) * problem.scale
+    visible = size > 1e-12 * np.linalg.norm(search.y_hat)
+    held = ((search.values <= problem.low) & (downhill < 0)) | ((search.values >= problem.high) & (downhill > 0))
+    free = visible & ~held
+    way = np.zeros(len(psi[0]))
+    if rules.method == "gradient":
+        way[free] = (downhill * problem.scale**2)[free]
+    elif free.any():
+        lengths = np.linalg.norm(psi[:, free], axis=0)
+        way[free] = np.linalg.lstsq(psi[:, free] / lengths, e, rcond=1e-10)[0] / lengths
+    return way, free
+
+
+def nothing_left(rules: Rules, problem: Problem, search: Search, way: np.ndarray, free: np.ndarray) -> bool:
+    """Whether the step is small against the scale of the parameters, or for newton against their standard deviations."""
+    if (np.abs(way) <= rules.tolerance * problem.scale).all():
+        return True
+    return rules.method == "newton" and within(search, free, way / SMALL)
+
+
+def within(search: Search, free: np.ndarray, way: np.ndarray, scale: np.ndarray | None = None) -> bool:
+    """Whether a step is shorter than the standard deviations, or than a millionth of the scale: rounding."""
+    spread = np.sqrt(np.diag(covariance_of(search, free)))[free]
+    small = np.abs(way[free]) <= spread
+    if scale is not None:
+        small |= np.abs(way[free]) <= 1e-6 * scale[free]
+    return bool(small.all())
+
+
+def stepped(rules: Rules, twin: Twin, problem: Problem, search: Search, y: np.ndarray, counted: slice, way: np.ndarray) -> bool:
+    """One step, halved until V falls; False where it never does."""
+    D, size = 1.0, np.abs(search.values)
+    longest = LIMIT * np.where((size == 0) | (rules.method == "newton"), np.maximum(size, problem.scale), size)
+    while (D * np.abs(way) > longest).any() and D > 1e-300:
+        D /= 2
+    for count in range(rules.halvings + 1):
+        trial = np.clip(search.values + D * way, problem.low, problem.high)
+        made = twin.outputs([trial])[0]
+        if made is not None and loss(y - made, counted) < search.loss:
+            search.values, search.y_hat, search.loss = trial, made, loss(y - made, counted)
+            search.history.append(trial)
+            search.losses.append(search.loss)
+            search.halvings.append(count)
+            return True
+        D /= 2
+    return False
+
+
+def covariance_of(search: Search, free: np.ndarray) -> np.ndarray:
+    """sigma^2 (psi' psi)^-1 of the parameters that are free, infinite for the others."""
+    assert search.psi is not None
+    covariance = np.full((len(free), len(free)), 0.0)
+    np.fill_diagonal(covariance, math.inf)
+    if not free.any():
+        return covariance
+    psi = search.psi[:, free]
+    lengths = np.linalg.norm(psi, axis=0)
+    variance = search.loss * len(psi) / max(len(psi) - psi.shape[1], 1)
+    inside = np.linalg.pinv((psi / lengths).T @ (psi / lengths)) / np.outer(lengths, lengths)
+    covariance[np.ix_(free, free)] = variance * inside
+    return covariance
+
+
+def whiteness(residual: np.ndarray) -> tuple[np.ndarray, float]:
+    """Autocorrelation at lags 1 to 20, a column per output, and the least probability of it in white noise (Ljung, Box)."""
+    from scipy.stats import chi2
+
+    e = residual - residual.mean(axis=0)
+    power, n = np.sum(e**2, axis=0), len(e)
+    if n <= 2 * LAGS or not power.all():
+        return np.zeros((LAGS, e.shape[1])), 1.0
+    r = np.array([np.sum(e[k:] * e[:-k], axis=0) / power for k in range(1, LAGS + 1)])
+    weights = n * (n + 2) / (n - np.arange(1, LAGS + 1))
+    return r, float(chi2.sf(weights @ r**2, LAGS).min())

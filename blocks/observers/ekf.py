@@ -1,0 +1,218 @@
+"""Extended Kalman filter: the state of a plant from noisy readings of its position, in the loop or beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from blocksim.contract.block import Block, fixed, memory, outport, param, static, table
+from blocksim.contract.plant import Plant
+from blocksim.tracing.equations import Equations
+
+from .correction import correct, readings, readings_of
+from .observed import (
+    PlantObserver,
+    equations_of,
+    first_state,
+    known_plant,
+    make_block,
+    measured_ports,
+    places,
+    port_like,
+    reading_variance,
+    sizes,
+    spread,
+    state_names,
+    values_of,
+    with_helpers,
+)
+from .transition import steps, steps_problem, transition, transition_of
+
+__all__ = ["EKF"]
+
+#: Variance of the first guess of a state that is not measured: Tout 2022, section III-A.
+UNKNOWN = 0.1
+
+
+def spread_on(P_next, S, P, noise, drift, n, d, work):
+    """P' = F P F^T + G W G^T + Q, where S = (F, G); W and Q are diagonal."""
+    columns = n + d
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for k in range(n):
+                total = total + S[i * columns + k] * P[k * n + j]
+            work[i * n + j] = total
+    for i in range(n):
+        for j in range(i, n):
+            total = drift[i] if i == j else 0.0
+            for k in range(n):
+                total = total + work[i * n + k] * S[j * columns + k]
+            for k in range(d):
+                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
+            P_next[i * n + j] = total
+            P_next[j * n + i] = total
+
+
+class EKF(PlantObserver):
+    """x[k+1] = x + Ts f(x, u, beta (1 + w)), y = h(x) + v: the extended Kalman filter of a plant (Tout 2022, II-B).
+
+    The model is a plant of the library: `model: joint` takes the equations and the values of that block. What the filter
+    believes of them is set by `factor` (all parameters of the inverse model times this, the paper's beta_EKF) and by
+    `parameters: {J: 2e-4, friction: tanh}`. Derivatives of the equations are exact.
+
+    Process noise multiplies the parameters (12): `sigma_w2`, for all or one each, is the variance of their relative error, in
+    every sample anew; `Q` adds to the state. R is the variance of a reading: that of the encoder that makes y unless given (14).
+    `discretisation: euler` is (10); `rk4` follows the equations more closely, in `substeps` steps per sample. P0 and x0 are the
+    first variances and the first state: R, or 0.1 for what is not measured, and the plant's own start.
+
+    Outputs are estimates given all readings so far: `x_hat` and, by name, every state, such as q_hat and qd_hat; `qdd_hat`, the
+    model's acceleration over the last interval (for identification, difference qd_hat centrally after the run); P; `innovation`
+    y - h(x) before the reading; `nis`, its square over its variance; `gain`. u acts on the next sample, so that the estimates may
+    feed the controller that makes u.
+    """
+
+    example = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:     {type: FourierTrajectory, base_frequency: 0.25, a: [4.0, -2.0], b: [1.0, 2.0]}
+  error:   {type: Sum, signs: "+-", in: [ref.q, ekf.q_hat]}
+  pid:     {type: PID, Ts: 1e-3, kp: 1.0, ki: 10.0, kd: 0.025, Tf: 2e-3, in: error}
+  joint:   {type: GravityJoint, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, counts_per_turn: 2000, in: joint.q}
+  ekf:     {type: EKF, Ts: 1e-3, model: joint, factor: 0.7, sigma_w2: 0.09, in: {y: encoder, u: pid}}
+"""
+
+    factor: float = param(1.0, "the inverse model's parameters in the filter, as a multiple of the plant's", above=0)
+    sigma_w2: Any = param(0.01, "variance of the relative error of the parameters, for all or one each", min=0, shape=(None,))
+    Q: Any = param(0.0, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
+    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
+    P0: Any = param(None, "variances of the first state, for all or one each", min=0, shape=(None,))
+    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
+
+    # What the plant decides; these stand for one state that is measured.
+    nn = fixed(1, "elements of P")
+    nm = fixed(1, "elements of the gain")
+    d = fixed(0, "parameters that noise multiplies")
+    nS = fixed(1, "derivatives of the next state")
+    room = fixed(1, "intermediate results")
+    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
+    speeds = fixed((0,), "places of the speeds in the state; one at least, for the compiler")
+    moves = fixed(0, "how many of them there are")
+
+    x_hat = outport("estimated state", size="n")
+    P = outport("covariance of the estimate, row by row", size="nn")
+    innovation = outport("reading less its prediction", size="m")
+    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
+    gain = outport("what a unit of innovation adds to each state, row by row", size="nm")
+
+    noise = table("variance of each parameter of the inverse model")
+    drift = table("variance added to each state")
+    x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
+    P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True, internal=True)
+    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
+    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nS", array=True, internal=True)
+    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
+
+    @staticmethod
+    def output(y, x_next, P_next, rate, variances, values, n, m, speeds, moves, out):
+        e = n + n * n
+        g = e + m + 1
+        x = g + n * m
+        correct(out, y, x_next, P_next, readings(x_next, x_next, values), variances, n, 0, m, n, e, g)
+        for i in range(n):
+            out[x + i] = out[i]
+        for i in range(moves):
+            out[x + n + i] = rate[speeds[i]]
+
+    @staticmethod
+    def update(x_hat, P, u, x_next, P_next, rate, S, work, values, noise, drift, Ts, n, d, turns):
+        """Predict the state and its covariance at the next sample."""
+        transition(x_next, S, x_hat, u, values, Ts, n, d, turns, work)
+        spread_on(P_next, S, P, noise, drift, n, d, work)
+        for i in range(n):
+            rate[i] = (x_next[i] - x_hat[i]) / Ts
+
+    @staticmethod
+    def table_values(model, parameters, factor):
+        return believed(model, parameters, factor)[1]
+
+    @staticmethod
+    def table_noise(model, parameters, factor, sigma_w2):
+        return noise_variances(*believed(model, parameters, factor), sigma_w2)
+
+    @staticmethod
+    def table_drift(model, parameters, Q):
+        return spread(Q, equations_of(known_plant(model, parameters)).states, "Q")
+
+    @staticmethod
+    def table_variances(R, sensor, m):
+        return reading_variance(R, sensor, m)
+
+    @staticmethod
+    def table_x_next(model, parameters, x0):
+        return first_state(known_plant(model, parameters), x0)
+
+    @staticmethod
+    def table_P_next(model, parameters, measures, P0, R, sensor, m):
+        plant = known_plant(model, parameters)
+        states = equations_of(plant).states
+        if P0 is not None:
+            return np.diag(spread(P0, states, "P0"))
+        first = np.full(len(states), UNKNOWN)
+        where = places(equations_of(plant), measured_ports(plant, measures))
+        if where is not None:
+            first[list(where)] = reading_variance(R, sensor, m)
+        return np.diag(first)
+
+    @staticmethod
+    def check(substeps, discretisation):
+        return steps_problem(substeps, discretisation)
+
+    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
+        base, kind = cast(Any, EKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
+        return filter_for(base, kind, equations_of(plant), ports, steps(self.settings))
+
+
+def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
+    """The plant as the filter sees it, and its parameters in the order of its equations."""
+    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.parameters})
+    seen = known_plant(scaled, parameters)
+    return seen, values_of(seen, equations_of(seen).parameters)
+
+
+def noisy(plant: Plant, eq: Equations) -> list[str]:
+    """The parameters that process noise multiplies: those of the inverse model that the equations read."""
+    return [n for n in plant.parameters if n in eq.parameters]
+
+
+def noise_variances(plant: Plant, values: np.ndarray, sigma_w2: Any) -> np.ndarray:
+    """The variances of the parameters that process noise multiplies."""
+    eq = equations_of(plant)
+    moving = noisy(plant, eq)
+    own = np.array([values[eq.parameters.index(name)] for name in moving])
+    return spread(sigma_w2, moving, "sigma_w2") * own**2
+
+
+@cache
+def filter_for(base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], turns: int) -> type[Block]:
+    """The filter's class for one plant: its sizes, its ports, its functions with the plant's equations in them."""
+    plant = Plant(kind)
+    moving = noisy(plant, eq)
+    n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
+    speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
+    known: dict[str, Any] = {"n": n, "nn": n * n, "m": m, "nm": n * m, "inputs": len(eq.inputs), "d": d, "nS": n * (n + d)}
+    known |= {"room": 3 * n * (1 + n + d) if turns else n * n, "turns": turns, "speeds": speeds or (0,), "moves": len(speeds)}
+    parts = sizes(base, known)
+    parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+    if speeds:
+        unit = kind.declared["qdd"].unit if "qdd" in kind.declared else ""
+        parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
+    seen, moves = readings_of(kind, eq, ports), transition_of(plant, eq, turns, moving)
+    parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
+    parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
+    return make_block(base, parts)

@@ -1,0 +1,278 @@
+"""What observers have in common: the plant they know, what they measure of it, and classes whose ports follow it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import textwrap
+import types
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from blocksim.contract.block import Block, SampledBlock, fixed, inport, memory, model, param, static, table
+from blocksim.contract.declarations import Outport, Param, State, Static
+from blocksim.contract.plant import Plant
+from blocksim.errors import DiagramError, did_you_mean, listing
+from blocksim.tracing.equations import Equations, equations
+from blocksim.tracing.graph import reached
+
+__all__: list[str] = []
+
+
+def known_plant(plant: Plant, changes: Mapping[str, Any] | None) -> Plant:
+    """The plant as an observer believes it to be: with settings of its own in place of the true ones."""
+    takes = [n for n, d in plant.kind.declared.items() if isinstance(d, (Param, Static)) and not isinstance(d, State)]
+    for name in changes or {}:
+        if name not in takes:
+            raise DiagramError(
+                f"parameters: {plant.name} has no parameter '{name}'. It takes: {listing(takes)}." + did_you_mean(name, takes)
+            )
+    changed = plant.changed(changes or {})
+    problems = plant.kind.problems(changed.settings)
+    if problems:
+        raise DiagramError(f"parameters: {problems[0][1]}")
+    return changed
+
+
+def equations_of(plant: Plant) -> Equations:
+    """The plant's equations; one object for all plants that differ in numbers only, so that their observers share a program."""
+    statics = tuple(sorted((n, repr(plant.settings[n])) for n in plant.kind.of(Static)))
+    key = plant.kind, plant.kind(**plant.settings).variant(), statics
+    if key not in EQUATIONS:
+        try:
+            EQUATIONS[key] = equations(plant.kind, plant.settings)
+        except DiagramError as error:
+            raise DiagramError(f"model: {error}") from None
+    return EQUATIONS[key]
+
+
+EQUATIONS: dict[Any, Equations] = {}
+
+
+def values_of(plant: Plant, names: Sequence[str]) -> np.ndarray:
+    """The plant's parameters in the order its equations ask for them."""
+    return np.array([float(plant.settings[n]) for n in names])
+
+
+def initial_state(plant: Plant) -> np.ndarray:
+    """The state the plant starts from, scalar by scalar."""
+    eq = equations_of(plant)
+    sizes = {s: sum(1 for n in eq.states if n.partition("[")[0] == s) for s in state_names(eq)}
+    return np.concatenate([np.broadcast_to(np.asarray(plant.settings[s], dtype=float), (size,)) for s, size in sizes.items()])
+
+
+def state_names(eq: Equations) -> list[str]:
+    """States by name, vectors once."""
+    return list(dict.fromkeys(s.partition("[")[0] for s in eq.states))
+
+
+def measured_ports(plant: Plant, measures: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The outputs of the plant that are measured; its angle q where nothing is said."""
+    eq = equations_of(plant)
+    names = (measures,) if isinstance(measures, str) else tuple(measures or ())
+    possible = [p for p, nodes in eq.signals.items() if not any(n.op == "input" for n in reached(nodes))]
+    if not names and "q" in eq.ports:
+        names = ("q",)
+    if not names:
+        raise DiagramError(f"measures: say which outputs of {plant.name} y measures, one or a list of: {listing(possible)}.")
+    for name in names:
+        if name not in possible:
+            why = eq.refused.get(name, "there is no such outport").partition(". ")[0]
+            if name in eq.signals:
+                why = "it depends on its input at the same instant, which an observer gets only for the next sample"
+            raise DiagramError(
+                f"measures: '{name}' of {plant.name} cannot be measured: {why}. What can be: {listing(possible)}."
+                + ("" if name in plant.kind.declared else did_you_mean(str(name), possible))
+            )
+    return names
+
+
+def places(eq: Equations, ports: Sequence[str]) -> tuple[int, ...] | None:
+    """Where in the state the measured outputs stand, under whatever name; None where one is no state."""
+    nodes = [node for port in ports for node in eq.signals[port]]
+    return tuple(eq.states.index(n.value) for n in nodes) if all(n.op == "state" for n in nodes) else None
+
+
+def port_like(plant: Plant, name: str, what: str) -> Outport:
+    """An output with the size and unit of a state or port of the plant."""
+    declared = plant.kind.declared[name]
+    return Outport(doc=f"{what} {declared.doc}", unit=declared.unit, size=getattr(declared, "size", 1))
+
+
+def with_helpers(function: Callable, **helpers: Callable) -> Callable:
+    """The function with other helpers in the place of those of its module that have their names."""
+    made = types.FunctionType(function.__code__, {**function.__globals__, **helpers}, function.__name__)
+    made.__qualname__ = function.__qualname__
+    made.__module__ = function.__module__
+    made.__dict__["__source__"] = source_of(function)
+    return made
+
+
+@functools.cache
+def source_of(function: Callable) -> str:
+    return textwrap.dedent(inspect.getsource(function))
+
+
+def spread(value: Any, names: Sequence[str], what: str) -> np.ndarray:
+    """One number for all, or one for each of the names."""
+    numbers = np.atleast_1d(np.asarray(value, dtype=float))
+    if numbers.size not in (1, len(names)):
+        raise DiagramError(f"{what}: found {numbers.size} numbers; one for all is wanted, or one for each of: {listing(names)}.")
+    return np.broadcast_to(numbers, (len(names),)).copy()
+
+
+def reading_variance(R: Any, sensor: Plant | None, count: int, what: str = "R") -> np.ndarray:
+    """The variance of each reading: as given, or that of the sensor that makes it."""
+    if R is None or np.size(R) == 0:
+        function = sensor.kind.functions.get("variance") if sensor is not None else None
+        if function is None:
+            source = f"y comes from {sensor.name}, which has none" if sensor is not None else "nothing drives y"
+            raise DiagramError(
+                f"{what}: the variance of the readings is taken from the sensor where it is not given, and {source}. Give {what}."
+            )
+        R = function(**sensor.given(function))  # type: ignore[union-attr]
+    numbers = np.atleast_1d(np.asarray(R, dtype=float))
+    if numbers.size not in (1, count) or not (numbers > 0).all():
+        raise DiagramError(f"{what}: one variance above 0 for each of {count} readings is wanted, found {numbers.tolist()}.")
+    return np.broadcast_to(numbers, (count,)).copy()
+
+
+def make_block(base: type[Block], parts: Mapping[str, Any]) -> type[Block]:
+    """A block class made for one plant."""
+    return type(base.__name__, (base,), {"__doc__": base.__doc__, "__module__": base.__module__, **parts})
+
+
+def chosen_parameters(plant: Plant, names: str | Sequence[str] | None) -> list[str]:
+    """The parameters to estimate: those named, or all of the inverse model that the equations read."""
+    eq = equations_of(plant)
+    everything = [n for n in plant.parameters if n in eq.parameters]
+    asked = everything if names is None else [names] if isinstance(names, str) else list(names)
+    for name in asked:
+        if name not in eq.parameters:
+            raise DiagramError(
+                f"estimate: the equations of {plant.name} do not depend on '{name}'. With its settings they depend on: "
+                f"{listing(eq.parameters)}." + did_you_mean(name, eq.parameters)
+            )
+    twice = [n for n in asked if asked.count(n) > 1]
+    if twice or not asked:
+        raise DiagramError(f"estimate: '{twice[0]}' is named twice." if twice else "estimate: name at least one parameter.")
+    return asked
+
+
+def starting_plant(
+    plant: Plant, parameters: Mapping[str, Any] | None, estimate: Any, start: Mapping[str, Any] | None, factor: float
+) -> Plant:
+    """The plant with the values an estimation starts from, which must be possible ones; what is not estimated stays as it is."""
+    seen = known_plant(plant, parameters)
+    names = chosen_parameters(seen, estimate)
+    for name in start or {}:
+        if name not in names:
+            raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(names)}." + did_you_mean(name, names))
+    first = {n: factor * seen.settings[n] for n in names if n not in (start or {})}
+    problems = plant.kind.problems({**seen.settings, **first, **(start or {})})
+    if problems:
+        given = [v for v in (start or {}).values() if not isinstance(v, (int, float))]
+        why = "" if given else " The plant's equations are solved for its accelerations, which is impossible there."
+        raise DiagramError(f"start: {problems[0][1]}{why}")
+    return seen.changed({**first, **(start or {})})
+
+
+def estimate_port(plant: Plant, name: str) -> Outport:
+    """A parameter's estimate as a signal."""
+    declared = plant.kind.declared[name]
+    return Outport(doc=f"estimate of the {declared.doc}", unit=declared.unit)
+
+
+def believe(own, values, theta, spots, d):
+    """The plant's parameters with the estimates in their places."""
+    for k in range(len(values)):
+        own[k] = values[k]
+    for k in range(d):
+        own[spots[k]] = theta[k]
+
+
+class PlantObserver(SampledBlock):
+    """A block that knows the equations of a plant, gets readings of it and what drives it: what all such are told."""
+
+    abstract = True
+    family = "observers"
+
+    sensor: str = model("the sensor that makes y, for the variance of its readings", port="y")
+    model: str = model("the plant whose equations it knows")
+    measures: Any = static(None, "outputs of the plant that y measures; q unless said", kind=(str, list, tuple))
+    parameters: Any = static(None, "settings of the plant as they are believed to be, {J: 2e-4}", kind=dict)
+    x0: Any = param(None, "first state, for all or one each; the plant's unless given", shape=(None,))
+    substeps: int = static(1, "steps of order 4 per sample", kind=int)
+
+    # What the plant decides; these stand for one state that is measured.
+    n = fixed(1, "states")
+    m = fixed(1, "readings")
+    inputs = fixed(1, "inputs of the plant")
+
+    y = inport("readings", size="m")
+    u = inport("what drives the plant", size="inputs")
+
+    values = table("the plant's parameters as they are believed to be")
+    variances = table("variance of each reading")
+
+    @staticmethod
+    def check(substeps):
+        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:  # a block with mistakes, which are told elsewhere
+            return type(self)
+        plant = known_plant(plants["model"], self.settings["parameters"])
+        return self.made_for(plant, measured_ports(plant, self.settings["measures"]))
+
+    @abstractmethod
+    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
+        """Its class for this plant, of which these ports are measured."""
+
+
+class ParameterObserver(PlantObserver):
+    """An observer that estimates parameters of its plant."""
+
+    abstract = True
+
+    estimate: Any = static(None, "parameters that are estimated; all of the inverse model unless said", kind=(str, list, tuple))
+    start: Any = static(None, "first values of the parameters that are estimated, {J: 2e-4}", kind=dict)
+    factor: float = param(1.0, "first values of the others, as a multiple of the plant's", above=0)
+
+    d = fixed(1, "parameters that are estimated")
+    count = fixed(1, "parameters of the plant")
+    spots = fixed((0,), "places of the estimated among the plant's parameters")
+
+    own: Any = memory(0.0, "the plant's parameters with the estimates in their places", size="count", array=True, internal=True)
+
+    @staticmethod
+    def table_values(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
+        return values_of(plant, equations_of(plant).parameters)
+
+    @staticmethod
+    def table_own(model, parameters, estimate, start, factor):
+        plant = starting_plant(model, parameters, estimate, start, factor)
+        return values_of(plant, equations_of(plant).parameters)
+
+    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
+        wanted = self.settings
+        starting_plant(plant, None, wanted["estimate"], wanted["start"], wanted["factor"])  # which says what is impossible
+        return self.made_to_estimate(plant, ports, tuple(chosen_parameters(plant, wanted["estimate"])))
+
+    @abstractmethod
+    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
+        """Its class for this plant, ports measured and parameters."""
+
+
+def first_state(plant: Plant, x0: Any) -> np.ndarray:
+    """Where the estimate of the state starts: as given, or where the plant does."""
+    return initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
+
+
+def sizes(base: type[Block], known: Mapping[str, Any]) -> dict[str, Any]:
+    """What the plant decides, as declarations that replace those of the class."""
+    return {name: fixed(value, base.declared[name].doc) for name, value in known.items()}

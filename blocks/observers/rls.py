@@ -1,0 +1,324 @@
+"""Recursive least squares: the estimates of a regression, improved with every sample; and a plant's regressor as a signal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from blocksim.contract.block import Block, RecordBlock, SampledBlock, fixed, inport, memory, model, outport, param, static, table
+from blocksim.contract.plant import Plant
+from blocksim.contract.vocabulary import sqrt
+from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
+
+from ..identifiers.regression.least_squares import fast_rows, rows_at_once
+from .observed import estimate_port, make_block, sizes, spread
+
+__all__ = ["RecursiveLeastSquares", "Regressor"]
+
+#: An element on the diagonal of the factor below this share of its column means: the rows so far do not tell this parameter.
+DEPENDENT = 1e-11
+#: Standard deviation of a parameter of which nothing is known yet.
+UNKNOWN = 1e30
+
+
+def rotated(factor, start, row, d):
+    """Givens' rotations turn a new row (at out[row]) into the triangular factor (at out[start]), both with their right sides."""
+    for k in range(d):
+        old, new = factor[start + k * (d + 1) + k], factor[row + k]
+        if new != 0.0:
+            length = sqrt(old * old + new * new)
+            c, s = old / length, new / length
+            for j in range(k, d + 1):
+                above, below = factor[start + k * (d + 1) + j], factor[row + j]
+                factor[start + k * (d + 1) + j] = c * above + s * below
+                factor[row + j] = c * below - s * above
+
+
+def determined(factor, start, d):
+    """Whether the rows so far determine all parameters."""
+    for k in range(d):
+        column = 0.0
+        for i in range(k + 1):
+            column = column + factor[start + i * (d + 1) + k] ** 2
+        if factor[start + k * (d + 1) + k] ** 2 <= DEPENDENT * DEPENDENT * column:
+            return 0.0
+    return 1.0
+
+
+def solved(out, start, P, d):
+    """theta (at out[0]) from F theta = g by back substitution, and P = F^-1 F^-T (at out[P])."""
+    w = d + 1
+    for r in range(d):
+        i = d - 1 - r
+        total = out[start + i * w + d]
+        for j in range(i + 1, d):
+            total = total - out[start + i * w + j] * out[j]
+        out[i] = total / out[start + i * w + i]
+    for j in range(d):
+        out[P + j * d + j] = 1.0 / out[start + j * w + j]
+        for r in range(j):
+            i = j - 1 - r
+            total = 0.0
+            for k in range(i + 1, j + 1):
+                total = total + out[start + i * w + k] * out[P + k * d + j]
+            out[P + i * d + j] = -total / out[start + i * w + i]
+    for i in range(d):
+        for j in range(i, d):
+            total = 0.0
+            for k in range(j, d):
+                total = total + out[P + i * d + k] * out[P + j * d + k]
+            out[P + i * d + j] = total
+            out[P + j * d + i] = total
+
+
+class RecursiveLeastSquares(SampledBlock):
+    """theta += K (y - w theta), K = P w^T / (R + w P w^T): least squares of all samples so far (Gautier 2001, section 5.1).
+
+    Each sample brings `rows` equations y = w theta; w holds their coefficients, row by row. With `model`, the parameters and the
+    rows are those of that plant's inverse model, and Regressor makes w and y; else `names` are the parameters.
+
+    What is carried is the triangular factor F of the rows so far, P = (F^T F)^-1, turned by Givens' rotations: the same estimates
+    as with K, without the loss of digits that a large first P costs. With `forgetting` 1 they are those of least squares over
+    all samples so far. A factor below 1 weighs a sample k steps back by its k-th power.
+
+    Nothing need be known at the start: until the rows determine all parameters, for `count` samples at least, theta stays at
+    `start` and std says 1e30. With P0, variances for all or one each, `start` is knowledge and counts.
+
+    R is the variance of the equations' errors, for all or one for each row: with several joints these are the weights of (6).
+    Where it is not given, all rows weigh alike and std uses the variance of the residuals so far.
+
+    Outputs: theta, and each parameter by name, such as J_hat; std; P; residual, y - w theta before this sample; loss, the
+    weighted sum of squares, and rows_used, both with forgetting. Noise in w biases the estimates, as in all least squares.
+    """
+
+    family = "observers"
+    example = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  push:   {type: Multisine, f_min: 0.25, f_max: 5.0, lines: 8, amplitude: 0.3, phases: schroeder}
+  joint:  {type: GravityJoint, in: push}
+  sensor: {type: TorqueSensor, std: 0.002, Ts: 1e-3, in: push}
+  rows:   {type: Regressor, model: joint, in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: sensor}}
+  rls:    {type: RecursiveLeastSquares, Ts: 1e-3, model: joint, R: 4e-6, in: {w: rows.w, y: rows.y}}
+"""
+
+    model: str = model("the plant whose parameters are estimated", required=False)
+    names: list | None = static(None, "names of the parameters, where no plant has them", kind=list)
+    rows: int | None = static(None, "equations in each sample; those of the plant, or 1", kind=int)
+    start: Any = static(None, "first values of the parameters, {J: 2e-4}; 0 for the others", kind=dict)
+    P0: Any = param(None, "variances of the first values, for all or one each; nothing is known of them unless given",
+                    above=0, shape=(None,))  # fmt: skip
+    R: Any = param(None, "variance of an equation's error, for all or one for each row", above=0, shape=(None,))
+    forgetting: float = param(1.0, "forgetting factor lambda", above=0, max=1)
+    count: int | None = static(None, "samples before the first estimate; as many as parameters unless given", kind=int)
+
+    # What the plant or the names decide; these stand for one parameter in one equation.
+    d = fixed(1, "parameters")
+    dd = fixed(1, "elements of P")
+    m = fixed(1, "equations in each sample")
+    dm = fixed(1, "coefficients in each sample")
+    df = fixed(2, "elements of the factor and its right side")
+    wait = fixed(1, "samples before the first estimate")
+
+    w = inport("coefficients of the equations, row by row", size="dm")
+    y = inport("right sides of the equations", size="m")
+    theta = outport("estimated parameters", size="d")
+    std = outport("their standard deviations", size="d")
+    P = outport("their covariance, row by row", size="dd")
+    residual = outport("y less w times the estimates before this sample", size="m")
+    factor = outport("triangular factor of all rows so far, a right side at the end of each row", size="df")
+    loss = outport("weighted sum of squares of what is left")
+    rows_used = outport("equations so far, with forgetting")
+
+    variances = table("variance of each equation's error")
+    sure = table("1 where that variance was given, 1 where the start counts")
+    factor_next: Any = memory(0.0, "factor of all rows before", size="df", array=True, internal=True)
+    theta_next: Any = memory(0.0, "estimates before", size="d", array=True, internal=True)
+    past: Any = memory(0.0, "loss, equations, samples so far", size=3, array=True)
+
+    @staticmethod
+    def output(w, y, factor_next, theta_next, past, variances, sure, forgetting, d, m, wait, out):
+        P = 2 * d
+        e = P + d * d
+        f = e + m
+        q = f + d * (d + 1)
+        fade = sqrt(forgetting)
+        for i in range(d * (d + 1)):
+            out[f + i] = fade * factor_next[i]
+        loss, used = forgetting * past[0], forgetting * past[1]
+        for j in range(m):
+            weight = 1.0 / sqrt(variances[j])
+            rest = y[j]
+            counts = 0.0
+            for i in range(d):
+                rest = rest - w[j * d + i] * theta_next[i]
+                counts = 1.0 if w[j * d + i] != 0.0 else counts
+                out[d + i] = weight * w[j * d + i]  # the room of std and P serves for the row, until they are filled
+            out[e + j] = rest
+            out[d + d] = weight * y[j]
+            rotated(out, f, d, d)
+            loss = loss + out[d + d] * out[d + d]
+            used = used + counts
+        out[q] = loss
+        out[q + 1] = used
+        ready = (past[2] + 1.0 >= wait or sure[1] > 0.0) and determined(out, f, d) > 0.0
+        if ready:
+            solved(out, f, P, d)
+        freedom = used - d if sure[1] == 0.0 else used
+        scale = 1.0 if sure[0] > 0.0 else (loss / freedom if freedom > 0.0 else UNKNOWN)
+        for i in range(d):
+            if ready:
+                out[d + i] = sqrt(scale * out[P + i * d + i])
+            else:
+                out[i] = theta_next[i]
+                out[d + i] = UNKNOWN
+            for j in range(d):
+                out[P + i * d + j] = scale * out[P + i * d + j] if ready else (UNKNOWN * UNKNOWN if i == j else 0.0)
+            out[q + 2 + i] = out[i]
+
+    @staticmethod
+    def update(theta, factor, loss, rows_used, factor_next, theta_next, past, d):
+        for i in range(d * (d + 1)):
+            factor_next[i] = factor[i]
+        for i in range(d):
+            theta_next[i] = theta[i]
+        past[0] = loss
+        past[1] = rows_used
+        past[2] = past[2] + 1.0
+
+    @staticmethod
+    def table_variances(R, m):
+        return np.ones(m) if R is None or np.size(R) == 0 else spread(R, [f"row {k}" for k in range(1, m + 1)], "R")
+
+    @staticmethod
+    def table_sure(R, P0):
+        return np.array([float(v is not None and np.size(v) > 0) for v in (R, P0)])
+
+    @staticmethod
+    def table_theta_next(model, names, start):
+        return first_values(model, names, start)
+
+    @staticmethod
+    def table_factor_next(model, names, start, P0):
+        first = first_values(model, names, start)
+        known = np.zeros((len(first), len(first) + 1))
+        if P0 is not None and np.size(P0) > 0:
+            weight = 1.0 / np.sqrt(spread(P0, named(model, names), "P0"))
+            known[:, :-1], known[:, -1] = np.diag(weight), weight * first
+        return known
+
+    @staticmethod
+    def check(names, rows, count):
+        for name, value in (("rows", rows), ("count", count)):
+            if value is not None and value < 1:
+                return f"{name}: a whole number of at least 1 is wanted, found {value}."
+        if names is not None and (not names or not all(isinstance(n, str) and n.isidentifier() for n in names)):
+            return f"names: a list of names is wanted, such as [J, Fv, Fc], found {names}."
+        if names is not None and len(set(names)) < len(names):
+            return f"names: {listing(n for n in dict.fromkeys(names) if names.count(n) > 1)} twice."
+        return None
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        settings, plant = self.settings, plants.get("model")
+        names = tuple(named(plant, settings["names"]))
+        rows = settings["rows"] or (rows_at_once(plant) if plant is not None else 1) or 1
+        first_values(plant, settings["names"], settings["start"])
+        wait = settings["count"] or len(names)
+        return estimator_for(cast(Any, RecursiveLeastSquares), cast(Any, plant.kind if plant else None), names, rows, wait)
+
+
+def named(plant: Plant | None, names: list | None) -> list[str]:
+    """The parameters' names."""
+    if plant is None and not names:
+        raise DiagramError("names: name the parameters, or a plant under `model` that has them.")
+    if plant is not None:
+        plant.row_function()  # which says what is missing
+        if names is not None and tuple(names) != plant.parameters:
+            raise DiagramError(f"names: those of {plant.name} are {listing(plant.parameters)}; leave out either names or model.")
+    return list(plant.parameters) if plant is not None else list(names or ())
+
+
+def first_values(plant: Plant | None, names: list | None, start: Mapping[str, Any] | None) -> np.ndarray:
+    known = named(plant, names)
+    for name in start or {}:
+        if name not in known:
+            raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(known)}." + did_you_mean(name, known))
+    return np.array([float((start or {}).get(name, 0.0)) for name in known])
+
+
+@cache
+def estimator_for(base: type[Block], kind: type[Block] | None, names: tuple[str, ...], rows: int, wait: int) -> type[Block]:
+    """The estimator's class for these parameters: its sizes, and an output for each."""
+    d = len(names)
+    known = {"d": d, "dd": d * d, "m": rows, "dm": d * rows, "df": d * (d + 1), "wait": wait}
+    parts = sizes(base, known)
+    for name in names:
+        parts[f"{name}_hat"] = estimate_port(Plant(kind), name) if kind is not None else outport(f"estimate of {name}")
+    return make_block(base, {**parts, "estimated": names})
+
+
+class Regressor(RecordBlock):
+    """w(q, qd, qdd) and y of y = w x: the rows of a plant's inverse dynamic model along a motion (Gautier 2001, eq. 3).
+
+    The inputs are what the plant's regressor asks for and what drives it, such as q, qd, qdd and tau. w has one column for each
+    coefficient, joint by joint; y is the effort, a column for each joint. Both can be filtered and decimated alike (Decimate)
+    before RecursiveLeastSquares reads them: a linear relation stays what it is. With `drop_slow` the row of a joint is all zeros
+    while its speed is below that share of its largest, where the sign of the speed is noise: such a row says nothing.
+    """
+
+    family = "identification"
+    example = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 1e-3}
+blocks:
+  push:  {type: Multisine, f_min: 0.25, f_max: 5.0, lines: 8, amplitude: 0.3, phases: schroeder}
+  joint: {type: GravityJoint, in: push}
+  rows:  {type: Regressor, model: joint, in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: push}}
+  slow:  {type: Decimate, factor: 20, in: rows.w}
+"""
+
+    model: str = model("the plant whose inverse model it is: a block of the diagram, or a type")
+    drop_slow: float = param(0.0, "share of a joint's largest speed below which its row is zero", min=0, below=1)
+    # What the plant decides: these stand for one parameter of one joint.
+    w = outport("coefficients of the inverse model, joint by joint")
+    y = outport("effort of each joint")
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:  # a block with mistakes, which are told elsewhere
+            return type(self)
+        plant = plants["model"]
+        rows = rows_at_once(plant)
+        return regressor_for(cast(Any, type(self)), cast(Any, plant.kind), plant.motion, plant.drive, rows, len(plant.parameters))
+
+    def process(self, t, model, **signals):
+        for name, values in signals.items():
+            if not np.isfinite(values).all():
+                raise RecordError(f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite.")
+        W, y = model.regressor(signals), model.effort(signals[model.drive])
+        fast = fast_rows(self.drop_slow, signals, y.shape)
+        W, y = np.where(fast[..., None], W, 0.0), np.where(fast, y, 0.0)
+        return W.reshape(len(t), -1), y[:, 0] if y.shape[1] == 1 else y
+
+
+@cache
+def regressor_for(
+    base: type[Block], kind: type[Block], motion: tuple[str, ...], drive: str, rows: int, parameters: int
+) -> type[Block]:
+    """The class with the ports of one plant."""
+    declared: dict[str, Any] = dict(kind.declared)
+    parts: dict[str, Any] = {}
+    for name in (*motion, drive):
+        known = declared.get(name)  # an acceleration may be no output of the plant
+        size = known.size if known is not None and isinstance(known.size, int) else "any"
+        parts[name] = inport(
+            known.doc if known is not None else f"{name} of the plant's regressor", getattr(known, "unit", ""), size
+        )
+    if not rows:
+        raise DiagramError(f"model: how many joints {kind.__name__} has is not known before it runs; Regressor needs to know.")
+    parts["w"] = outport("coefficients of the inverse model, joint by joint", size=rows * parameters)
+    parts["y"] = outport("effort of each joint", "" if "effort" in kind.functions else declared[drive].unit, size=rows)
+    return make_block(base, parts)

@@ -1,0 +1,1 @@
+"""Whole signals filtered after the run: zero-phase filters, differences, decimation, the integrated random walk."""

@@ -1,0 +1,199 @@
+"""Random and pseudo-random sources. Every block draws from a stream of its own, so no other block changes its numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blocksim.contract.block import (
+    Block,
+    SampledBlock,
+    brief,
+    memory,
+    normal,
+    outport,
+    param,
+    period,
+    required,
+    static,
+    table,
+    uniform,
+)
+from blocksim.contract.times import exact
+
+__all__ = ["PRBS", "FilteredNoise", "RandomBinary", "WhiteNoise"]
+
+
+class WhiteNoise(SampledBlock):
+    """y[k] = mean + std w[k], w standard normal and independent from sample to sample.
+
+    Methods that simulate a run again with ideal sensors take it for a disturbance and silence it: its mean is left. As an
+    excitation use RandomBinary, FilteredNoise or a Multisine, which they repeat.
+    """
+
+    family = "sources"
+    colour = "source"
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2, seed: 1}
+blocks:
+  noise: {type: WhiteNoise, std: 0.1, Ts: 0.01}
+"""
+
+    std: float = param(1.0, "standard deviation", min=0)
+    mean: float = param(0.0, "mean value")
+    w = normal("the draw")
+    y = outport("noise, held between samples")
+
+    @staticmethod
+    def output(w, std, mean):
+        return mean + std * w
+
+    def ideal(self) -> Block:
+        return Silence(**self.settings)
+
+
+class Silence(WhiteNoise):
+    """y[k] = mean: a source of noise that is quiet."""
+
+    @staticmethod
+    def output(mean):
+        return mean
+
+
+class RandomBinary(Block):
+    """y[k] = +amplitude or -amplitude, by the toss of a fair coin at every tick of the clock."""
+
+    family = "sources"
+    colour = "source"
+    sampled = True
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2, seed: 1}
+blocks:
+  coin: {type: RandomBinary, amplitude: 0.5, clock: 0.05}
+"""
+
+    amplitude: float = param(1.0, "the two values are plus and minus this")
+    clock = period(doc="time between tosses", required=True)
+    w = uniform("the toss")
+    y = outport("the sequence, held between ticks")
+
+    def label(self) -> list[str]:
+        return ["RandomBinary", f"±{brief(self.settings['amplitude'])} every {brief(self.settings['clock'])} s"]
+
+    @staticmethod
+    def output(w, amplitude):
+        return amplitude if w < 0.5 else -amplitude
+
+
+class PRBS(Block):
+    """y[k] = ±amplitude from a shift register of `bits` cells: pseudo-random binary sequence of maximal length 2^bits - 1.
+
+    It repeats after (2^bits - 1) clocks. Over a period its autocorrelation is amplitude^2 at 0 and -amplitude^2 / (2^bits - 1)
+    elsewhere: nearly white up to about 0.44 / clock. `index` starts it elsewhere in the sequence.
+    """
+
+    family = "sources"
+    colour = "source"
+    sampled = True
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+blocks:
+  bits: {type: PRBS, amplitude: 0.5, bits: 7, clock: 0.02}
+"""
+
+    amplitude: float = param(1.0, "the two values are plus and minus this")
+    bits: int = static(10, "length of the register", kind=int)
+    clock = period(doc="time for which each value holds", required=True)
+    y = outport("the sequence, held between ticks")
+    index: float = memory(0.0, "place in the sequence")
+    sequence = table("one period of the sequence, -1 and 1")
+
+    def label(self) -> list[str]:
+        return ["PRBS", f"±{brief(self.settings['amplitude'])} every {brief(self.settings['clock'])} s"]
+
+    @staticmethod
+    def table_sequence(bits):
+        from scipy.signal import max_len_seq
+
+        return 2.0 * max_len_seq(bits)[0] - 1.0
+
+    @staticmethod
+    def step(index, sequence, amplitude):
+        following = index + 1.0
+        if following >= len(sequence):
+            following = 0.0
+        return amplitude * sequence[int(index)], following
+
+    @staticmethod
+    def check(bits, index):
+        if not 2 <= bits <= 24:
+            return f"bits: must be 2 to 24, found {bits}."
+        length = 2**bits - 1
+        if not isinstance(index, (int, float)) or index != int(index) or not 0 <= index < length:
+            return f"index: must be a whole number from 0 to {length - 1}, the last of the sequence, found {index}."
+        return None
+
+
+class FilteredNoise(SampledBlock):
+    """y = B(z) v, v[k] uniform on (-amplitude, amplitude), B a Butterworth low-pass: smooth random excitation.
+
+    The filter runs as second-order sections, which stay accurate for cutoffs far below the sampling frequency. `amplitude` is
+    that of the noise before the filter; the output is smaller, by about sqrt(2 cutoff Ts) in standard deviation.
+    """
+
+    family = "sources"
+    colour = "source"
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2, seed: 1}
+blocks:
+  push: {type: FilteredNoise, amplitude: 10.0, cutoff: 5.0, Ts: 0.01}
+"""
+
+    amplitude: float = param(1.0, "bound of the noise before the filter")
+    cutoff: float = required("half-power frequency of the filter", "Hz", above=0)
+    order: int = static(4, "order of the filter", kind=int)
+    w = uniform("the draw")
+    y = outport("filtered noise, held between samples")
+    z: Any = memory(0.0, "filter memory, two numbers per section", size="cells", array=True)
+    sections = table("second-order sections: b0 b1 b2 1 a1 a2", shape=(None, 6))
+
+    def label(self) -> list[str]:
+        return ["FilteredNoise", f"below {brief(self.settings['cutoff'])} Hz"]
+
+    @staticmethod
+    def size_cells(order):
+        return 2 * ((order + 1) // 2)
+
+    @staticmethod
+    def table_sections(order, cutoff, Ts):
+        from scipy.signal import butter
+
+        return butter(order, cutoff, fs=1.0 / float(exact(Ts)), output="sos")
+
+    @staticmethod
+    def output(w, amplitude, z, sections):
+        y = amplitude * (2.0 * w - 1.0)
+        for i in range(len(sections)):
+            y = sections[i, 0] * y + z[2 * i]
+        return y
+
+    @staticmethod
+    def update(w, amplitude, z, sections):
+        y = amplitude * (2.0 * w - 1.0)
+        for i in range(len(sections)):
+            v = y
+            y = sections[i, 0] * v + z[2 * i]
+            z[2 * i] = sections[i, 1] * v - sections[i, 4] * y + z[2 * i + 1]
+            z[2 * i + 1] = sections[i, 2] * v - sections[i, 5] * y
+
+    @staticmethod
+    def check(cutoff, order, Ts):
+        if not 1 <= order <= 20:
+            return f"order: must be 1 to 20, found {order}."
+        if not isinstance(cutoff, (int, float)):
+            return f"cutoff: one number is wanted, found {cutoff}."
+        half = 0.5 / float(exact(Ts))
+        return None if cutoff < half else f"cutoff: must be below half the sampling frequency, {half:g} Hz, found {cutoff:g}."

@@ -1,0 +1,5 @@
+"""`python -m blocksim.cli`: the command line."""
+
+from .commands import main
+
+main()

@@ -1,0 +1,349 @@
+"""The command line: `blocksim run servo.yaml`. Only typer is imported here; a command imports what it needs.
+
+Exit codes: 0, 1 for a run that failed, 2 for input that cannot be run (every problem on a line), 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .. import __version__
+from ..errors import BlocksimError, SimulationError
+
+if TYPE_CHECKING:
+    from .results import Outcome
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+                  context_settings={"help_option_names": ["-h", "--help"]})
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A diagram: a path, or a bundled name such as basics/servo.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="BLOCK.PARAM=VALUE",
+                help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.")]
+AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
+
+DEMO, DEMO_FOLDER = "one_dof/identify", "blocksim-demo"
+
+
+def main() -> None:
+    """The `blocksim` command."""
+    app(prog_name="blocksim")
+
+
+def reported(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose errors are read by people: words on stderr and an exit code, never a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        from . import console
+
+        try:
+            command(*args, **options)
+        except BlocksimError as error:
+            console.complain(error)
+            raise typer.Exit(1 if isinstance(error, SimulationError) else 2) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(130) from None
+
+    return run
+
+
+def show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"blocksim {__version__}")
+        raise typer.Exit
+
+
+def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: bool, quiet: bool) -> None:
+    """Write and print what came of a run, and raise what ended it."""
+    from . import console, results
+
+    if out is not None:
+        results.write_folder(outcome, out, plot)
+    elif plot:
+        results.write_plot(outcome, f"{Path(file).stem}.png")
+    if json:
+        typer.echo(results.as_json(outcome))
+    elif not quiet:
+        console.show_outcome(outcome)
+    if outcome.error is not None:
+        raise outcome.error
+
+
+@app.callback()
+def blocksim(version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True,
+                                                   help="Show the version and leave.")] = False) -> None:
+    """Block diagrams for closed-loop identification: from a YAML file to a compiled simulation with known truth."""
+
+
+@app.command()
+@reported
+def run(
+    file: File,
+    set_: Set = None,
+    solver: Annotated[str | None, typer.Option(help="euler, heun, rk4, dopri5, rodas4 or scipy:<method>.")] = None,
+    step: Annotated[str | None, typer.Option(help="Step of a fixed-step solver [s], e.g. 1e-3 or 1/3.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive solver.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive solver.")] = None,
+    every: Annotated[str | None, typer.Option(help="Interval of the log [s].")] = None,
+    stop: Annotated[str | None, typer.Option(help="End of the run [s].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
+    with_estimates: Annotated[Path | None, typer.Option("--with-estimates", metavar="FILE",
+                              help="Set the plant to the estimates of an earlier run (estimates.json).")] = None,
+    estimates_of: Annotated[str | None, typer.Option("--estimates-of", metavar="BLOCK",
+                            help="Whose, where the file has those of several identifiers.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Run the program under plain Python: slow, breakpoints work.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Simulate a diagram and print what came of it."""
+    from . import console, results
+
+    options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.opened(file, outer, allow_outside)
+    if with_estimates is not None:
+        estimated, told = results.estimated_settings(with_estimates, estimates_of, diagram)
+        inner = {**estimated, **inner}
+        if not (quiet or json):
+            typer.echo(f"from {with_estimates}: {', '.join(told)}\n")
+    if out is not None:
+        results.make_folder(out)
+    with console.progress_bar(shown=not (quiet or json)) as progress:
+        outcome = results.run(diagram, inner, options, "python" if debug else "auto", progress)
+    deliver(outcome, file, out, plot, json, quiet)
+
+
+@app.command()
+@reported
+def identify(
+    file: File,
+    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="The measured record.")] = None,
+    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN",
+                    help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN",
+                    help="The column of time, when not t or time; 'zeit [ms]' with its unit.")] = None,
+    every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
+    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
+    missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
+    set_: Set = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Run the record blocks of a diagram on measured data.
+
+    Its filters, smoothers, identifiers and observers run; its plant only lends its equations. What is not given here, the
+    diagram's record: says.
+    """
+    from . import results
+
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.opened(file, outer, allow_outside)
+    given = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
+    given["columns"] = results.read_columns(map_ or [])
+    if out is not None:
+        results.make_folder(out)
+    outcome = results.identified(diagram, record, inner, given)
+    deliver(outcome, file, out, plot, json, quiet)
+
+
+@app.command()
+@reported
+def check(file: File, set_: Set = None, allow_outside: AllowOutside = False) -> None:
+    """Find every mistake in a diagram without running it."""
+    from . import results
+
+    outer, inner = results.read_settings(set_ or [])
+    typer.echo(f"{file}: {results.checked(results.opened(file, outer, allow_outside), inner)}")
+
+
+@app.command()
+@reported
+def draw(file: File, output: Output = None, set_: Set = None, allow_outside: AllowOutside = False) -> None:
+    """Draw a diagram as SVG, PNG or PDF.
+
+    Without -o it goes to the file's name with .svg, in this folder.
+    """
+    from ..pictures.draw import draw as draw_picture
+    from . import results
+
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
+    path = output or Path(f"{Path(file).stem}.svg")
+    with results.writing(path):
+        draw_picture(diagram, path)
+    typer.echo(f"wrote {path}")
+
+
+@app.command()
+@reported
+def show(
+    file: File,
+    program: Annotated[bool, typer.Option("--program", help="The generated program.")] = False,
+    schedule: Annotated[bool, typer.Option("--schedule", help="The order in which blocks are computed, and when.")] = False,
+    diagram: Annotated[bool, typer.Option("--diagram", help="The blocks and their inputs (the default).")] = False,
+    set_: Set = None,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Show what a diagram became: its blocks, its schedule, its program."""
+    from . import console, results
+
+    outer, inner = results.read_settings(set_ or [])
+    built = results.opened(file, outer, allow_outside)
+    if diagram or not (program or schedule):
+        console.show_diagram(results.changed_diagram(built, inner))
+    if schedule or program:
+        ready = results.readied(built, inner)
+        if schedule:
+            typer.echo(str(ready.schedule))
+        if program:
+            typer.echo(ready.program.source.text.rstrip("\n"))
+
+
+@app.command()
+@reported
+def blocks(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One block type, for its page.")] = None) -> None:
+    """List the block types, or show one of them.
+
+    The page of one has its equation, ports, parameters and an example.
+    """
+    from ..contract.library import find
+    from . import console
+
+    if name is None:
+        console.show_families()
+    else:
+        console.show_block(find(name))
+
+
+@app.command()
+@reported
+def schema(output: Output = None) -> None:
+    """Write the JSON Schema of diagram files.
+
+    Editors that know YAML use it for completion and checking.
+    """
+    import json
+
+    from ..diagram.schema import schema as schema_of
+    from .results import writing
+
+    text = json.dumps(schema_of(), indent=1)
+    if output is None:
+        typer.echo(text)
+        return
+    with writing(output):
+        output.write_text(text + "\n", encoding="utf-8")
+    typer.echo(f"wrote {output}")
+
+
+@app.command()
+@reported
+def demo() -> None:
+    """Run a robot joint in closed loop and identify it, into ./blocksim-demo/."""
+    from . import console, results
+
+    folder = Path(DEMO_FOLDER)
+    results.make_folder(folder)
+    with console.progress_bar() as progress:
+        outcome = results.run(results.opened(DEMO), {}, {}, "auto", progress)
+    results.write_folder(outcome, folder, plot=True)
+    console.show_outcome(outcome)
+    copy = folder / "diagram.yaml"
+    typer.echo(f"""
+Look at   {folder / 'diagram.svg'}, the loop; {folder / 'plot.png'}, what it did;
+          {folder / 'estimates.png'}, what was found of it.
+Change    {copy}, then run it again:
+          blocksim run {copy} --plot
+Or try    blocksim run {DEMO} --set smooth.bandwidth=40   too wide a band: least squares loses the inertia
+          blocksim run {DEMO} --set encoder.resolution=1e-4   a finer encoder
+          blocksim signal {DEMO} -o ref.png         crest factor and spectrum of its reference
+          blocksim draw {DEMO} -o loop.png          the picture of any diagram
+          blocksim blocks                                     what diagrams are made of""")
+
+
+@app.command()
+@reported
+def signal(
+    file: File,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[BLOCK]...", help="Blocks; all sources when left out.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write a figure for each block.")] = None,
+    stop: Annotated[str | None, typer.Option(help="End of the run [s].")] = None,
+    every: Annotated[str | None, typer.Option(help="Sampling interval [s].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
+    set_: Set = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Look at the sources of a diagram: crest factor, spectrum, distribution.
+
+    Only the sources run, and what feeds them. Several blocks make several figures, each named after its block.
+    """
+    from ..pictures.signal_plot import write_figures
+    from ..running import signals
+    from . import console, results
+
+    options = results.checked_options(stop=stop, every=every, seed=seed)
+    outer, inner = results.read_settings(set_ or [])
+    diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
+    found = signals.analyse_sources(diagram, names or (), **options)
+    written = [] if output is None else write_figures(diagram, found, output)
+    if json:
+        typer.echo(signals.as_json(found, written))
+        return
+    console.show_table(signals.COLUMNS, signals.rows(found), numbers=signals.COLUMNS[2:])
+    if written:
+        typer.echo(f"wrote {', '.join(written)}")
+
+
+@app.command()
+@reported
+def study(
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A study file.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes to use; all cores by default.")] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to use instead, tcp://...")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was interrupted.")] = False,
+    rerun: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run the study of a folder again and compare.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results; the file's name when left out.")] = None,
+    allow_outside: AllowOutside = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Run a study: repetitions, sweeps, several methods; print their scores.
+
+    Bias, spread, coverage and failures of every identifier against the known truth, each with its confidence interval.
+    """
+    from ..studies.study import rerun_study, run_study
+
+    if (file is None) == (rerun is None):
+        raise typer.BadParameter("give a study file, or --rerun FOLDER.")
+    options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
+    try:
+        if rerun is not None:
+            result = rerun_study(rerun, out=out or rerun.with_name(f"{rerun.name}-rerun"), **options)
+        else:
+            folder = out or Path(f"{Path(str(file)).stem}-results")
+            result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
+    except KeyboardInterrupt as interrupt:
+        typer.echo(str(interrupt) or "interrupted", err=True)
+        raise typer.Exit(130) from None
+    if not quiet:
+        typer.echo(str(result))
+        typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
+    if result.hopeless:
+        raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
+
+
+if __name__ == "__main__":
+    main()

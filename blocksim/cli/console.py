@@ -1,0 +1,189 @@
+"""What the command line prints: errors with their place, tables, a progress bar. Colour on a terminal only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..errors import BlocksimError, DiagramError, Problem
+
+if TYPE_CHECKING:
+    from ..contract.block import Block
+    from ..diagram.diagram import Diagram
+    from .results import Outcome
+
+#: A run that takes less shows no bar [s].
+PATIENCE = 0.5
+MOST_ROWS = 60
+#: Characters a line may have where there is no terminal to say.
+WIDE = 200
+
+
+def complain(error: BlocksimError) -> None:
+    """Each problem on a line of stderr, its place first."""
+    colour = False if "NO_COLOR" in os.environ else None
+    for problem in error.problems if isinstance(error, DiagramError) else [Problem(str(error))]:
+        place, text = f"{problem.where}: " if problem.where else "", problem.what
+        typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="red"), err=True, color=colour)
+
+
+def show_table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[str] = (), header: bool = True,
+               width: int | None = None) -> None:
+    """A plain table as wide as the terminal, or as it wants where there is none; columns in `numbers` are set flush right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold", no_wrap=place == 0,
+                         min_width=width if place == 0 else None)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    with console.capture() as text:
+        console.print(table)
+    typer.echo("\n".join(line.rstrip() for line in text.get().splitlines()))
+
+
+def show_outcome(outcome: Outcome) -> None:
+    """The signals of a run, what was identified, how it was run, and the files written."""
+    from .results import rows
+
+    found = rows(outcome.record)
+    shown = [[r.signal, r.unit, number(r.min), number(r.max), number(r.final)] for r in found[:MOST_ROWS]]
+    show_table(("signal", "unit", "min", "max", "final"), shown, numbers=("min", "max", "final"))
+    if len(found) > MOST_ROWS:
+        typer.echo(f"... and {len(found) - MOST_ROWS} more")
+    for block, estimates in outcome.record.estimates.items():
+        typer.echo(f"\n{block}: {estimates}")
+    typer.echo(f"\n{story(outcome)}")
+    if outcome.written:
+        typer.echo(f"wrote {', '.join(outcome.written)}")
+
+
+def story(outcome: Outcome) -> str:
+    """'10 s simulated in 0.21 s: rk4, 10000 steps, seed 7'."""
+    t, provenance = outcome.record.t, outcome.record.provenance
+    span = float(t[-1] - t[0]) if len(t) else 0.0
+    if "pipeline" in provenance:
+        read = f"{len(t)} samples, {span:g} s, of {provenance['source']} in {outcome.seconds:.2f} s"
+        return "\n".join([*(f"note: {note}" for note in provenance["notes"]), read])
+    work = provenance.get("work", {})
+    parts = [str(provenance["solver"]), f"{work['steps']} steps"] if work else [str(provenance["solver"])]
+    if work.get("rejected"):
+        parts.append(f"{work['rejected']} rejected")
+    if work.get("events"):
+        parts.append(f"{work['events']} event{'s' if work['events'] != 1 else ''}")
+    return f"{span:g} s simulated in {outcome.seconds:.2f} s: {', '.join([*parts, 'seed ' + str(provenance['seed'])])}"
+
+
+def number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def show_diagram(diagram: Diagram) -> None:
+    """Every block: its type, what it reads, its settings."""
+    from ..contract.block import brief
+    from ..diagram.diagram import Diagram, walk
+    from ..diagram.writer import flow
+
+    if diagram.name:
+        typer.echo(diagram.name + "\n")
+    rows = []
+    for path, node in walk(diagram):
+        settings = node.block.parameters if isinstance(node.block, Diagram) else own_settings(node.block)
+        inputs = "" if node.inputs is None else flow(node.inputs)
+        rows.append([path, kind_of(node.block), inputs, ", ".join(f"{name}={brief(value)}" for name, value in settings.items())])
+    show_table(("block", "type", "in", "settings"), rows)
+
+
+def kind_of(block: Any) -> str:
+    from ..diagram.diagram import Diagram
+
+    return os.path.basename(block.path) if isinstance(block, Diagram) else type(block).__name__
+
+
+def own_settings(block: Block) -> dict[str, Any]:
+    """The settings that differ from their defaults."""
+    from ..diagram.writer import same
+
+    return {name: value for name, value in block.settings.items() if not same(value, type(block).declared[name].default)}
+
+
+def show_families() -> None:
+    """Every block type with its equation, by family."""
+    from ..diagram.catalogue import equation, families
+
+    for number, (family, members) in enumerate(families().items()):
+        typer.echo(("\n" if number else "") + typer.style(family, bold=True))
+        show_table(("name", "equation"), [[f"  {name}", equation(cls)] for name, cls in members.items()], header=False, width=28)
+    typer.echo("\nblocksim blocks NAME shows one: ports, parameters, an example.")
+
+
+def show_block(cls: type[Block]) -> None:
+    """One block's page."""
+    from ..diagram.catalogue import PARAMETERS, PORTS, documentation, parameter_rows, port_rows
+
+    typer.echo(typer.style(f"{cls.__name__} ({cls.family})", bold=True) + "\n")
+    typer.echo(documentation(cls) + "\n")
+    show_table(PORTS, port_rows(cls))
+    if parameters := parameter_rows(cls):
+        typer.echo("")
+        show_table(PARAMETERS, parameters)
+    if cls.example.strip():
+        typer.echo(f"\n{typer.style('example', bold=True)}\n{cls.example.strip()}")
+
+
+@contextlib.contextmanager
+def progress_bar(shown: bool = True) -> Iterator[Callable[[float], None]]:
+    """A bar with the time left on stderr, for runs long enough to wonder; gives the function to call with the share done.
+
+    A run that reports its progress also hears Ctrl-C, so there is a function even where nothing is shown.
+    """
+    if not (shown and sys.stderr.isatty()):
+        yield lambda share: None
+        return
+    bar = Bar()
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class Bar:
+    """A progress bar that appears by itself once PATIENCE is over, even while nothing is reported."""
+
+    def __init__(self) -> None:
+        self.share = 0.0
+        self.progress: Any = None
+        self.timer = threading.Timer(PATIENCE, self.open)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        progress = Progress(TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+                            console=Console(stderr=True), transient=True)
+        progress.update(progress.add_task("run", total=1.0), completed=self.share)
+        progress.start()
+        self.progress = progress
+
+    def __call__(self, share: float) -> None:
+        self.share = share
+        if self.progress is not None:
+            self.progress.update(self.progress.task_ids[0], completed=share)
+
+    def close(self) -> None:
+        self.timer.cancel()
+        self.timer.join()
+        if self.progress is not None:
+            self.progress.stop()

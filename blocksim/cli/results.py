@@ -1,0 +1,343 @@
+"""What a run asked for on the command line comes to: options read, an outcome, and the folder of its files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..diagram.build import build
+from ..diagram.checks import simulate_problems
+from ..diagram.copying import write_copy
+from ..diagram.diagram import Diagram
+from ..diagram.loader import load
+from ..diagram.spec import SimulateSpec
+from ..diagram.yaml_lines import read, scalar
+from ..errors import BlocksimError, DiagramError, Problem, SimulationError
+
+if TYPE_CHECKING:
+    from ..records.record import Record
+    from ..simulation.experiment import Experiment
+    from ..simulation.simulation import Progress
+
+TIMES = ("step", "every", "stop")
+
+
+@dataclass
+class Outcome:
+    """A finished run, or one that failed and what it recorded until then."""
+
+    diagram: Diagram
+    record: Record
+    seconds: float  # of wall time
+    error: BlocksimError | None = None
+    written: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of results: a scalar signal, or one element of a vector."""
+
+    signal: str
+    unit: str
+    min: float
+    max: float
+    final: float
+
+
+def checked_options(**options: Any) -> dict[str, Any]:
+    """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
+    from ..solvers import check_solver
+
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in TIMES:
+        if name in given:
+            given[name] = scalar_or_text(given[name])
+    problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **given), {})]
+    try:
+        check_solver(given.get("solver", "rk4"))
+    except DiagramError as error:
+        problems += [Problem(f"--solver: {p.what}") for p in error.problems]
+    if problems:
+        raise DiagramError(problems)
+    return given
+
+
+def scalar_or_text(text: str) -> Any:
+    try:
+        return scalar(text)
+    except ValueError:
+        return text
+
+
+def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
+    problems, found = [], {}
+    for item in items:
+        name, equals, written = (part.strip() for part in item.partition("="))
+        if not (name and equals and written):
+            problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
+            continue
+        try:
+            root, more = read(written, "")
+            problems += [Problem(f"--set {item}: {p.what}") for p in more]
+            if not isinstance(root.value, dict):
+                found[name] = root.plain()
+            else:
+                problems.append(Problem(f"--set {item}: a number, a word or a list is wanted, found a mapping."))
+        except DiagramError as error:
+            problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
+    if problems:
+        raise DiagramError(problems)
+    return {n: v for n, v in found.items() if "." not in n}, {n: v for n, v in found.items() if "." in n}
+
+
+def opened(file: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None, allow_outside: bool = False) -> Diagram:
+    """The diagram of a file or of a bundled name."""
+    return build(load(file, allow_outside=allow_outside), parameters=parameters)
+
+
+def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
+    """The diagram with settings of its blocks changed, each checked."""
+    from ..simulation.overrides import applied
+
+    readied(diagram, params)
+    return applied(diagram, params) if params else diagram
+
+
+def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
+    """The diagram ready to run, with settings changed; one that names no stop time is taken to run for a second."""
+    from ..running.simulate import prepared
+    from ..simulation.overrides import changed_numbers
+
+    ready, left = prepared(diagram, params, {} if diagram.simulate.stop is not None else {"stop": 1})
+    changed_numbers(ready, left)
+    return ready
+
+
+def checked(diagram: Diagram, params: dict[str, Any]) -> str:
+    """What a diagram without a mistake is, in words."""
+    if diagram.ports is not None and diagram.ports.inputs:
+        return f"ok, a subsystem of {count(len(diagram.nodes), 'block')}"
+    ready = readied(diagram, params)
+    states, rates = len(ready.numbers.x), len(ready.schedule.groups)
+    parts = [count(len(ready.schedule.units), "block"), count(states, "continuous state"), count(rates, "sample rate")]
+    if diagram.simulate.stop is None:
+        parts.append("no stop time (give --stop)")
+    return "ok, " + ", ".join(parts)
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
+    """Simulate; a run that fails half way still has an outcome."""
+    from ..running.simulate import simulate
+
+    begun = time.perf_counter()
+    try:
+        record, failure = simulate(diagram, params=params, engine=engine, progress=progress, **options), None
+    except BlocksimError as error:
+        if error.record is None:
+            raise
+        record, failure = error.record, error
+    return Outcome(diagram, record, time.perf_counter() - begun, failure)
+
+
+def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], given: dict[str, Any]) -> Outcome:
+    """The diagram's record blocks over a measured record."""
+    from ..running.identify import identify
+
+    begun = time.perf_counter()
+    try:
+        made, failure = identify(diagram, record, params=params, **given), None
+    except BlocksimError as error:
+        if error.record is None:
+            raise
+        made, failure = error.record, error
+    return Outcome(diagram, made, time.perf_counter() - begun, failure)
+
+
+def read_columns(items: list[str]) -> dict[str, Any]:
+    """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
+    from ..records.csvfile import name_and_unit
+
+    found = {}
+    for item in items:
+        signal, equals, written = (part.strip() for part in item.partition("="))
+        column, unit = name_and_unit(written)
+        names = [name.strip() for name in column.split(",")]
+        if not (signal and equals and all(names)):
+            raise DiagramError(f"--map {item}: write SIGNAL=COLUMN, e.g. --map encoder=qm or --map 'arm.q=angle [deg]'.")
+        found[signal] = {"column": names if len(names) > 1 else names[0], "unit": unit}
+    return found
+
+
+def read_time(written: str | None) -> Any:
+    """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
+    from ..records.csvfile import name_and_unit
+
+    column, unit = name_and_unit(written) if written is not None else ("", "")
+    return {"column": column, "unit": unit} if unit else written
+
+
+def rows(record: Record) -> list[Row]:
+    """The table of results: every scalar signal and every element."""
+    from ..records.record import elements
+
+    found = []
+    for name in record:
+        for label, values in elements(name, record[name]):
+            if len(values):
+                found.append(Row(label, record.unit(name), float(values.min()), float(values.max()), float(values[-1])))
+    return found
+
+
+def as_json(outcome: Outcome) -> str:
+    """One JSON object for scripts. Numbers that JSON cannot carry (nan, inf) are null."""
+    signals = {r.signal: {"unit": r.unit, "min": r.min, "max": r.max, "final": r.final} for r in rows(outcome.record)}
+    t = outcome.record.t
+    summary = {"start": float(t[0]) if len(t) else None, "end": float(t[-1]) if len(t) else None, "samples": len(t)}
+    whole = {
+        **described(outcome),
+        **summary,
+        "signals": signals,
+        "estimates": estimates(outcome.record),
+        "written": list(outcome.written),
+    }
+    return json.dumps(finite(whole), allow_nan=False)
+
+
+def described(outcome: Outcome) -> dict[str, Any]:
+    """How the run was made and how it ended; the diagram itself stands in its own file."""
+    provenance = {k: v for k, v in outcome.record.provenance.items() if k != "diagram"}
+    error = outcome.error
+    failed: dict[str, Any] | None = None if error is None else {"message": str(error)}
+    if isinstance(error, SimulationError) and failed is not None:
+        failed |= {"time": error.time, "block": error.block, "state": error.state}
+    return {**provenance, "wall_seconds": outcome.seconds, "error": failed}
+
+
+def estimates(record: Record) -> dict[str, Any]:
+    """What identifiers found, by block, as plain values."""
+    return {block: found.to_dict() for block, found in record.estimates.items()}
+
+
+def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Diagram) -> tuple[dict[str, float], list[str]]:
+    """The values of estimates as settings of the plant they are of, and what each replaces, in words.
+
+    Estimates from a measured record know the type of their plant only; it is the one block of that type then.
+    """
+    from ..diagram.diagram import walk
+    from ..estimation.estimates import read_estimates
+
+    found = read_estimates(path, of or "")
+    blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
+    kind = found.details.get("assumed", {}).get("type", "")
+    where = found.model if found.model in blocks else ""
+    if not where and kind:
+        same = [p for p, b in blocks.items() if type(b).__name__ == kind]
+        if len(same) != 1:
+            raise BlocksimError(
+                f"'{path}' has estimates of {found.model or 'a'} ({kind}); of that type the diagram has "
+                f"{', '.join(same) or 'no block'}. One is wanted."
+            )
+        where = same[0]
+    settings = found.as_params(where)
+    told = []
+    for name, value in settings.items():
+        block, _, setting = name.rpartition(".")
+        before = blocks[block].settings.get(setting) if block in blocks else None
+        told.append(f"{name} = {value:.6g}" + (f" (was {before:.6g})" if isinstance(before, (int, float)) else ""))
+    return settings, told
+
+
+def finite(value: Any) -> Any:
+    """The value with None for every number that is not finite."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system says against writing a file, as an error in words."""
+    try:
+        yield
+    except OSError as error:
+        raise BlocksimError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+
+
+def make_folder(folder: Path) -> None:
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
+    """record.npz, diagram.yaml, run.json, estimates.json where there are any, and the pictures asked for."""
+    with writing(folder):
+        outcome.record.save(folder / "record.npz")
+        write_copy(outcome.diagram, folder / "diagram.yaml")
+        names = ["record.npz", "diagram.yaml", "run.json"]
+        write_json(folder / "run.json", {**described(outcome), "versions": versions()})
+        if outcome.record.estimates:
+            write_json(folder / "estimates.json", estimates(outcome.record))
+            names.append("estimates.json")
+    outcome.written += tuple(str(folder / name) for name in names)
+    if plot:
+        from ..pictures.draw import draw
+
+        write_plot(outcome, folder / "plot.png", folder / "estimates.png")
+        with writing(folder):
+            draw(outcome.diagram, folder / "diagram.svg")
+        outcome.written += (str(folder / "diagram.svg"),)
+
+
+def write_plot(outcome: Outcome, path: str | os.PathLike[str], estimated: str | os.PathLike[str] | None = None) -> None:
+    """The signals over time and, where something was identified, a picture of the estimates; of running ones also over time."""
+    from ..pictures.plots import plot
+
+    estimated = estimated or Path(path).with_name(f"{Path(path).stem}_estimates.png")
+
+    with writing(path):
+        plot(outcome.record, path=path)
+    outcome.written += (str(path),)
+    if outcome.record.estimates:
+        from ..pictures.estimate_plot import plot_estimates
+
+        with writing(estimated):
+            plot_estimates(outcome.record.estimates, estimated)
+        outcome.written += (str(estimated),)
+        from ..pictures.estimate_traces import plot_traces, traced
+
+        if traced(outcome.record):
+            over_time = Path(estimated).with_name(Path(estimated).name.replace("estimates", "traces"))
+            with writing(over_time):
+                plot_traces(outcome.record, path=over_time)
+            outcome.written += (str(over_time),)
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(finite(value), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def versions() -> dict[str, str]:
+    """What the numbers may depend on beside the diagram."""
+    import platform
+    from importlib.metadata import version
+
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        **{name: version(name) for name in ("numpy", "scipy", "numba")},
+    }

@@ -1,0 +1,84 @@
+"""Schedule -> source text: one flat, readable Python program.
+
+    derivative(t, dx, x, ...)   dx = f: the continuous signals it needs, in feedthrough order, then every derivative
+    guards(t, g, x, ...)        the margin of every guard; reset(i, ...) applies one
+    hit(tick, t, x, ...)        what happens at an instant: due outputs, log, due memories
+    advance(end, ...)           the solver's loop from stop to stop
+
+The same text runs under CPython (lists of floats) and numba (arrays), so it uses indices and scalars only.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..contract.syntax import parse
+from ..contract.vocabulary import LIBM, PRELUDE
+from ..schedule.schedule import Evaluation, Schedule, Unit
+from ..tracing.fold import specialise
+from .generator import Generator, LogGroup
+from .instants import hit
+from .slots import Slot, Slots
+
+__all__ = ["LogGroup", "Source", "generate"]
+
+
+@dataclass
+class Source:
+    """A generated program and what its numbers mean."""
+
+    text: str
+    slots: Slots
+    guards: list[tuple[Unit, str, int]]  # unit, name, direction: one per copy
+    loops: list[list[Evaluation]]
+
+
+def prelude(text: str) -> list[str]:
+    """The prelude functions a text uses, each after those it uses itself."""
+    from ..contract import vocabulary
+
+    used: list[str] = []
+
+    def include(body: str) -> None:
+        names = {n.id for n in ast.walk(parse(body)) if isinstance(n, ast.Name)}
+        for name in PRELUDE:
+            if name in names and name not in used:
+                used.append(name)
+                include(specialise(getattr(vocabulary, name), name, {}, {}))
+
+    include(text)
+    return [specialise(getattr(vocabulary, n), n, {}, {}) + "\n" for n in sorted(used)]
+
+
+def helper_functions(helpers: dict[str, Callable]) -> list[str]:
+    """Functions of the block authors' own modules, with those they call."""
+    written: dict[str, str] = {}
+    while len(written) < len(helpers):
+        for name, function in list(helpers.items()):
+            if name not in written:
+                written[name] = specialise(function, name, {}, helpers) + "\n"
+    return [written[n] for n in sorted(written)]
+
+
+def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
+    """The whole program for a schedule, its log and a solver."""
+    from . import driver_text
+
+    made = Generator(schedule, logs)
+    guards = made.guard_functions() if made.guards else []
+    body = [made.derivative(), *guards, hit(made).replace("CHATTERING", str(driver_text.kernel.CHATTERING))]
+    if made.loops:  # the last memory tells that a loop found no solution
+        made.slots.m.append(Slot("", "loop"))
+    loops = [loop.text for loop in made.loops] + [driver_text.loop_solver(n, made.slots) for n in range(len(made.loops))]
+    loose = sum(group.follows is None for group in logs)  # logged inside steps too
+    counts = (len(schedule.groups), len(made.guards), len(logs) if loose else 0, len(made.loops))
+    driver = driver_text.driver(solver, len(made.slots.x), len(made.slots.m), *counts)
+    functions = [text + "\n" for _, text in made.functions.values()]
+    code = [*helper_functions(made.helpers), *functions, *loops, *made.part_functions, *body, *driver]
+    words = ", ".join((*LIBM, "inf", "nan"))
+    head = [f'"""A blocksim program."""\n\nfrom math import {words}\nfrom math import pow as libm_pow\n']
+    return Source(
+        "\n\n".join([*head, *prelude("\n".join(code)), *code]), made.slots, made.guards, [loop.evaluations for loop in made.loops]
+    )

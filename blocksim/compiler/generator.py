@@ -1,0 +1,191 @@
+"""Generator: the continuous side of a program, signals in feedthrough order, derivatives, guards and resets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..contract.declarations import Memory, State
+from ..errors import BlockDefinitionError
+from ..schedule.schedule import Element, Evaluation, Schedule, Unit, functions_of
+from .algebraic import make_loop, solve
+from .emitter import STORES, Emitter
+from .roll import parts, roll
+from .scope import Scope, indented
+
+
+@dataclass
+class LogGroup:
+    """Signals that share a log grid."""
+
+    every: Fraction
+    signals: list[tuple[str, list[Element]]]  # shown name, elements
+    follows: int | None = None  # the sample group whose hits are exactly this grid
+
+    @property
+    def width(self) -> int:
+        return sum(len(elements) for _, elements in self.signals)
+
+
+class Generator(Emitter):
+    """Writes the functions of one schedule."""
+
+    def __init__(self, schedule: Schedule, logs: list[LogGroup]):
+        super().__init__(schedule)
+        self.logs = logs
+        self.guards = [
+            (u, n[6:], getattr(f, "direction", 1))
+            for u in self.units
+            for n, f in functions_of(u, "guard").items()
+            for _ in range(u.width)
+        ]
+        self.part_functions: list[str] = []
+        loops = [entry for entry in schedule.order if len(entry) > 1 or entry[0] in schedule.needs[entry[0]]]
+        self.loops = [make_loop(self, number, entry) for number, entry in enumerate(loops)]
+
+    # ---- signals ---------------------------------------------------------------------------------------------------
+
+    def needed(self, targets: Iterable[Evaluation], held: bool) -> list[list[Evaluation]]:
+        """What must be evaluated for these targets, in order; with `held`, sampled outputs are read, not computed."""
+        wanted: set[Evaluation] = set()
+        stack = list(targets)
+        loop_of = {e: loop.evaluations for loop in self.loops for e in loop.evaluations}
+        while stack:
+            evaluation = stack.pop()
+            if evaluation in wanted or (held and self.units[evaluation[0]].kind.sampled):
+                continue
+            wanted.add(evaluation)
+            stack += [*self.schedule.needs[evaluation], *loop_of.get(evaluation, [])]  # a loop is solved as a whole
+        entries = [entry for entry in self.schedule.order if entry[0] in wanted]
+        return self.clustered(entries) if self.large else entries
+
+    def clustered(self, entries: list[list[Evaluation]]) -> list[list[Evaluation]]:
+        """Another feedthrough order, with blocks of a kind next to each other where they can be."""
+        owner = {e: i for i, entry in enumerate(entries) for e in entry}
+        waits = [
+            {owner[s] for e in entry for s in self.schedule.needs[e] if s in owner and owner[s] != i}
+            for i, entry in enumerate(entries)
+        ]
+        feeds: list[list[int]] = [[] for _ in entries]
+        for i, sources in enumerate(waits):
+            for source in sources:
+                feeds[source].append(i)
+        kinds = [self.units[entry[0][0]].kind for entry in entries]
+        ready: dict[type, list[int]] = {}
+        left = [len(w) for w in waits]
+        for i in reversed(range(len(entries))):
+            if not left[i]:
+                ready.setdefault(kinds[i], []).append(i)
+        done: list[list[Evaluation]] = []
+        kind: type = Emitter
+        while ready:
+            kind = kind if kind in ready else next(iter(ready))
+            i = ready[kind].pop()
+            if not ready[kind]:
+                del ready[kind]
+            done.append(entries[i])
+            for target in feeds[i]:
+                left[target] -= 1
+                if not left[target]:
+                    ready.setdefault(kinds[target], []).append(target)
+        return done
+
+    def compute(self, scope: Scope, targets: Iterable[Evaluation], held: bool = True) -> None:
+        """Write what these targets need and is not there yet."""
+        for entry in self.needed(targets, held):
+            if entry[0] not in scope.done:
+                self.write_entry(scope, entry)
+
+    def write_entry(self, scope: Scope, entry: list[Evaluation]) -> None:
+        scope.done.update(entry)
+        loop = next((loop for loop in self.loops if loop.evaluations == entry), None)
+        if loop:
+            solve(self, scope, loop)
+        else:
+            self.evaluate(scope, entry[0])
+
+    def finish(self, scope: Scope, name: str, inputs: str, free: Scope | None = None) -> list[str]:
+        """The scope as text blocks, followed by pieces in free order; rolled and cut where the diagram is large."""
+        if not self.large:
+            return scope.blocks() + (free.blocks() if free else [])
+        blocks = roll(scope.written(), self.number_table) + (roll(free.written(), self.number_table, free=True) if free else [])
+        blocks, functions = parts(name, inputs, blocks)
+        self.part_functions += functions
+        return blocks
+
+    def number_table(self, values: list[int]) -> int:
+        """Whole numbers a loop reads; their place in o."""
+        start = self.slots.o
+        self.slots.constants.append((start, values))
+        self.slots.o += len(values)
+        return start
+
+    # ---- derivative, guards ----------------------------------------------------------------------------------------
+
+    def derivative(self) -> str:
+        scope, slopes = Scope(), Scope()
+        moving = [u for u in self.units if "derivative" in u.kind.functions]
+        self.compute(scope, [e for u in moving for e in self.inputs_of(u, [u.kind.functions["derivative"]])])
+        slopes.signals = scope.signals
+        for unit in moving:
+            states = {n: unit.sizes.get(n, 1) for n, d in unit.kind.of(State).items() if not isinstance(d, Memory)}
+            for copy in range(unit.width):
+                slopes.begin(f"{unit.path}: {unit.kind.__name__}")
+                given = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
+                for name in states:
+                    for address, part in zip(self.slots.of(unit, name, copy), given[f"d{name}"], strict=True):
+                        slopes.write(f"dx[{address}] = {ast.unparse(part)}")
+        inputs = f"t, dx, {STORES}"
+        return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
+
+    def guard_functions(self) -> list[str]:
+        """`guards` fills g with every margin; `reset` applies one reset."""
+        scope, resets = Scope(), Scope()
+        watching = list(dict.fromkeys((u.index, n) for u, n, _ in self.guards))
+        self.compute(
+            scope, [e for u, n in watching for e in self.inputs_of(self.units[u], [self.units[u].kind.functions[f"guard_{n}"]])]
+        )
+        number = 0
+        for index, name in watching:
+            unit = self.units[index]
+            for copy in range(unit.width):
+                scope.begin(f"{unit.path}: {name}")
+                (margin,) = self.apply(scope, unit, f"guard_{name}", [(f"margin_{name}", 1)], copy)[f"margin_{name}"]
+                scope.write(f"g[{number}] = {ast.unparse(margin)}")
+                branch = Scope()
+                self.compute(branch, self.inputs_of(unit, [unit.kind.functions[f"reset_{name}"]]))
+                branch.begin(f"{unit.path}: {name}")
+                self.assign_states(branch, unit, f"reset_{name}", copy, unit.kind.of(State))
+                resets.nest(f"if i == {number}:", branch.blocks())
+                number += 1
+        inputs = f"t, g, {STORES}"
+        return [
+            function_text("guards", inputs, self.finish(scope, "guards", inputs)),
+            function_text("reset", f"i, t, {STORES}", resets.blocks()),
+        ]
+
+    def assign_states(self, scope: Scope, unit: Unit, name: str, copy: int, states: dict[str, State]) -> None:
+        """Write new values of states and memories, all computed before any is stored; arrays are changed in place."""
+        scalar = {n: d for n, d in states.items() if not (isinstance(d, Memory) and d.array)}
+        function = unit.kind.functions[name]
+        if not scalar:
+            self.apply(scope, unit, name, [], copy)
+            return
+        given = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
+        left, right = [], []
+        for state, values in given.items():
+            if state not in scalar:
+                raise BlockDefinitionError(f"{function.__qualname__} sets '{state}', which it cannot.")
+            store = "m" if isinstance(unit.kind.declared[state], Memory) else "x"
+            for address, part in zip(self.slots.of(unit, state, copy), values, strict=True):
+                left.append(f"{store}[{address}]")
+                right.append(ast.unparse(part))
+        if left:
+            scope.write(f"{', '.join(left)} = {', '.join(right)}")
+
+
+def function_text(name: str, inputs: str, blocks: list[str]) -> str:
+    real = any(not line.strip().startswith("#") for block in blocks for line in block.splitlines())
+    return f"def {name}({inputs}):\n{indented(blocks if real else [*blocks, 'pass'])}\n"

@@ -1,0 +1,206 @@
+"""What a program does at an instant: due outputs, log, due memories; as the text of its function `hit`."""
+
+from __future__ import annotations
+
+import ast
+
+from ..contract.declarations import Memory, Noise
+from ..schedule.schedule import Evaluation, Unit, evaluation_of, output_functions
+from .emitter import STORES
+from .generator import Generator, LogGroup, function_text
+from .scope import Scope
+
+HIT = f"tick, t, hits, logs, record, g, armed, f, {STORES}"
+#: Of each log grid: its next tick, its period, its next row, its rows in all, where it starts in the record.
+LOG = 5
+Pending = dict[tuple[int, str, int], str]
+
+
+def hit(made: Generator) -> str:
+    """Due outputs, log, due memories; where there are guards, outputs again until no guard fires."""
+    scope = Scope()
+    groups = range(len(made.schedule.groups))
+    for g in groups:
+        scope.write(f"due_{g} = tick == hits[{2 * g}]")
+    for j, group in enumerate(made.logs):
+        scope.write(f"log_{j} = tick == logs[{LOG * j}]" if group.follows is None else f"log_{j} = due_{group.follows}")
+    acting = [[u for u in made.units if u.group == g] for g in groups]
+    pending = pending_places(made, scope, acting)
+    settling = bool(made.guards and acting)
+    outputs = Scope()
+    known = due_outputs(made, outputs, pending)
+    due = " or ".join(f"due_{g}" for g in groups)
+    if settling:  # at a log row between hits nothing may change
+        outputs.write(f"fired = settle(t, g, armed, f, {STORES})\nif fired < 0:\n    return CHATTERING\nfiring = fired > 0")
+        scope.write(f"firing = {due}")
+        scope.nest("while firing:", outputs.blocks())
+        known = {}  # a reset may have changed them
+    else:
+        scope.pieces += outputs.pieces
+    for j, group in enumerate(made.logs):
+        log_rows(made, scope, j, group, known.get(f"due_{group.follows}", Scope()))
+    inputs = [due_inputs(made, units, known.get(f"due_{g}", Scope())) for g, units in enumerate(acting)]
+    if len(acting) > 1:  # memories of one rate may be read by another: all inputs before any memory
+        for g, inner in enumerate(inputs):
+            if inner.written():
+                scope.nest(f"if due_{g}:", made.finish(inner, f"inputs_{g}", HIT))
+        inputs = [Scope(signals=inner.signals, done=inner.done) for inner in inputs]
+    for g, units in enumerate(acting):
+        due_memories(made, scope, g, units, pending, inputs[g])
+    if settling:
+        scope.write(f"if ({due}) and settle(t, g, armed, f, {STORES}) < 0:\n    return CHATTERING")
+    scope.write("return 0")
+    return function_text("hit", HIT, scope.blocks())
+
+
+def pending_places(made: Generator, scope: Scope, acting: list[list[Unit]]) -> Pending:
+    """Places for memories that `step` computes before they may be stored."""
+    places: Pending = {}
+    for unit in (u for units in acting for u in units if "step" in u.kind.functions):
+        for name, declaration in unit.kind.of(Memory).items():
+            for k in range(0 if declaration.array else unit.width * unit.sizes.get(name, 1)):
+                places[(unit.index, name, k)] = (
+                    f"m[{made.wire((unit.index, f'next {name}', k))}]"
+                    if made.large
+                    else f"{made.names[unit.index]}_next_{name}" + (f"_{k}" if k else "")
+                )
+    if not made.large:
+        for name in places.values():
+            scope.write(f"{name} = 0.0")
+    return places
+
+
+def due_outputs(made: Generator, scope: Scope, pending: Pending) -> dict[str, Scope]:
+    """Outputs of all sampled blocks in feedthrough order, each when it is due, with the continuous signals they read.
+
+    Gives, for each group alone, the signals that are known while it is due.
+    """
+    targets = [(u.index, f) for u in made.units if u.kind.sampled for f in output_functions(u.kind)]
+    entries = made.needed(targets, held=False)
+    conditions = due_for(made, entries)
+    shared = Scope()
+    runs: list[tuple[str, Scope]] = []
+    for entry in entries:
+        condition = " or ".join(f"due_{g}" for g in sorted(conditions[entry[0]]))
+        if not runs or runs[-1][0] != condition:
+            runs.append((condition, Scope(signals=shared.signals, done=shared.done)))
+        unit = made.units[entry[0][0]]
+        if unit.kind.sampled:
+            shared.done.update(entry)
+            sampled_output(made, runs[-1][1], unit, entry[0][1], pending)
+        else:
+            made.write_entry(runs[-1][1], entry)
+    for number, (condition, inner) in enumerate(runs):
+        scope.nest(f"if {condition}:", made.finish(inner, f"outputs_{number}", HIT))
+    known = {}
+    for g in range(len(made.schedule.groups)):
+        done = {e for e in shared.done if g in conditions[e]}
+        mine = {k: v for k, v in shared.signals.items() if evaluation_of(made.units[k[0]], k[1]) in done}
+        known[f"due_{g}"] = Scope(signals=mine, done=done)
+    return known
+
+
+def due_for(made: Generator, entries: list[list[Evaluation]]) -> dict[Evaluation, set[int]]:
+    """For each evaluation, the groups it is evaluated for: its own, or those of the sampled blocks that read it."""
+    wanted: dict[Evaluation, set[int]] = {}
+    for entry in reversed(entries):
+        for evaluation in entry:
+            unit = made.units[evaluation[0]]
+            if unit.kind.sampled:
+                wanted[evaluation] = {unit.group if unit.group is not None else 0}
+        union = set().union(*(wanted.get(e, set()) for e in entry))
+        for evaluation in entry:
+            wanted[evaluation] = union
+            for source in made.schedule.needs[evaluation]:
+                if not made.units[source[0]].kind.sampled and source not in entry:
+                    wanted.setdefault(source, set()).update(union)
+    return wanted
+
+
+def sampled_output(made: Generator, scope: Scope, unit: Unit, function: str, pending: Pending) -> None:
+    scope.begin(f"{unit.path}: {unit.kind.__name__}")
+    ports = output_functions(unit.kind)[function]
+    memories = [n for n, d in unit.kind.of(Memory).items() if not d.array] if function == "step" else []
+    for copy in range(unit.width):
+        shadow(made, scope, unit, function, copy)
+        results = [(n, unit.sizes[n]) for n in ports]
+        results += [(f"next_{n}", unit.sizes.get(n, 1)) for n in memories]
+        given = made.apply(scope, unit, function, results, copy)
+        for port in ports:
+            for k, part in enumerate(given[port]):
+                scope.write(f"{ast.unparse(made.held((unit.index, port, copy if unit.wide else k)))} = {ast.unparse(part)}")
+        for name in memories:
+            for k, part in enumerate(given[f"next_{name}"]):
+                target, text = pending[(unit.index, name, copy * unit.sizes.get(name, 1) + k)], ast.unparse(part)
+                if target != text:
+                    scope.write(f"{target} = {text}")
+
+
+def shadow(made: Generator, scope: Scope, unit: Unit, function: str, copy: int) -> None:
+    """Where outputs may be computed again, `step` changes a copy of its array memories, stored with the other memories."""
+    if function != "step" or not made.guards:
+        return
+    for name, declaration in unit.kind.of(Memory).items():
+        if declaration.array:
+            own = made.slots.array(unit, name, copy)
+            region = made.slots.region(unit.index, f"{name}.shadow", (), unit.sizes.get(name, 1), copy)
+            made.shadows[(unit.index, name, copy)] = region
+            scope.write(
+                f"for i in range(o[{own.index + 1}] - o[{own.index}]):\n    a[o[{region.index}] + i] = a[o[{own.index}] + i]"
+            )
+
+
+def log_rows(made: Generator, scope: Scope, j: int, group: LogGroup, known: Scope) -> None:
+    inner = Scope(signals=dict(known.signals), done=set(known.done))
+    elements = [e for _, es in group.signals for e in es]
+    made.compute(inner, [evaluation_of(made.units[e[0]], e[1]) for e in elements])
+    row, count, start = (f"logs[{LOG * j + k}]" for k in (2, 3, 4))
+    if not made.large:
+        inner.begin()
+        inner.write(f"row = {row}\ncount = {count}\nstart = {start}")
+        row, count, start = "row", "count", "start"
+    column = 0
+    for _, signal in group.signals:  # each signal is a stretch of the record: its rows one after the other
+        for k, element in enumerate(signal):
+            if made.large:
+                inner.begin()
+            step = row if len(signal) == 1 else f"{len(signal)} * {row} + {k}"
+            value = ast.unparse(made.signal(inner, element))
+            inner.write(f"record[{start} + {column} * {count} + {step}] = {value}")
+        column += len(signal)
+    inner.begin()
+    inner.write(f"logs[{LOG * j + 2}] = {row} + 1\nlogs[{LOG * j}] = tick + logs[{LOG * j + 1}]")
+    scope.nest(f"if log_{j}:", made.finish(inner, f"log_{j}", HIT))
+
+
+def due_inputs(made: Generator, units: list[Unit], known: Scope) -> Scope:
+    """What the updates of one group read."""
+    inner = Scope(signals=dict(known.signals), done=set(known.done))
+    updating = [u for u in units if "update" in u.kind.functions]
+    made.compute(inner, [e for u in updating for e in made.inputs_of(u, [u.kind.functions["update"]])])
+    return inner
+
+
+def due_memories(made: Generator, scope: Scope, g: int, units: list[Unit], pending: Pending, inner: Scope) -> None:
+    """Updates of one group: every input is computed before any memory changes, then the group's next hit is set."""
+    for unit in (u for u in units if "update" in u.kind.functions):
+        for copy in range(unit.width):
+            inner.begin(f"{unit.path}: {unit.kind.__name__}")
+            made.assign_states(inner, unit, "update", copy, unit.kind.of(Memory))
+    for (index, name, k), local in pending.items():
+        if made.units[index].group == g:
+            inner.begin()
+            inner.write(f"m[{made.slots.where[(index, name)][k]}] = {local}")
+    for (index, name, copy), region in made.shadows.items():
+        if made.units[index].group == g:
+            own = made.slots.array(made.units[index], name, copy)
+            inner.begin()
+            inner.write(
+                f"for i in range(o[{own.index + 1}] - o[{own.index}]):\n    a[o[{own.index}] + i] = a[o[{region.index}] + i]"
+            )
+    for address in (a for u in units for n in u.kind.of(Noise) for a in made.slots.where[(u.index, n)]):
+        inner.begin()
+        inner.write(f"o[{address}] += 1")
+    inner.begin()
+    inner.write(f"hits[{2 * g}] = tick + hits[{2 * g + 1}]")
+    scope.nest(f"if due_{g}:", made.finish(inner, f"memories_{g}", HIT))

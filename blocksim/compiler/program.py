@@ -1,0 +1,215 @@
+"""Source -> Program: the same text under CPython (at once, with breakpoints) and numba (at the speed of C)."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import linecache
+import math
+import threading
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..contract.syntax import compiled, parse
+from . import cache, driver_text
+from .codegen import Source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: The function of a program that is called from outside.
+ENTRY = "enter"
+#: Programs up to this many characters are compiled into one function.
+INLINE = 30_000
+
+
+class Code:
+    """A program's text with its functions, under CPython and compiled; one per text in a process (see `code_of`)."""
+
+    def __init__(self, text: str, solver: str):
+        self.text, self.solver = text, solver
+        self.key = hashlib.sha256(text.encode()).hexdigest()[:32]
+        self.compiled: Any = None
+        self.lock = threading.Lock()
+
+    @property
+    def filename(self) -> str:
+        return f"<blocksim program {self.key[:8]}>"
+
+    @functools.cached_property
+    def plain(self) -> dict[str, Any]:
+        """The functions under CPython; tracebacks and debuggers show the program's lines."""
+        linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
+        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        exec(compiled(self.text, self.filename, "exec"), made)
+        return made
+
+    @functools.cached_property
+    def careful(self) -> dict[str, Any]:
+        """The functions under CPython with IEEE rules: 1/0 is inf, as in the compiled program, instead of an exception."""
+        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        exec(compiled(ieee(self.text), self.filename, "exec"), made)
+        made.update(IEEE)
+        return made
+
+    def fast(self) -> Any:
+        """The compiled `enter`: from memory, from disk, or compiled now."""
+        with self.lock:
+            if self.compiled is None:
+                self.compiled = compile_code(self)
+            return self.compiled
+
+
+@functools.lru_cache(maxsize=100)
+def code_of(text: str, solver: str) -> Code:
+    """The code of a text: a second experiment finds it compiled."""
+    return Code(text, solver)
+
+
+@dataclass
+class Program:
+    """A generated program: what its numbers mean, and its code."""
+
+    source: Source
+    code: Code
+
+    @property
+    def key(self) -> str:
+        return self.code.key
+
+    @property
+    def solver(self) -> str:
+        return self.code.solver
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the fast form is in memory."""
+        return self.code.compiled is not None
+
+    def cached(self) -> bool:
+        """Whether the fast form is on disk."""
+        return self.compiled or cache.has(self.key)
+
+    def plain(self) -> dict[str, Any]:
+        return self.code.plain
+
+    def careful(self) -> dict[str, Any]:
+        return self.code.careful
+
+    def fast(self) -> Any:
+        return self.code.fast()
+
+
+def view(a: np.ndarray, start: int, end: int) -> np.ndarray:
+    """A stretch of the array store."""
+    return a[start:end]
+
+
+def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
+    """A stretch of the array store as a matrix."""
+    return a[start : start + rows * columns].reshape(rows, columns)
+
+
+def compile_code(code: Code) -> Any:
+    """Compile with numba; the result is kept on disk under the text's own hash."""
+    from numba import njit, types
+
+    from .pointers import matrix, pointer, view
+
+    real, whole = types.float64[::1], types.int64[::1]
+    rows = types.UniTuple(real, driver_text.k_rows(code.solver)[0])
+    signature = types.int64(
+        types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
+    )
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
+    inner = njit(**options)
+    with cache.folder(code.key, code.text) as place:
+        module = load_module(code, place)
+        functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+        for name in functions:
+            if name != ENTRY:
+                setattr(module, name, inner(getattr(module, name)))
+        module.__dict__.update(pointer=pointer, view=view, matrix=matrix)
+        return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
+
+
+def load_module(code: Code, place: Any) -> ModuleType:
+    """The text as a module of its own, from its file where there is one (numba's cache goes by the file)."""
+    import sys
+
+    name = f"blocksim_program_{code.key}"
+    module = ModuleType(name)
+    filename = code.filename if place is None else str(place / "program.py")
+    module.__dict__["__file__"] = filename
+    sys.modules[name] = module
+    if place is None:
+        linecache.cache[filename] = (len(code.text), None, code.text.splitlines(True), filename)
+    exec(compiled(code.text, filename, "exec"), module.__dict__)
+    return module
+
+
+def ieee(text: str) -> Any:
+    """The text with every division as a call that never raises."""
+    import ast
+
+    class Divisions(ast.NodeTransformer):
+        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+            self.generic_visit(node)
+            if isinstance(node.op, ast.Div):
+                return ast.copy_location(ast.Call(ast.Name("divide", ast.Load()), [node.left, node.right], []), node)
+            return node
+
+    return ast.fix_missing_locations(Divisions().visit(parse(text)))
+
+
+def divide(a: float, b: float) -> float:
+    """a / b by IEEE 754."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a != a or a == 0:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def forgiving(function: Any, overflow: Any) -> Any:
+    """A libm function that gives nan outside its domain and overflows to infinity."""
+
+    def wrapped(*values: float) -> float:
+        try:
+            return function(*values)
+        except OverflowError:
+            return overflow(*values)
+        except ValueError:
+            return poles(function, *values)
+
+    return wrapped
+
+
+def poles(function: Any, *values: float) -> float:
+    """What C gives where Python raises ValueError: -inf for log(0), nan elsewhere."""
+    if function in (math.log, math.log10) and values[0] == 0:
+        return -math.inf
+    if function is math.log1p and values[0] == -1:
+        return -math.inf
+    if function is math.pow and values[0] == 0 and values[1] < 0:
+        odd = values[1] % 2 == 1
+        return math.copysign(math.inf, values[0]) if odd else math.inf
+    return math.nan
+
+
+def power_overflow(a: float, b: float) -> float:
+    return -math.inf if a < 0 and b % 2 == 1 else math.inf
+
+
+IEEE: dict[str, Any] = {
+    "divide": divide,
+    "libm_pow": forgiving(math.pow, power_overflow),
+    **{n: forgiving(getattr(math, n), lambda *v: math.copysign(math.inf, v[0]) if v[0] < 0 else math.inf) for n in ("sinh",)},
+    **{
+        n: forgiving(getattr(math, n), lambda *v: math.inf)
+        for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt")
+    },
+}

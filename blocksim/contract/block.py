@@ -1,0 +1,242 @@
+"""What a block declares: names with units and limits, and pure functions whose argument list is their dependency list.
+
+    class FirstOrderLag(Block):
+        "T y' + y = k u."
+        k: float = param(1.0, "static gain")
+        T: float = required("time constant", "s", above=0)
+        u = inport("input")
+        y = outport("lagged input")
+        x: float = state(0.0, "lagged value")
+
+        @staticmethod
+        def output(x):
+            return x
+
+        @staticmethod
+        def derivative(x, u, k, T):
+            return (k * u - x) / T
+
+`output(x)` has no direct feedthrough, `output(u, k)` has: nothing else says so. Mistakes are refused when the class is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..errors import DiagramError, Problem, did_you_mean, listing
+from .declarations import (
+    Declared,
+    Param,
+    Period,
+    StatePort,
+    Static,
+    fixed,
+    inport,
+    memory,
+    model,
+    normal,
+    outport,
+    param,
+    period,
+    required,
+    state,
+    static,
+    table,
+    uniform,
+)
+from .definition import arguments, check_class
+
+if TYPE_CHECKING:
+    from .plant import Plant
+
+__all__ = [
+    "Block",
+    "RecordBlock",
+    "SampledBlock",
+    "both",
+    "falling",
+    "fixed",
+    "inport",
+    "memory",
+    "model",
+    "normal",
+    "outport",
+    "param",
+    "period",
+    "required",
+    "rising",
+    "state",
+    "static",
+    "table",
+    "uniform",
+]
+
+
+def falling(function: Callable) -> Callable:
+    """Mark a guard: its reset fires when it falls below zero (what an unmarked guard does)."""
+    function.__dict__["direction"] = 1
+    return function
+
+
+def rising(function: Callable) -> Callable:
+    """Mark a guard: its reset fires when it rises above zero."""
+    function.__dict__["direction"] = -1
+    return function
+
+
+def both(function: Callable) -> Callable:
+    """Mark a guard: its reset fires whenever it changes sign."""
+    function.__dict__["direction"] = 0
+    return function
+
+
+class Block:
+    """A block of a diagram. Subclass it with declarations and static functions; an instance holds checked settings."""
+
+    family: ClassVar[str] = ""
+    declared: ClassVar[dict[str, Declared]] = {}
+    functions: ClassVar[dict[str, Callable]] = {}
+    #: How `draw` shows it: 'box', 'circle' (Sum) or 'triangle' (Gain); 'source', 'plant', 'plain', 'sink' or 'record'.
+    shape: ClassVar[str] = "box"
+    colour: ClassVar[str] = "plain"
+    #: Its outputs have the unit of its inputs: a sum, a sensor, a hold.
+    same_unit: ClassVar[bool] = False
+    #: Outputs are computed at the block's sample hits only, and hold between them.
+    sampled: ClassVar[bool] = False
+    #: Works on whole records after the run instead of during it.
+    after_run: ClassVar[bool] = False
+    #: Names of the parameters it estimates while it runs: its outputs theta and std end up among the record's estimates.
+    estimated: ClassVar[tuple[str, ...]] = ()
+    #: YAML for a complete small diagram that uses the block; shown in the catalogue and run by the tests.
+    example: ClassVar[str] = ""
+
+    settings: dict[str, Any]
+    #: The class `modelled` gave once the plant was found that a setting names; its ports are the block's.
+    bound: type[Block] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        collected: dict[str, Declared] = {}
+        functions: dict[str, Callable] = {}
+        for base in reversed(cls.__mro__):
+            for name, value in vars(base).items():
+                if isinstance(value, Declared):
+                    collected.pop(name, None)
+                    collected[name] = value
+                elif isinstance(value, staticmethod):
+                    functions[name] = value.__func__
+        for name, declaration in collected.items():
+            if isinstance(declaration, StatePort) and f"output_{name}" not in functions:
+                functions[f"output_{name}"] = state_output(name)
+        cls.declared, cls.functions = collected, functions
+        check_class(cls)
+
+    def __init__(self, **settings: Any):
+        problems = type(self).problems(settings)
+        if problems:
+            raise DiagramError([Problem(f"{type(self).__name__}: {text}") for _, text in problems])
+        defaults = {n: d.default for n, d in type(self).declared.items() if d.settable}
+        self.settings = {**defaults, **{n: v.tolist() if hasattr(v, "tolist") else v for n, v in settings.items()}}
+
+    def __repr__(self) -> str:
+        own = ", ".join(f"{k}={v!r}" for k, v in self.settings.items() if v != type(self).declared[k].default)
+        return f"{type(self).__name__}({own})"
+
+    def label(self) -> list[str]:
+        """Up to two lines for the picture: what it is, and its one or two telling settings."""
+        declared = type(self).declared
+        telling = [
+            f"{k}={brief(v)}"
+            for k, v in self.settings.items()
+            if isinstance(declared[k], (Param, Static, Period)) and (declared[k].required or v != declared[k].default)
+        ]
+        return [type(self).__name__, ", ".join(telling[:2])] if telling else [type(self).__name__]
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        """The class whose functions run for these settings and this many inputs: usually its own."""
+        return self.bound or type(self)
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        """The class for these plants, by the setting that names each: its ports may be theirs. Equal plants, the same class."""
+        return type(self)
+
+    def ideal(self) -> Block:
+        """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
+        return self
+
+    @classmethod
+    def of(cls, *kinds: type) -> dict[str, Any]:
+        """The declarations of these kinds, in order."""
+        return {n: d for n, d in cls.declared.items() if isinstance(d, kinds)}
+
+    @classmethod
+    def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Everything wrong with these settings, as (setting, words)."""
+        takes = {n: d for n, d in cls.declared.items() if d.settable}
+        found = []
+        for name in settings:
+            if name not in takes:
+                found.append(
+                    (name, f"no parameter '{name}'. {cls.__name__} takes: {listing(takes)}." + did_you_mean(name, takes))
+                )
+        for name, declaration in takes.items():
+            if name in settings and settings[name] is None and declaration.default is None and not declaration.required:
+                continue  # nothing, said or not: what the block itself makes of that
+            if name in settings:
+                found += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]
+            elif declaration.required:
+                found.append((name, f"'{name}' must be given: {declaration.meaning()}."))
+        if not found and "check" in cls.functions:
+            values = {n: settings.get(n, d.default) for n, d in takes.items()}
+            check = cls.functions["check"]
+            text = check(**{n: values[n] for n in arguments(check)})
+            if text:
+                found.append(("", text))
+        return found
+
+
+class SampledBlock(Block):
+    """A block that acts every Ts seconds; between its hits its outputs hold."""
+
+    abstract = True
+    sampled = True
+    Ts = period(doc="sample time", required=True)
+    offset = period(0, "time of the first hit", optional=True)
+
+
+class RecordBlock(Block):
+    """A block that works on whole recorded signals, after the run: filters, smoothers, identifiers.
+
+    Its one ordinary method `process(self, t, <inports>)` returns an array per outport (a tuple in port order). A block that
+    changes the grid (a decimation) says the times of its outputs with `times(self, t)`.
+    """
+
+    abstract = True
+    after_run = True
+    colour = "record"
+
+    def times(self, t: Any) -> Any:
+        """The times of its outputs, given those of its inputs: the same ones."""
+        return t
+
+    def fits(self, path: str, schedule: Any) -> None:
+        """Refuse, before anything runs, a diagram it cannot work in: raise DiagramError. `path` is its own."""
+
+
+def state_output(name: str) -> Callable:
+    """The output function of a state that is a port: the state itself."""
+    text = f"def output_{name}({name}):\n    return {name}\n"
+    made: dict[str, Any] = {}
+    exec(text, made)
+    made[f"output_{name}"].__source__ = text
+    return made[f"output_{name}"]
+
+
+def brief(value: Any) -> str:
+    """A setting as the picture and the tables show it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple)):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(brief(v) for v in value[:4]) + (", …]" if len(value) > 4 else "]")
+    return f"{value:.4g}"

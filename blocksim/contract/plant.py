@@ -1,0 +1,126 @@
+"""Plant: the system another block knows the equations of, with the values it has in this run.
+
+An observer or an identifier says `model: joint`, a block of its diagram, whose values are then the truth; or
+`model: GravityJoint`, a type of the library with its defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DiagramError, RecordError, did_you_mean, listing
+from .block import Block
+from .declarations import Inport, Model, Outport
+from .definition import arguments
+from .library import find, library
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A block type with settings; `path` is the block of the diagram that has them, '' where only a type was named."""
+
+    kind: type[Block]
+    settings: dict[str, Any] = field(default_factory=dict)
+    path: str = ""
+    plants: dict[str, Plant] = field(default_factory=dict)  # those it names itself, as a filter does that a smoother names
+
+    @property
+    def name(self) -> str:
+        return f"'{self.path}' ({self.kind.__name__})" if self.path else self.kind.__name__
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters its inverse dynamic model is linear in; () where it gives none."""
+        return getattr(self.kind, "inverse_parameters", ())
+
+    @property
+    def truth(self) -> dict[str, float]:
+        """Their values in this run; nothing where only a type was named."""
+        return {n: float(self.settings[n]) for n in self.parameters} if self.path else {}
+
+    @property
+    def motion(self) -> tuple[str, ...]:
+        """The signals its regressor asks for, such as q, qd, qdd."""
+        signals = self.kind.of(Inport, Outport)  # a state that is a port has a setting of its name too: where it starts
+        return tuple(a for a in arguments(self.row_function()) if a not in self.settings or a in signals)
+
+    @property
+    def drive(self) -> str:
+        """The input that drives it, such as tau."""
+        return next(iter(self.kind.of(Inport)))
+
+    def row_function(self) -> Any:
+        if "regressor" not in self.kind.functions or not self.parameters:
+            raise DiagramError(
+                f"{self.name} gives no regressor: its inverse model is not known to be linear in its parameters. Plants that "
+                f"give one: {listing(sorted(n for n, k in library().items() if 'regressor' in k.functions))}."
+            )
+        return self.kind.functions["regressor"]
+
+    def regressor(self, motion: Mapping[str, Any]) -> np.ndarray:
+        """Rows of the inverse dynamic model, shape (samples, joints, parameters), from signals by name."""
+        import numpy as np
+
+        function = self.row_function()
+        rows = np.asarray(function(**{a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}))
+        if not np.isfinite(rows).all():
+            raise RecordError(f"the regressor of {self.name} is not finite everywhere; are there nan in the signals?")
+        return rows[:, None, :] if rows.ndim == 2 else rows
+
+    def effort(self, drive: Any) -> np.ndarray:
+        """What the rows times the parameters give, shape (samples, joints): the drive, through the gain some plants have."""
+        import numpy as np
+
+        function = self.kind.functions.get("effort")
+        values = drive if function is None else function(**{self.drive: drive, **self.given(function)})
+        return np.asarray(values, dtype=float).reshape(len(values), -1)
+
+    def given(self, function: Any) -> dict[str, Any]:
+        """The settings a function of the plant asks for."""
+        return {a: self.settings[a] for a in arguments(function) if a in self.settings}
+
+    def changed(self, settings: Mapping[str, Any]) -> Plant:
+        return replace(self, settings={**self.settings, **settings}) if settings else self
+
+    def updated(self, new: Mapping[str, Mapping[str, Any]]) -> Plant:
+        """With new settings by path, for itself and for the plants it names."""
+        named = {name: plant.updated(new) for name, plant in self.plants.items()}
+        return replace(self.changed(new.get(self.path, {})), plants=named)
+
+
+def plants_of(block: Block, blocks: Mapping[str, Block], prefix: str = "") -> dict[str, Plant]:
+    """The plants a block's settings name, by setting. A name of the diagram goes before a type of the same name."""
+    found = {}
+    for setting in block.of(Model):
+        name = block.settings[setting]
+        if name is None:
+            continue
+        if name in blocks:
+            others = {path: other for path, other in blocks.items() if path != name}  # so that a circle of names ends
+            found[setting] = Plant(
+                type(blocks[name]), blocks[name].settings, prefix + name, plants_of(blocks[name], others, prefix)
+            )
+        elif name in library():
+            kind = find(name)
+            wanting = [n for n, d in kind.declared.items() if d.settable and d.required]
+            if wanting:
+                raise DiagramError(
+                    f"{setting}: {name} has no default for {listing(wanting)}; name a block of the diagram instead."
+                )
+            found[setting] = Plant(kind, kind().settings)
+        else:
+            raise DiagramError(
+                f"{setting}: '{name}' is neither a block of the diagram nor a block type. Blocks are: {listing(blocks)}."
+                + did_you_mean(name, [*blocks, *library()])
+            )
+    return found
+
+
+def bind(block: Block, plants: Mapping[str, Plant]) -> None:
+    """Fix the class of a block for its plants; its ports are known from here on."""
+    block.bound = block.modelled(plants)

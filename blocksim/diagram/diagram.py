@@ -1,0 +1,309 @@
+"""Diagram: named blocks and where each input comes from; made from a file or from Python.
+
+    d = Diagram("PI loop")
+    d.add("ref", "Step", time=1)
+    d.add("error", "Sum", signs="+-", inputs=["ref", "plant"])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..contract.block import Block
+from ..contract.declarations import Inport, Model, Outport
+from ..errors import DiagramError, Place, Problem, did_you_mean, listing
+from .spec import LogSpec, PortSpec, RecordSpec, SimulateSpec
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+#: Beyond this many problems, or names in a message, nobody reads on.
+ENOUGH = 100
+REFERENCE = re.compile(r"(?P<path>[A-Za-z_][\w.]*?)(?:\[(?P<element>-?\d+)\])?\Z")
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A signal of a diagram: a block's output port, whole or one element."""
+
+    block: str
+    port: str
+    element: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.block}.{self.port}" + ("" if self.element is None else f"[{self.element}]")
+
+
+@dataclass
+class Node:
+    """A block (or a subsystem) in its place: its name, its inputs as written, the lines it stands on."""
+
+    name: str
+    block: Block | Diagram
+    inputs: Any = None
+    flip: bool | None = None
+    place: Place | None = None
+    places: dict[str, Place] = field(default_factory=dict)
+
+    def at(self, key: str) -> Place | None:
+        return self.places.get(key, self.place)
+
+
+@dataclass
+class Diagram:
+    """Blocks by name, in the order they were written."""
+
+    name: str = ""
+    description: str = ""
+    simulate: SimulateSpec = field(default_factory=SimulateSpec)
+    log: list[LogSpec] | None = None
+    ports: PortSpec | None = None  # of a subsystem
+    nodes: dict[str, Node] = field(default_factory=dict)
+    path: str = ""
+    spec: Any = None  # the Spec it was built from, where there is one
+    parameters: dict[str, Any] = field(default_factory=dict)  # the values it was built with
+    known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
+    record: RecordSpec | None = None  # how a measured record is read
+    unmade: set[str] = field(default_factory=set)  # blocks whose own problem is reported already: links to them are passed over
+
+    def add(self, name: str, block: str | Block | Diagram, inputs: Any = None, *, flip: bool | None = None,
+            place: Place | None = None, places: dict[str, Place] | None = None, **settings: Any) -> Node:
+        """Put a block into the diagram: a type name with settings, a Block, or a Diagram with ports as subsystem."""
+        if not NAME.match(name):
+            raise DiagramError(f"'{name}' cannot name a block; letters, digits and _ can.")
+        if name in self.nodes:
+            raise DiagramError(f"there is a block '{name}' already: {self.nodes[name].block!r}.")
+        if isinstance(block, str) and block.endswith((".yaml", ".yml")):
+            from .build import build
+            from .loader import load
+
+            block = build(load(block), parameters=settings)
+        elif isinstance(block, str):
+            from ..contract.library import find
+
+            kind = find(block)
+            try:
+                block = kind(**settings)
+            except DiagramError as error:
+                raise DiagramError([Problem(f"block '{name}': {p.what}", place) for p in error.problems]) from None
+        elif settings:
+            raise DiagramError(f"block '{name}': settings go to a type name, not to a made block.")
+        node = Node(name, block, inputs, flip, place, places or {})
+        self.nodes[name] = node
+        return node
+
+    def __repr__(self) -> str:
+        head = f"Diagram {self.name!r}: {len(self.nodes)} blocks"
+        return head + "".join(f"\n  {n.name:12} {n.block!r:40.80}  <- {n.inputs}" if n.inputs is not None
+                              else f"\n  {n.name:12} {n.block!r:.80}" for n in self.nodes.values())
+
+    def _repr_svg_(self) -> str:
+        from ..pictures.draw import draw_svg
+
+        return draw_svg(self)
+
+    def start(self, **options: Any) -> Any:
+        """A simulation to step through by hand: `sim = diagram.start(); sim.step(); sim.set_input(...)`."""
+        from ..running.simulate import start
+
+        return start(self, **options)
+
+    def save(self, path: str) -> None:
+        """Write it as YAML that loads to the same diagram."""
+        from .loader import save
+
+        save(self, path)
+
+
+def outports(block: Block | Diagram) -> dict[str, Any]:
+    """Output ports by name."""
+    if isinstance(block, Diagram):
+        return dict(block.ports.outputs) if block.ports else {}
+    return (block.bound or type(block)).of(Outport)
+
+
+def inports(block: Block | Diagram) -> dict[str, Inport]:
+    """Input ports by name."""
+    if isinstance(block, Diagram):
+        ports = block.ports.inputs if block.ports else {}
+        return {n: Inport(doc="input of the subsystem", size=size) for n, size in ports.items()}
+    return (block.bound or type(block)).of(Inport)
+
+
+Links = dict[str, dict[str, list[Ref]]]
+
+
+def resolve(diagram: Diagram) -> Links:
+    """For every block, the signals at each of its inputs. All that is wrong is reported together.
+
+    Inside a subsystem an input of its own is the Ref ('', name).
+    """
+    problems = bind_models(diagram)
+    if problems:
+        raise DiagramError(problems)
+    links: Links = {}
+    for node in diagram.nodes.values():
+        links[node.name] = resolve_node(diagram, node, problems)
+        if len(problems) > ENOUGH:
+            raise DiagramError(problems)
+    if problems:
+        raise DiagramError(problems)
+    return links
+
+
+def bind_models(diagram: Diagram) -> list[Problem]:
+    """Give every block whose setting names a plant its class for that plant; what is wrong."""
+    from ..contract.plant import bind, plants_of
+
+    problems = []
+    asking = [n for n in diagram.nodes.values() if isinstance(n.block, Block) and n.block.of(Model) and names_models(n.block)]
+    blocks = named_blocks(diagram) if asking else {}
+    for node in asking:
+        try:
+            others = {path: block for path, block in blocks.items() if path != node.name}
+            bind(node.block, plants_of(node.block, others))  # type: ignore[arg-type]
+        except DiagramError as error:
+            problems += [Problem(f"block '{node.name}': {p.what}", node.at("model")) for p in error.problems]
+    return problems
+
+
+def names_models(block: Block) -> bool:
+    """Whether it names what it must; where it does not, that is reported already."""
+    return all(block.settings.get(name) for name, declared in block.of(Model).items() if declared.required)
+
+
+def named_blocks(diagram: Diagram) -> dict[str, Block]:
+    """What a model may name: blocks by path."""
+    return {**diagram.known, **{path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}}
+
+
+def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[str, list[Ref]]:
+    """One block's inputs, from `in: a`, `in: [a, b]` or `in: {port: a}`."""
+    ports = inports(node.block)
+
+    def complain(text: str) -> None:
+        problems.append(Problem(f"block '{node.name}': {text}", node.at("in")))
+
+    written = node.inputs
+    given: dict[str, list[Any]] = {}
+    if written is None:
+        pass
+    elif not ports:
+        complain(f"takes no input, found in: {written}.")
+        return {}
+    elif isinstance(written, dict):
+        given = by_name(written, ports, complain)
+    else:
+        items = list(written) if isinstance(written, (list, tuple)) else [written]
+        given = in_order(items, ports, complain)
+    links: dict[str, list[Ref]] = {}
+    for port, declaration in ports.items():
+        refs = [reference(diagram, item, complain) for item in given.get(port, [])]
+        links[port] = [r for r in refs if r is not None]
+        if port not in given and not declaration.optional and not any(p.where == node.at("in") and f"'{node.name}'" in p.what
+                                                                     for p in problems):
+            complain(f"input '{port}' ({declaration.meaning()}) is not connected. Say in: <block> or in: {{{port}: <block>}}.")
+    return links
+
+
+def by_name(written: dict[str, Any], ports: dict[str, Inport], complain: Any) -> dict[str, list[Any]]:
+    """Inputs given as {port: signal}; a port that takes many may be a list, or numbered: u1, u2."""
+    given: dict[str, list[Any]] = {}
+    numbers: dict[str, dict[int, Any]] = {}
+    for key, value in written.items():
+        numbered = re.match(r"(.*?)(\d+)\Z", str(key))
+        if key in ports:
+            many = isinstance(value, (list, tuple))
+            if many and not ports[key].many:
+                complain(f"input '{key}' takes one signal, found {len(value)}. A Mux makes one of several.")
+                value = value[:1]
+            given[key] = list(value) if many else [value]
+        elif numbered and numbered[1] in ports and ports[numbered[1]].many:
+            numbers.setdefault(numbered[1], {})[int(numbered[2])] = value
+        else:
+            complain(f"no input '{key}'. It has: {listing(ports)}." + did_you_mean(key, ports))
+    for name, items in numbers.items():
+        if name in given or sorted(items) != list(range(1, len(items) + 1)):
+            complain(f"the inputs '{name}' are numbered {listing(sorted(items))}. Number them 1, 2, ... or list them.")
+        given[name] = [items[n] for n in sorted(items)]
+    return given
+
+
+def in_order(items: list[Any], ports: dict[str, Inport], complain: Any) -> dict[str, list[Any]]:
+    """Inputs given as a list, in port order; a port that takes many takes what the others leave."""
+    given: dict[str, list[Any]] = {}
+    names = list(ports)
+    spare = len(items) - (len(names) - 1)
+    queue = list(items)
+    for name in names:
+        if not queue:
+            break
+        count = max(spare, 1) if ports[name].many else 1
+        given[name] = [queue.pop(0) for _ in range(min(count, len(queue)))]
+    if queue:
+        complain(f"takes {len(names)} input{'s' if len(names) > 1 else ''} ({listing(names)}), found {len(items)}.")
+    return given
+
+
+def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
+    """'joint.q[1]' -> Ref; a block with one output may be named without it; deeper names reach into subsystems."""
+    match = REFERENCE.match(written) if isinstance(written, str) else None
+    if not match:
+        complain(f"'{written}' is not a signal. Write block, block.port or block.port[element].")
+        return None
+    element = int(match["element"]) if match["element"] else None
+    head, _, rest = match["path"].partition(".")
+    if diagram.ports and head in diagram.ports.inputs and not rest:
+        return Ref("", head, element)
+    if head in diagram.unmade:
+        return None
+    if head not in diagram.nodes:
+        known = [*diagram.nodes, *(diagram.ports.inputs if diagram.ports else {})]
+        names = listing(known[:ENOUGH]) + (", ..." if len(known) > ENOUGH else "")
+        complain(f"'{written}' names no block. Blocks are: {names}." + did_you_mean(head, known[:10 * ENOUGH]))
+        return None
+    outputs = outports(diagram.nodes[head].block)
+    if not rest:
+        if len(outputs) == 1:
+            return Ref(head, next(iter(outputs)), element)
+        has = f"has several outputs; say which: {listing(f'{head}.{p}' for p in outputs)}" if outputs else "has no output"
+        complain(f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) {has}.")
+        return None
+    if rest not in outputs:
+        complain(f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) has no output '{rest}'. It has: "
+                 f"{listing(outputs)}." + did_you_mean(rest, outputs))
+        return None
+    return Ref(head, rest, element)
+
+
+def signals(diagram: Diagram, written: Any, complain: Any) -> list[Ref]:
+    """What a log entry stands for, by dotted path: one signal, or all outputs of a block named without any."""
+    match = REFERENCE.match(written) if isinstance(written, str) else None
+    names = match["path"].split(".") if match else []
+    part, prefix = diagram, ""
+    while len(names) > 1 and names[0] in part.nodes:
+        inner = part.nodes[names[0]].block
+        if not isinstance(inner, Diagram) or names[1] in outports(inner):
+            break
+        part, prefix = inner, f"{prefix}{names.pop(0)}."
+    if match and len(names) == 1 and not match["element"] and names[0] in part.nodes:
+        outputs = outports(part.nodes[names[0]].block)
+        if outputs:
+            return [Ref(prefix + names[0], port) for port in outputs]
+    rest = ".".join(names) + (f"[{match['element']}]" if match and match["element"] else "")
+    ref = reference(part, rest if match else written, complain)
+    return [] if ref is None else [Ref(prefix + ref.block, ref.port, ref.element)]
+
+
+def kind(block: Block | Diagram) -> str:
+    """Its type, for messages."""
+    return f"subsystem {block.name or block.path}" if isinstance(block, Diagram) else type(block).__name__
+
+
+def walk(diagram: Diagram, prefix: str = "") -> Iterator[tuple[str, Node]]:
+    """Every block of the diagram and its subsystems by dotted path."""
+    for node in diagram.nodes.values():
+        yield prefix + node.name, node
+        if isinstance(node.block, Diagram):
+            yield from walk(node.block, f"{prefix}{node.name}.")

@@ -1,0 +1,113 @@
+"""Which file is meant, and whether it may be read: bundled diagrams by name, the files a diagram names kept to its own folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DiagramError, did_you_mean, listing
+from .yaml_lines import MAX_BYTES, decode
+
+ENDINGS = (".yaml", ".yml")
+
+
+def bundled_root() -> Path:
+    """The folder of the diagrams that come with blocksim: beside the package in a checkout, inside it in a wheel."""
+    package = Path(__file__).parents[1]
+    inside = package / "diagrams"
+    return inside if inside.is_dir() else package.parent / "diagrams"
+
+
+def bundled() -> list[str]:
+    """Names of the bundled diagrams, such as 'one_dof/pid'; parts of diagrams and studies are left out."""
+    root = bundled_root()
+    names = (path.relative_to(root).with_suffix("") for path in root.rglob("*.yaml"))
+    return sorted(name.as_posix() for name in names if not {"parts", "studies"} & set(name.parts))
+
+
+def find_diagram(name_or_path: str | os.PathLike[str]) -> str:
+    """The path of a diagram: an existing file as it was given, or a bundled one by its name, with or without .yaml."""
+    given = os.fspath(name_or_path)
+    try:
+        if os.path.isfile(given):
+            return given
+        for candidate in (bundled_root() / given, bundled_root() / f"{given}.yaml"):
+            if candidate.is_file() and folders_of(bundled_root()).holds(candidate):
+                return shown(candidate)
+    except (OSError, ValueError):
+        pass  # too long, or characters no path can hold: not found either way
+    names = bundled()
+    found = f"there is no file '{given}' (looked in {os.getcwd()})."
+    if is_folder(given):
+        found = f"'{given}' is a folder, not a diagram."
+    raise DiagramError(f"{found} Bundled diagrams are: {listing(names)}." + did_you_mean(given.removesuffix(".yaml"), names))
+
+
+def read_file(path: str | os.PathLike[str], name: str) -> str:
+    """A file's text, never more of it than may be read."""
+    try:
+        with open(path, "rb") as stream:
+            return decode(stream.read(MAX_BYTES + 1), name)
+    except OSError as error:
+        raise DiagramError(f"'{name}' cannot be read: {error.strerror or error}.") from None
+
+
+def is_subsystem(type_name: str) -> bool:
+    """Whether a block's type names a file rather than a block class."""
+    return type_name.startswith(("./", "../")) or type_name.endswith(ENDINGS)
+
+
+@dataclass(frozen=True)
+class Folders:
+    """The folders, by their real paths, that a diagram's own files may lie in; none given means anywhere."""
+
+    allowed: list[Path] | None
+
+    def holds(self, path: str | os.PathLike[str]) -> bool:
+        """Whether the file, links followed, lies in one of them."""
+        if self.allowed is None:
+            return True
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(folder) for folder in self.allowed)
+
+    def locate(self, written: str, beside: str) -> str:
+        """The path of a file named in the diagram file `beside`. ValueError, in words, when it cannot be used."""
+        path = os.path.normpath(os.path.join(os.path.dirname(beside), written))
+        try:
+            if not self.holds(path):
+                raise ValueError(
+                    f"'{written}' lies outside the folder of the diagram and is not read. Move it there, or allow "
+                    "it with --allow-outside (in Python: allow_outside=True)."
+                )
+            if not os.path.isfile(path):
+                missing = "is not a file" if os.path.exists(path) else "does not exist"
+                raise ValueError(f"the file '{written}' {missing} (looked for {path}).")
+        except OSError as error:
+            raise ValueError(f"the file '{written}' cannot be reached: {error.strerror}.") from None
+        return path
+
+
+def folders_of(*folders: str | os.PathLike[str]) -> Folders:
+    """Only these folders, and all that lies in them."""
+    return Folders([Path(os.path.realpath(folder)) for folder in folders])
+
+
+def folders_for(path: str, anywhere: bool) -> Folders:
+    """Where the diagram of this file may read from: its own folder and the bundled diagrams, or anywhere."""
+    return Folders(None) if anywhere else folders_of(os.path.dirname(path) or ".", bundled_root())
+
+
+def shown(path: Path) -> str:
+    """A path as a person would type it from here."""
+    try:
+        return str(path.relative_to(os.getcwd()))
+    except ValueError:
+        return str(path)
+
+
+def is_folder(path: str) -> bool:
+    try:
+        return os.path.isdir(path)
+    except ValueError:
+        return False

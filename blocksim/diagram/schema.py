@@ -1,0 +1,238 @@
+"""JSON Schema of the file format and of every block's settings: completion and checking in editors.
+
+    # yaml-language-server: $schema=blocksim.schema.json
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..contract.block import Block
+from ..contract.declarations import Declared, Inport, Model, Param, Period, Static
+from ..contract.library import library as all_blocks
+from .spec import FORMAT
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
+SUBSYSTEM = r"^\.{1,2}/|\.ya?ml$"
+JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", tuple: "array", dict: "object"}
+
+
+def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
+    """The schema of a diagram file for these blocks (default: every block known)."""
+    blocks = all_blocks() if library is None else library
+    choices = [{"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
+               for name in blocks]
+    any_block = {
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"description": "what the block is, or the file of a subsystem",
+                                "anyOf": [{"enum": list(blocks)}, {"type": "string", "pattern": SUBSYSTEM}]}},
+        "allOf": choices,
+    }
+    return {
+        "$schema": DIALECT,
+        "title": "blocksim diagram",
+        "type": "object",
+        "required": ["format", "blocks"],
+        "additionalProperties": False,
+        "properties": {
+            "format": {"description": "version of the format", "const": FORMAT},
+            "name": {"description": "title of the experiment", "type": ["string", "number"]},
+            "description": {"description": "what it is about", "type": "string"},
+            "simulate": simulate_schema(),
+            "parameters": {"description": "values used below as ${name}; null must be given from outside", "type": "object",
+                           "propertyNames": {"pattern": NAME, "not": {"enum": ["type", "in", "flip"]}},
+                           "additionalProperties": {"type": ["number", "string", "boolean", "array", "null"]}},
+            "blocks": {"description": "the blocks by name", "type": "object", "minProperties": 1,
+                       "propertyNames": {"pattern": NAME}, "additionalProperties": {"$ref": "#/$defs/_block"}},
+            "log": log_schema(),
+            "ports": ports_schema(),
+            "record": record_schema(),
+        },
+        "$defs": {"_block": any_block, **shared(), **{name: block_schema(name, cls) for name, cls in blocks.items()}},
+    }
+
+
+def shared() -> dict[str, Any]:
+    """Shapes that several keys have, under names no public block has."""
+    signal = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*(\[-?\d+\])?$"}
+    return {
+        "_reference": {"type": "string", "pattern": r"^\$\{[^{}]*\}$"},
+        "_signal": signal,
+        "_time": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^\s*[\d.]+\s*(/\s*\d+\s*)?$"},
+                             {"$ref": "#/$defs/_reference"}]},
+        "_signals": {"anyOf": [{"$ref": "#/$defs/_signal"},
+                               {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}]},
+    }
+
+
+def simulate_schema() -> dict[str, Any]:
+    time, reference = {"$ref": "#/$defs/_time"}, {"$ref": "#/$defs/_reference"}
+    positive = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, reference]}
+    return {
+        "description": "how to run it",
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": {
+            "stop": {"description": "end of the run [s]", **time},
+            "start": {"description": "begin of the run [s]", "default": 0, **time},
+            "solver": {"description": "name of the solver, such as rk4 or dopri5", "type": "string"},
+            "step": {"description": "step of a fixed-step solver [s]", **time},
+            "rtol": {"description": "relative tolerance of an adaptive solver", **positive},
+            "atol": {"description": "absolute tolerance of an adaptive solver", **positive},
+            "max_step": {"description": "longest step of an adaptive solver [s]", **positive},
+            "seed": {"description": "seed of all noise", "default": 0, "anyOf": [{"type": "integer", "minimum": 0}, reference]},
+            "every": {"description": "interval of the log [s]", **time},
+            "algebraic_loops": {"description": "what to do with them", "enum": ["refuse", "solve"], "default": "refuse"},
+        },
+    }
+
+
+def log_schema() -> dict[str, Any]:
+    entry = {"type": "object", "required": ["signal"], "additionalProperties": False,
+             "properties": {"signal": {"$ref": "#/$defs/_signal"},
+                            "every": {"description": "interval of this signal [s]", "$ref": "#/$defs/_time"}}}
+    return {"description": "signals to keep; without it, every output of every block", "type": ["array", "null"],
+            "items": {"anyOf": [{"$ref": "#/$defs/_signal"}, entry]}}
+
+
+def ports_schema() -> dict[str, Any]:
+    size = {"anyOf": [{"type": "integer", "minimum": 1}, {"$ref": "#/$defs/_reference"}]}
+    return {
+        "description": "inputs and outputs of a subsystem",
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": {
+            "in": {"description": "names of the inputs, or a mapping of names to sizes",
+                   "anyOf": [{"type": "array", "items": {"type": "string", "pattern": NAME}, "uniqueItems": True},
+                             {"type": "object", "propertyNames": {"pattern": NAME}, "additionalProperties": size}]},
+            "out": {"description": "the signal each output carries", "type": "object", "propertyNames": {"pattern": NAME},
+                    "additionalProperties": {"$ref": "#/$defs/_signal"}},
+        },
+    }
+
+
+def record_schema() -> dict[str, Any]:
+    time, number = {"$ref": "#/$defs/_time"}, {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/_reference"}]}
+    names = [{"type": ["string", "integer"]}, {"type": "array", "minItems": 1, "items": {"type": ["string", "integer"]}}]
+    column = {"type": "object", "required": ["column"], "additionalProperties": False,
+              "properties": {"column": {"description": "the column, or a list of them for a vector", "anyOf": names},
+                             "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
+                             "scale": {"description": "multiplies the column", **number},
+                             "offset": {"description": "is added then", **number}}}
+    clock = {"type": "object", "required": ["column"], "additionalProperties": False,
+             "properties": {"column": {"type": "string"}, "unit": {"type": "string"}}}
+    grid = {"type": "object", "required": ["every"], "additionalProperties": False,
+            "properties": {"every": time, "method": {"enum": ["linear", "hold", "cubic"]}}}
+    return {
+        "description": "how a measured record is read as signals of the diagram",
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "properties": {
+            "file": {"description": "the record, beside this file or in the folder BLOCKSIM_DATA", "type": ["string", "null"]},
+            "time": {"description": "the column of time", "anyOf": [{"type": ["string", "null"]}, clock]},
+            "every": {"description": "interval of the rows [s] where no column of time is read", **time},
+            "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
+            "missing": {"description": "what to do with nan", "enum": ["refuse", "bridge"], "default": "refuse"},
+            "signals": {"description": "the column each signal of the diagram is read from", "type": ["object", "null"],
+                        "additionalProperties": {"anyOf": [*names, column]}},
+        },
+    }
+
+
+def block_schema(name: str, cls: type[Block]) -> dict[str, Any]:
+    """The keys one block type takes."""
+    settings = {n: d for n, d in cls.declared.items() if d.settable}
+    properties: dict[str, Any] = {"type": {"const": name}, "flip": {"description": "drawn right to left", "type": "boolean"}}
+    if cls.of(Inport) or cls.of(Model):
+        properties["in"] = inputs_schema(cls.of(Inport), follows=bool(cls.of(Model)))
+    properties |= {n: setting_schema(d) for n, d in settings.items()}
+    return {
+        "title": name,
+        "description": (inspect.getdoc(cls) or "").split("\n")[0],
+        "type": "object",
+        "required": ["type", *(n for n, d in settings.items() if d.required)],
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def inputs_schema(ports: Mapping[str, Inport], follows: bool = False) -> dict[str, Any]:
+    """`in:` of a block: a signal, signals in port order, or signals by port; more ports where they follow a plant."""
+    more: Any = {"$ref": "#/$defs/_signals"} if follows else False
+    named: dict[str, Any] = {"type": "object", "additionalProperties": more, "patternProperties": {}, "properties": {}}
+    for name, port in ports.items():
+        kind = "_signals" if port.many else "_signal"
+        named["properties"][name] = {"description": port.meaning(), "$ref": f"#/$defs/{kind}"}
+        if port.many:
+            named["patternProperties"][rf"^{name}\d+$"] = {"description": port.meaning(), "$ref": "#/$defs/_signal"}
+    ordered: dict[str, Any] = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}
+    if not follows and not any(port.many for port in ports.values()):
+        ordered["maxItems"] = len(ports)
+    told = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
+    return {"description": "; ".join(told),
+            "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, named, {"type": "null"}]}
+
+
+def setting_schema(declaration: Declared) -> dict[str, Any]:
+    """One setting: its meaning, unit, limits, choices and default."""
+    found: dict[str, Any] = {"description": declaration.meaning()}
+    default = json_value(declaration.default)
+    if default is not None and not declaration.required:
+        found["default"] = default
+    if isinstance(declaration, Period):
+        return {**found, "$ref": "#/$defs/_time"}
+    if isinstance(declaration, Param):
+        options = number_schemas(declaration)
+    elif isinstance(declaration, Static):
+        options = static_schemas(declaration)
+    else:
+        options = [{}]
+    if declaration.default is None and not declaration.required:
+        options = [*options, {"type": "null"}]
+    return found if {} in options else {**found, "anyOf": [*options, {"$ref": "#/$defs/_reference"}]}
+
+
+def number_schemas(declaration: Param) -> list[dict[str, Any]]:
+    """A number within its limits, a list or a matrix of them: the shapes the declaration itself accepts."""
+    keys = {"exclusiveMinimum": declaration.above, "minimum": declaration.min, "exclusiveMaximum": declaration.below,
+            "maximum": declaration.max}
+    number = {"type": "number", **{key: limit for key, limit in keys.items() if limit is not None and math.isfinite(limit)}}
+    item = {"anyOf": [number, {"$ref": "#/$defs/_reference"}]}
+    row = {"type": "array", "minItems": 1, "items": item}
+    matrix = {"type": "array", "minItems": 1, "items": row}
+    inside = number_inside(declaration)
+    shapes = ((number, inside), (row, [inside]), (matrix, [[inside]]))
+    return [shape for shape, value in shapes if not declaration.problems(value)] or [{}]
+
+
+def number_inside(declaration: Param) -> float:
+    """Some number that meets the limits."""
+    low = declaration.min if declaration.above is None else declaration.above
+    high = declaration.max if declaration.below is None else declaration.below
+    if low is not None and high is not None:
+        return (low + high) / 2
+    return low + 1 if low is not None else high - 1 if high is not None else 1.0
+
+
+def static_schemas(declaration: Static) -> list[dict[str, Any]]:
+    if declaration.choices:
+        return [{"enum": list(declaration.choices)}]
+    kinds = declaration.kind if isinstance(declaration.kind, tuple) else (declaration.kind,)
+    if not all(kind in JSON_TYPES for kind in kinds):
+        return [{}]
+    return [{"type": list(dict.fromkeys(JSON_TYPES[kind] for kind in kinds))}]
+
+
+def json_value(value: Any) -> Any:
+    """A default as JSON can carry it, or nothing."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,118 @@
+"""The file format as dataclasses: read this page to know the YAML.
+
+    format: 1
+    name: Servo loop
+    simulate: {stop: 10, solver: rk4, step: 1e-3, seed: 7}
+    parameters: {Ts: 1e-3}               # used below as ${Ts}
+    blocks:
+      error: {type: Sum, signs: "+-", in: [ref, plant]}
+    log: [plant, {signal: error, every: 0.01}]
+
+A subsystem is a file of the same format with `ports:`; its inputs are named inside like blocks.
+
+    ports: {in: [tau], out: {q: joint.q}}
+
+A pipeline that also works on measured data says which column of a file each signal is.
+
+    record: {file: lab.csv, time: t, signals: {encoder: qm, loop: {column: volts, scale: 0.1}}}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Place
+
+#: The newest format this version reads and the one it writes.
+FORMAT = 1
+
+
+@dataclass
+class BlockSpec:
+    """One entry of `blocks:`: its type, where its inputs come from, and its settings as written."""
+
+    name: str
+    type: str
+    inputs: Any = None  # None, 'a.y', ['a', 'b'] or {'port': 'a.y'}
+    settings: dict[str, Any] = field(default_factory=dict)
+    flip: bool | None = None  # a hint for the picture: drawn right to left
+    place: Place | None = field(default=None, compare=False)
+    places: dict[str, Place] = field(default_factory=dict, compare=False)  # of each key, 'in' and 'type' included
+
+
+@dataclass
+class SimulateSpec:
+    """`simulate:`, how to run. None means: the engine's default."""
+
+    stop: Any = None
+    start: Any = 0
+    solver: str | None = None
+    step: Any = None
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float | None = None
+    seed: int = 0
+    every: Any = None
+    algebraic_loops: str = "refuse"  # or 'solve'
+
+
+@dataclass
+class LogSpec:
+    """One entry of `log:`, a signal and, where it asks for one, a grid of its own."""
+
+    signal: str
+    every: Any = None
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass
+class PortSpec:
+    """`ports:` of a subsystem: inputs by name (with size), outputs by the signal they carry."""
+
+    inputs: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict, compare=False)  # of outputs by name, of inputs as 'in.<name>'
+
+
+@dataclass
+class ColumnSpec:
+    """One entry of `record: signals:`, the column or columns a signal is read from: column * scale + offset, in `unit`."""
+
+    column: Any  # a name, or a list of names for a vector
+    unit: str = ""  # '' for what the head of the column says
+    scale: Any = None
+    offset: Any = None
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass
+class RecordSpec:
+    """`record:`, how a measured record is read as signals of the diagram."""
+
+    file: str | None = None
+    time: Any = None  # the column of time, or {column: clock, unit: ms}
+    every: Any = None  # interval of the rows, where no column of time is to be read
+    resample: Any = None  # an interval, or {every: 1e-3, method: linear}
+    missing: str = "refuse"  # or 'bridge'
+    signals: dict[str, ColumnSpec] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict, compare=False)
+
+
+@dataclass
+class Spec:
+    """A whole file, checked against the format but not yet against the library."""
+
+    name: str = ""
+    description: str = ""
+    simulate: SimulateSpec = field(default_factory=SimulateSpec)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    blocks: dict[str, BlockSpec] = field(default_factory=dict)
+    log: list[LogSpec] | None = None  # None: every output of every block
+    ports: PortSpec | None = None
+    record: RecordSpec | None = None
+    format: int = FORMAT
+    path: str = field(default="", compare=False)  # of the file, '' when it came as text or from Python
+    places: dict[str, Place] = field(default_factory=dict, compare=False)  # of top-level keys and simulate's ('simulate.stop')
+    text: str = field(default="", compare=False)  # as read, for provenance
+    allow_outside: bool = field(default=False, compare=False)  # whether files outside its folder may be read

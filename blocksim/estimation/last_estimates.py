@@ -1,0 +1,91 @@
+"""Estimates of blocks that estimate while they run: what they say at the end of a record, kept as any identifier's.
+
+A block class with `estimated`, the names of its parameters, has outputs `theta` and `std`, whose last elements belong to them;
+and perhaps `P`, whose last rows and columns do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..contract.declarations import Outport, Param
+from ..contract.plant import Plant
+from .estimates import Estimates
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..records.record import Record
+    from ..schedule.schedule import Schedule, Unit
+
+#: A standard deviation from here on stands for "not known yet".
+ENDLESS = 1e30
+#: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
+SURPRISE = 3.0
+
+
+def estimators(schedule: Schedule) -> list[Unit]:
+    """The blocks that estimate while they run."""
+    return [unit for unit in [*schedule.units, *schedule.after_run] if unit.kind.estimated]
+
+
+def last_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates | None:
+    """The last estimates of a block with their standard deviations; None where they are not in the record."""
+    import numpy as np
+
+    names, theta, std = unit.kind.estimated, f"{unit.path}.theta", f"{unit.path}.std"
+    if theta not in record or std not in record or not len(record[theta]):
+        return None
+    values = np.atleast_1d(record[theta][-1])
+    spread = np.atleast_1d(record[std][-1])[-len(names) :]
+    spread = np.where(spread >= ENDLESS, np.inf, spread)
+    whole = f"{unit.path}.P"
+    known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
+    told = (*unphysical(plant, names, values), *surprised(unit, record))
+    reason = f"at {record.time(theta)[-1]:g} s"
+    found = Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told)
+    return found.beside(truth_of(plant, names)) if plant is not None and plant.path else found
+
+
+def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:
+    """Values the plant itself would refuse."""
+    declared = {name: plant.kind.of(Param)[name] for name in names} if plant is not None else {}
+    return [
+        f"unphysical: {name} = {value:.4g}, but {one.doc} is {one.limits() or 'finite'}."
+        for (name, one), value in zip(declared.items(), values, strict=False)
+        if one.problems(float(value))
+    ]
+
+
+def surprised(unit: Unit, record: Record) -> list[str]:
+    """What the innovations of a filter say of its variances, in the second half of the record, after it has settled."""
+    import numpy as np
+
+    if f"{unit.path}.nis" not in record or "innovation" not in unit.kind.of(Outport):
+        return []
+    nis, expected = record[f"{unit.path}.nis"], unit.port("innovation")
+    mean = float(np.mean(nis[len(nis) // 2 :]))
+    found = f"mean nis {mean:.3g} where {expected} is right"
+    if mean > SURPRISE * expected:
+        return [f"{found}: its readings surprise it, and its standard deviations are too small"]
+    return [f"{found}: Q or R is too large, so that it hardly listens"] if mean * SURPRISE < expected else []
+
+
+def covariance(P: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """The covariance with these standard deviations and the correlations of P's last rows, whatever units P is in."""
+    import numpy as np
+
+    size = round(len(P) ** 0.5)
+    part = P.reshape(size, size)[-len(std) :, -len(std) :]
+    scale = np.sqrt(np.where(np.diag(part) > 0, np.diag(part), np.inf))
+    if not np.isfinite(std).all():
+        return np.diag(std**2)
+    correlation = part / np.outer(scale, scale)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation * np.outer(std, std)
+
+
+def truth_of(plant: Plant, names: tuple[str, ...]) -> Mapping[str, float]:
+    """The plant's own values, also of parameters that its inverse model is not linear in."""
+    return {name: float(plant.settings[name]) for name in names}

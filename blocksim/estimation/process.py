@@ -1,0 +1,231 @@
+"""Run record blocks (filters, smoothers, identifiers) over a whole Record, simulated or measured, in dependency order."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ..contract.block import Block
+from ..contract.declarations import Inport, Model, Outport
+from ..contract.plant import Plant
+from ..diagram.diagram import Diagram, Ref
+from ..errors import BlocksimError, DiagramError, Problem, RecordError
+from ..records.record import Grid, Record, Signal
+from ..schedule.flatten import flatten
+from ..schedule.schedule import Schedule, Unit
+from ..schedule.units import derived, written
+from .estimates import Estimates
+from .last_estimates import estimators, last_estimates
+from .staircase import staircases
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a record block may know beyond its inputs: a method that asks for `run` gets this."""
+
+    diagram: Diagram  # as it stands in the file
+    changes: Mapping[str, Any]  # settings of this run beside the diagram, {"joint.J": 0.02}
+    record: Record  # everything so far
+    path: str  # of the block itself
+    simulated: bool = True  # the diagram made the record, so that its plants' values are the truth
+
+
+def process(
+    diagram: Diagram | Schedule, record: Record, changes: Mapping[str, Any] | None = None, simulated: bool = True
+) -> Record:
+    """The record with the outputs and estimates of the diagram's record blocks added.
+
+    `changes` are the settings the run had beside the diagram; a record that was not `simulated` by the diagram has no truth.
+    A block that fails takes only those with it that read it: DiagramError tells all that failed, its `record` has the rest.
+    """
+    schedule = flatten(diagram) if isinstance(diagram, Diagram) else diagram
+
+    def step(unit: Unit, record: Record) -> Record:
+        made = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
+        if simulated and unit.path in made.estimates:
+            made.estimates[unit.path] = made.estimates[unit.path].warned(*staircases(unit, made, schedule))
+        return made
+
+    record, failures = in_turn(schedule.after_run, record, step)
+    for unit in estimators(schedule):
+        record = with_last(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
+    raise_failures(failures, record)
+    return record
+
+
+def in_turn(
+    units: Iterable[Unit], record: Record, step: Callable[[Unit, Record], Record]
+) -> tuple[Record, list[DiagramError]]:
+    """The record after every block that could work, and what hindered the others; those that read them are left out."""
+    failures: list[DiagramError] = []
+    lost: set[str] = set()
+    for unit in units:
+        if any(ref.block in lost for refs in unit.inputs.values() for ref in refs):
+            lost.add(unit.path)
+            continue
+        try:
+            record = step(unit, record)
+        except DiagramError as error:
+            failures.append(error)
+            lost.add(unit.path)
+    return record, failures
+
+
+def raise_failures(failures: list[DiagramError], record: Record) -> None:
+    """What hindered blocks as one error, which keeps the record and the first cause."""
+    if failures:
+        problems = [problem for failure in failures for problem in failure.problems]
+        raise DiagramError(problems, record) from failures[0].__cause__
+
+
+def with_last(unit: Unit, record: Record, run: Run) -> Record:
+    """The record with the last estimates of a block that estimates while it runs."""
+    found = last_estimates(unit, record, plants_in(unit, run).get("model"))
+    if found is None:
+        return record
+    made = Record(record.grids, record.provenance, record.aliases)
+    made.estimates = {**record.estimates, unit.path: reported(found, unit, record, run)}
+    return made
+
+
+def apply(unit: Unit, record: Record, run: Run) -> Record:
+    """One record block: its inputs on one grid, its outputs as new signals on that grid, its estimates by its name."""
+    if not unit.kind.after_run:
+        from .replay import replay
+
+        return replay(unit, record, run)
+    t, given = arriving(unit, record)
+    block = changed_block(unit, run)
+    values = {"t": t, **given, **plants_in(unit, run), "run": run}
+    wanted, optional, rest = asked(type(block).process)  # type: ignore[attr-defined]
+    if missing := [n for n in wanted if n not in values]:
+        raise DiagramError(
+            [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
+        )
+    try:
+        names = dict.fromkeys((*wanted, *optional, *(given if rest else ())))
+        result = block.process(**{n: values[n] for n in names if n in values})  # type: ignore[attr-defined]
+        t = block.times(t)  # type: ignore[attr-defined]
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
+    except BlocksimError:
+        raise
+    except Exception as error:  # of somebody's own block: the run must not be lost with it
+        what = f"block '{unit.path}' ({type(block).__name__}) broke down: {type(error).__name__}: {error}"
+        raise DiagramError([Problem(what, unit.node.place)]) from error
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
+    outputs = [r for r in results if not isinstance(r, Estimates)]
+    ports = list(unit.kind.of(Outport))
+    measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
+    made = with_signals(record, t, unit, dict(zip(ports, outputs, strict=True)), measured)
+    for found in results:
+        if isinstance(found, Estimates):
+            made.estimates[unit.path] = reported(found, unit, record, run)
+    return made
+
+
+@lru_cache(maxsize=256)
+def asked(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """What a `process` must be given, what it may be, and whether it takes all its inputs, whatever they are called."""
+    asked = [a for a in inspect.signature(function).parameters.values()][1:]
+    named = [a for a in asked if a.kind is not a.VAR_KEYWORD]
+    wanted = tuple(a.name for a in named if a.default is a.empty)
+    return wanted, tuple(a.name for a in named if a.default is not a.empty), len(named) < len(asked)
+
+
+def reported(found: Estimates, unit: Unit, record: Record, run: Run) -> Estimates:
+    """Estimates as they are kept: beside the truth where there is one, and with a warning where truth went in."""
+    from .truth import leaks, scored
+
+    return (scored(found, run.diagram, run.changes) if run.simulated else found).warned(*leaks(unit, record))
+
+
+def changed_block(unit: Unit, run: Run) -> Block:
+    """The block with the settings of this run."""
+    settings = {key.rpartition(".")[2]: value for key, value in run.changes.items() if key.rpartition(".")[0] == unit.path}
+    if not settings:
+        return unit.block
+    block = type(unit.block)(**{**unit.block.settings, **settings})
+    block.bound = unit.block.bound
+    return block
+
+
+def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
+    """The plants a block asks for, with the settings of this run; of a measured record nobody knows the truth."""
+    found: dict[str, Plant | None] = dict.fromkeys(unit.kind.of(Model))
+    new: dict[str, dict[str, Any]] = {}
+    for key, value in run.changes.items():
+        new.setdefault(key.rpartition(".")[0], {})[key.rpartition(".")[2]] = value
+    for name, plant in unit.plants.items():
+        found[name] = replace(plant.updated(new), path=plant.path if run.simulated else "")
+    return found
+
+
+def arriving(unit: Unit, record: Record) -> tuple[np.ndarray, dict[str, Any]]:
+    """The times of a block's inputs, and its inputs by port; all must share one grid."""
+    given: dict[str, Any] = {}
+    t = None
+    for port, refs in unit.inputs.items():
+        arrays = [read(unit, ref, record) for ref in refs]
+        for ref in refs:
+            grid = record.time(f"{ref.block}.{ref.port}")
+            if t is None:
+                t = grid
+            elif len(grid) != len(t) or (grid != t).any():
+                raise DiagramError(
+                    [
+                        Problem(
+                            f"block '{unit.path}': its inputs have different time grids; log '{ref}' on the same grid, or "
+                            "resample the record.",
+                            unit.node.at("in"),
+                        )
+                    ]
+                )
+        if arrays:
+            given[port] = arrays if unit.kind.of(Inport)[port].many else arrays[0]
+    return record.t if t is None else t, given
+
+
+def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
+    try:
+        values = record[f"{ref.block}.{ref.port}"]
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.at("in"))]) from None
+    return values if ref.element is None else values[:, ref.element]
+
+
+def unit_in(record: Record, unit: Unit, port: str) -> str:
+    """The unit of a port of a record block, from what it declares and from the signals that come in."""
+    kind = unit.kind
+    if port in kind.of(Inport):
+        return next((record.unit(f"{ref.block}.{ref.port}") for ref in unit.inputs.get(port, [])), "")
+    declared = kind.of(Outport)[port]
+    if kind.same_unit:
+        return next((u for u in (unit_in(record, unit, p) for p in kind.of(Inport)) if u), declared.unit)
+    if declared.unit:
+        return declared.unit
+    base = unit_in(record, unit, declared.like or declared.rate_of) if declared.like or declared.rate_of else ""
+    return written(derived(base, 1)) if base and declared.rate_of else base
+
+
+def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray], measured: bool) -> Record:
+    """A record that holds these outputs too, on the grid their times belong to."""
+    signals = {
+        f"{unit.path}.{port}": Signal(values, unit_in(record, unit, port), unit.kind.declared[port].doc, measured)
+        for port, values in outputs.items()
+    }
+    grids = [Grid(g.t, dict(g.signals)) for g in record.grids]
+    home = next((g for g in grids if len(g.t) == len(t) and (g.t == t).all()), None)
+    if home is None:
+        grids.append(Grid(t, signals))
+    else:
+        home.signals.update(signals)
+    made = Record(grids, record.provenance, record.aliases)
+    made.estimates = dict(record.estimates)
+    return made

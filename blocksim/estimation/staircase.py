@@ -1,0 +1,52 @@
+"""Staircases: readings that were logged more often than they were taken.
+
+Between its samples a sensor or an observer holds its last value. On a finer grid that is a staircase: delayed by half a sample
+time on average, with steps that a filter takes for motion. An identifier fed with one is biased, and its estimates say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..errors import RecordError
+
+if TYPE_CHECKING:
+    from ..records.record import Record
+    from ..schedule.schedule import Schedule, Unit
+
+#: What controllers and sources hold acts on the plant as it stands; what these hold only stands for something that moves on.
+READINGS = ("sensors", "observers")
+
+
+def staircases(unit: Unit, record: Record, schedule: Schedule) -> list[str]:
+    """In words: the readings that reach a block, through filters too, on a finer grid than they were taken on."""
+    found: dict[str, str] = {}
+    for source, port in readings(unit, schedule):
+        try:
+            t = record.time(f"{source.path}.{port}")
+        except RecordError:
+            continue
+        assert source.group is not None
+        Ts, every = float(schedule.groups[source.group].period), float(t[-1] - t[0]) / (len(t) - 1) if len(t) > 1 else 0.0
+        if 0 < every < 0.999 * Ts:
+            found[f"{source.path}.{port}"] = f"{source.path}.{port} is read every {Ts:g} s and logged every {every:g} s"
+    if not found:
+        return []
+    return [
+        f"staircase: {'; '.join(found.values())}: held values delay it and bias the estimates. Log it as often as it is read."
+    ]
+
+
+def readings(unit: Unit, schedule: Schedule) -> Iterator[tuple[Unit, str]]:
+    """Sampled sensors and observers whose outputs reach a block, straight or through record blocks."""
+    waiting, seen = [unit], {unit.path}
+    while waiting:
+        for refs in waiting.pop().inputs.values():
+            for ref in refs:
+                source = schedule.unit(ref.block)
+                if source.after and source.path not in seen:
+                    seen.add(source.path)
+                    waiting.append(source)
+                elif not source.after and source.group is not None and source.kind.family in READINGS:
+                    yield source, ref.port

@@ -1,0 +1,274 @@
+"""Twin: the diagram of a run once more, with ideal sensors, ready to run many times with other values of its parameters.
+
+What is ideal a block says itself (`Block.ideal`). Reference, controller, observers and plant stay as they were in the run; of a
+measured record, the sources it holds are played from it. A twin is compiled once; parameters are only numbers to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..compiler.instants import LOG
+from ..compiler.slots import Numbers
+from ..contract.block import Block
+from ..contract.declarations import Inport, Memory, Noise, Outport, Param, State
+from ..contract.definition import arguments
+from ..contract.times import exact
+from ..diagram.diagram import Diagram, Node
+from ..errors import RecordError, SimulationError
+from ..running.simulate import prepared, share_out
+from ..schedule.schedule import Unit
+from ..simulation.experiment import Experiment, make_experiment
+from ..simulation.failures import failure
+from ..simulation.machine import Machine, fresh_machine
+from ..simulation.overrides import by_unit, changed_numbers, find_setting, observed, refilled, used_in_tables
+from ..simulation.simulation import Simulation
+from ..solvers import COMPILED
+from .process import Run
+from .twin_diagram import Played, models_named, player_path, twin_diagram
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Signals = dict[str, "np.ndarray"]
+#: Seconds a program has run in CPython: once they would have paid for compiling it, it is compiled.
+SPENT: dict[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a number of the experiment stands."""
+
+    declared: Param
+    store: str
+    addresses: Any
+
+
+def place_of(experiment: Experiment, name: str) -> Place | None:
+    """The place of a setting that no table, no other block and no check of several settings depends on; else None."""
+    unit, key = find_setting(experiment.schedule, name)
+    declared, addresses = unit.kind.declared[key], experiment.slots.where.get((unit.index, key))
+    shared = "check" in unit.kind.functions or used_in_tables(unit, key) or observed(experiment.schedule, unit.path)
+    if shared or addresses is None or not isinstance(declared, Param) or not isinstance(unit.settings.get(key), (int, float)):
+        return None
+    return Place(declared, ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p", addresses)
+
+
+@dataclass
+class Twin:
+    """An experiment whose log has the rows of a record, from `first` on."""
+
+    experiment: Experiment
+    seed: int
+    first: int
+    signals: tuple[str, ...]
+    draws: list[np.ndarray] = field(default_factory=list)  # of its random sources, the same in every run, and their places
+    places: dict[str, Place | None] = field(default_factory=dict)  # of settings that are a number and nothing more
+    assumed: tuple[str, ...] = ()  # sources that a measured record does not hold, and play as in the diagram
+
+    def run(self, params: Mapping[str, Any]) -> Signals:
+        """The twin's signals at these parameters; SimulationError where it fails."""
+        program = self.experiment.program
+        begun = time.perf_counter()
+        simulation = Rerun(self, dict(params))
+        found = simulation.signals(self)
+        if not program.compiled and self.experiment.options.solver in COMPILED:
+            SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
+            if SPENT[program.key] > simulation.cost_of_compiling():
+                program.fast()
+        return found
+
+    def run_many(
+        self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
+    ) -> list[Any | SimulationError]:
+        """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
+        if self.experiment.options.solver in COMPILED:
+            self.experiment.program.fast()  # once, before the threads start
+        if not self.draws:
+            Rerun(self, {})  # draws for all of them
+
+        def run(row: int) -> Any | SimulationError:
+            try:
+                found = Rerun(self, dict(table[row])).signals(self)
+            except SimulationError as error:
+                return error
+            return found if then is None else then(row, found)
+
+        return share_out(len(table), run, os.cpu_count() or 1)
+
+    @functools.cached_property
+    def columns(self) -> list[tuple[str, int, int]] | None:
+        """Where the log has each signal: its first column and its size; None where a name is not as it is logged."""
+        experiment = self.experiment
+        found = {name: (column, size) for name, column, size, *_ in experiment.columns[0]}
+        known = {name: found.get(experiment.aliases.get(name, name)) for name in self.signals}
+        if len(experiment.columns) > 1 or None in known.values():
+            return None
+        return [(name, *place) for name, place in known.items() if place is not None]
+
+
+class Rerun(Simulation):
+    """A run of a twin: the first draws the random numbers and finds the places of parameters, the others have the same."""
+
+    def __init__(self, twin: Twin, params: dict[str, Any]):
+        self.draws, self.places = twin.draws, twin.places
+        super().__init__(twin.experiment, params, twin.seed)
+
+    def changed_numbers(self) -> Numbers:
+        """The numbers of the twin with the parameters in place; what limits several settings together is checked each time."""
+        numbers = self.experiment.numbers.copy()
+        for name, value in self.params.items():
+            if name not in self.places:
+                self.places[name] = place_of(self.experiment, name)
+            place = self.places[name]
+            if place is None or place.declared.problems(value):
+                return changed_numbers(self.experiment, self.params)
+            getattr(numbers, place.store)[place.addresses] = value
+        return numbers
+
+    def make_machine(self) -> Machine:
+        numbers = self.changed_numbers()
+        return fresh_machine(self.experiment.blank, numbers, self.draw_noise(numbers.o))
+
+    def signals(self, twin: Twin) -> Signals:
+        """What the twin is asked for, straight from the log where that is possible: a record of all has much to say besides."""
+        if twin.columns is None or self.experiment.options.solver not in COMPILED:
+            record = self.run()
+            return {name: record[name][twin.first :] for name in twin.signals}
+        status = self.run_to(self.end)
+        if status:
+            error = failure(self.experiment, self.machine, status)
+            error.record = self.record()
+            raise error
+        _, _, filled, rows, start = self.machine.logs[:LOG].tolist()
+        found = {}
+        for name, column, size in twin.columns:
+            values = self.machine.log[start + column * rows :][: filled * size]
+            found[name] = (values if size == 1 else values.reshape(filled, size))[twin.first :]
+        return found
+
+    def draw_noise(self, o: np.ndarray) -> np.ndarray:
+        if not self.draws:
+            self.draws[:] = super().draw_noise(o), o.copy()
+        o[:] = self.draws[1]
+        return self.draws[0]
+
+
+def twin_of(
+    run: Run, t: np.ndarray, signals: Iterable[str], played: Sequence[Played] = (), start: Mapping[str, Any] | None = None
+) -> Twin:
+    """The twin of a run that gives these signals at the times of its record.
+
+    `start` are initial values beside the diagram's. The random sources that are left have the draws of the run.
+    """
+    names, every = tuple(signals), interval_of(t)
+    opening = Fraction(float(t[0])).limit_denominator(10**7)
+    if not run.simulated:
+        opening = max(opening, Fraction(0))  # a record may begin before its trigger; a run begins at 0 or later
+    begin = exact(run.diagram.simulate.start or 0) if run.simulated else opening
+    first = (opening - begin) / every
+    if first < 0 or abs(first - round(first)) > Fraction(1, 1000):
+        raise RecordError(
+            f"the samples start at {t[0]:g} s and come every {float(every):g} s, which is no grid from the start of the run at "
+            f"{float(begin):g} s: connect the signal before it is decimated, and decimate here."
+        )
+    recorded = [*played, *([] if run.simulated else recorded_sources(run, t))]
+    base = kept_base(run, names, recorded, begin, every, begin + every * (round(first) + len(t) - 1))
+    values = {player_path(p): p.values.reshape(len(t), -1) for p in recorded}
+    own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
+    assumed = () if run.simulated else tuple(u.path for u in own.schedule.units if is_source(u) and u.path not in values)
+    return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
+
+
+def is_source(unit: Unit) -> bool:
+    """Whether a block makes a signal that changes, out of nothing."""
+    changes = unit.kind.of(State, Noise) or any("t" in arguments(f) for f in unit.kind.functions.values())
+    return bool(changes) and not unit.kind.of(Inport)
+
+
+def interval_of(t: np.ndarray) -> Fraction:
+    """The interval of a regular grid, exact."""
+    import numpy as np
+
+    if len(t) < 2:
+        raise RecordError(f"a record of {len(t)} samples is too short to be simulated again.")
+    mean = float(t[-1] - t[0]) / (len(t) - 1)
+    if np.abs(t - t[0] - mean * np.arange(len(t))).max() > 1e-3 * mean:
+        raise RecordError("its samples are not evenly spaced; resample the record first.")
+    return Fraction(mean).limit_denominator(10**7)
+
+
+def recorded_sources(run: Run, t: np.ndarray) -> list[Played]:
+    """Outputs of source blocks that a measured record holds on this grid: what really was asked of the loop."""
+    found = []
+    for path, node in blocks_of(run.diagram):
+        block = node.block
+        if isinstance(block, Block) and not block.after_run and not (block.bound or type(block)).of(Inport):
+            for port in (block.bound or type(block)).of(Outport):
+                name = f"{path}.{port}"
+                if name in run.record and len(run.record.time(name)) == len(t) and (run.record.time(name) == t).all():
+                    found.append(Played(name, run.record[name]))
+    return found
+
+
+def blocks_of(diagram: Diagram, prefix: str = "") -> Iterable[tuple[str, Node]]:
+    for node in diagram.nodes.values():
+        yield prefix + node.name, node
+        if isinstance(node.block, Diagram):
+            yield from blocks_of(node.block, f"{prefix}{node.name}.")
+
+
+# ---- the experiment, kept for the next run of the same diagram ----------------------------------------------------------
+
+
+KEPT: dict[int, tuple[Any, dict[Any, Experiment]]] = {}
+LOCK = threading.Lock()
+
+
+def kept_base(
+    run: Run, signals: tuple[str, ...], played: Sequence[Played], begin: Fraction, every: Fraction, stop: Fraction
+) -> Experiment:
+    """The experiment for a diagram and a grid, made once however many runs are identified."""
+    diagram = run.diagram
+    shapes = tuple((p.signal, p.hold, p.port, p.values.reshape(len(p.values), -1).shape) for p in played)
+    frozen = models_named(diagram)
+    fixed = repr(sorted((n, v) for n, v in run.changes.items() if n.rpartition(".")[0] in frozen))
+    key = (signals, shapes, begin, every, stop, fixed)
+    with LOCK:
+        if id(diagram) not in KEPT:
+            forget = functools.partial(lambda place, _: KEPT.pop(place, None), id(diagram))
+            KEPT[id(diagram)] = (weakref.ref(diagram, forget), {})
+        known = KEPT[id(diagram)][1]
+        if key not in known:
+            made = twin_diagram(run, signals, played, begin, every)
+            times: dict[str, Any] = {"start": str(begin), "stop": str(stop), "every": str(every)}
+            known[key] = make_experiment(replace(made, simulate=replace(made.simulate, **times)))
+            known[key].text = ""  # it is in no file, and would be long with all its samples
+        return known[key]
+
+
+def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[str, np.ndarray]) -> Experiment:
+    """The experiment with settings and recorded samples of one run."""
+    if not changes and not samples:
+        return base
+    base, changes = prepared(base, changes, {})
+    gathered = by_unit(base.schedule, changes)
+    gathered += [
+        (base.schedule.by_path[path], {"values_": values}) for path, values in samples.items() if path in base.schedule.by_path
+    ]
+    made = replace(base, numbers=refilled(base, gathered)) if gathered else replace(base)
+    made.text = ""
+    return made
+
+
+def settings_in(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Those changes that concern blocks which the twin has."""
+    return {n: v for n, v in changes.items() if n.rpartition(".")[0] in experiment.schedule.by_path}

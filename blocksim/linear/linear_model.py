@@ -1,0 +1,174 @@
+"""LinearModel: x' = A x + B u, y = C x + D u around an operating point, with names; its poles, zeros and frequency response."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BlocksimError, DiagramError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .operating import OperatingPoint
+
+COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
+#: Columns and rows of a matrix that a page shows.
+SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Small deviations from an operating point: x' = A x + B u, y = C x + D u, or x[k+1] = ... where `dt` is a sample time."""
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: list[str]
+    inputs: list[str]
+    outputs: list[str]
+    operating_point: OperatingPoint
+    dt: float | None = None
+    note: str = ""  # what was held, and which entries are in doubt
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """A, B, C, D = model."""
+        return iter((self.A, self.B, self.C, self.D))
+
+    def poles(self) -> np.ndarray:
+        """Eigenvalues of A, the slowest first."""
+        import numpy as np
+
+        found = np.linalg.eigvals(self.A).astype(complex)
+        speed = np.abs(found) if self.dt is None else -np.abs(found)
+        return found[np.lexsort((found.imag, np.round(speed, 12)))]
+
+    def zeros(self) -> np.ndarray:
+        """Invariant zeros: the s where [A - s I, B; C, D] loses rank. As many outputs as inputs are wanted."""
+        import numpy as np
+        from scipy.linalg import eig
+
+        if len(self.inputs) != len(self.outputs):
+            raise DiagramError(
+                f"zeros need as many outputs as inputs, found {len(self.outputs)} and {len(self.inputs)}; linearize one pair."
+            )
+        n, k = len(self.A), len(self.D)
+        system = np.block([[self.A, self.B], [self.C, self.D]])
+        mass = np.zeros((n + k, n + k))
+        mass[:n, :n] = np.eye(n)
+        alpha, beta = eig(system, mass, right=False, homogeneous_eigvals=True)
+        finite = np.abs(beta) > 1e-12 * np.hypot(np.abs(alpha), np.abs(beta))
+        found = alpha[finite] / beta[finite]
+        return found[np.lexsort((found.imag, np.round(np.abs(found), 12)))]
+
+    def frequency_response(self, w: Any) -> np.ndarray:
+        """G = C (s I - A)^-1 B + D at s = j w (z = exp(j w dt) when sampled), w in rad/s: complex [outputs, inputs, w].
+
+        On a pole it is infinite.
+        """
+        import numpy as np
+
+        w = np.atleast_1d(np.asarray(w, dtype=float))
+        points = 1j * w if self.dt is None else np.exp(1j * w * self.dt)
+        response = np.empty((len(self.outputs), len(self.inputs), len(w)), dtype=complex)
+        eye = np.eye(len(self.A))
+        for k, s in enumerate(points):
+            try:
+                response[:, :, k] = self.C @ np.linalg.solve(s * eye - self.A, self.B.astype(complex)) + self.D
+            except np.linalg.LinAlgError:
+                response[:, :, k] = np.inf
+        return response
+
+    def frequencies(self, count: int = 400) -> np.ndarray:
+        """Frequencies [rad/s] that show this model: from a decade below its slowest pole to one above its fastest."""
+        import numpy as np
+
+        values = self.poles() if self.dt is None else np.log(self.poles()[np.abs(self.poles()) > 1e-12]) / self.dt
+        sizes = [float(v) for v in np.abs(values) if 1e-6 < v < 1e9] or [1.0]
+        top = 10 * max(sizes) if self.dt is None else np.pi / self.dt
+        return np.geomspace(min(min(sizes) / 10, top / 100), top, count)
+
+    def to_scipy(self) -> Any:
+        """scipy.signal.StateSpace, continuous or sampled (dlti)."""
+        from scipy import signal
+
+        return signal.StateSpace(*self) if self.dt is None else signal.StateSpace(*self, dt=self.dt)
+
+    def to_control(self) -> Any:
+        """control.StateSpace of python-control, with the names ('.' becomes '_', its own separator)."""
+        try:
+            import control
+        except ImportError:
+            raise BlocksimError("this needs python-control, which is not installed: pip install blocksim[control]") from None
+        names = {k: [n.replace(".", "_") for n in getattr(self, k)] for k in ("states", "inputs", "outputs")}
+        return control.ss(*self, 0 if self.dt is None else self.dt, remove_useless_states=False, **names)
+
+    def __repr__(self) -> str:
+        equation = "x' = A x + B u" if self.dt is None else f"x[k+1] = A x[k] + B u[k], dt = {self.dt:g} s"
+        lines = [f"LinearModel {equation}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
+        moved = [f"d {s}" if self.dt is None else f"next {s}" for s in self.states]
+        lines += table("A", self.A, moved, self.states) + table("B", self.B, moved, self.inputs)
+        lines += table("C", self.C, self.outputs, self.states) + table("D", self.D, self.outputs, self.inputs)
+        lines.append("poles: " + ", ".join(number(p) for p in self.poles()[:SHOWN]) + (", ..." if len(self.A) > SHOWN else ""))
+        return "\n".join([*lines, *([f"note: {self.note}"] if self.note else [])])
+
+
+def number(value: complex) -> str:
+    return f"{value.real:.5g}" if value.imag == 0 else f"{value.real:.5g}{value.imag:+.5g}j"
+
+
+def table(title: str, matrix: np.ndarray, rows: list[str], columns: list[str]) -> list[str]:
+    """A matrix with the names of its rows and columns; what a page cannot hold is left out."""
+    cells = [[title, *columns[:SHOWN]]]
+    cells += [[row, *(f"{v:.5g}" for v in line[:SHOWN])] for row, line in zip(rows[:SHOWN], matrix, strict=False)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    text = [
+        "  " + "  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]) for r in cells
+    ]
+    return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > SHOWN else [])
+
+
+def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Any:
+    """Magnitude [dB] and phase [deg] of every output over every input; with a path, also written (.svg, .png, .pdf)."""
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from ..pictures.plots import save, suffix
+
+    kind = suffix(path) if path is not None else ""
+    w = model.frequencies() if w is None else np.asarray(w, dtype=float)
+    response = model.frequency_response(w)
+    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    pairs = [(i, j) for j in range(len(model.inputs)) for i in range(len(model.outputs))]
+    for n, (i, j) in enumerate(pairs):
+        style: dict[str, Any] = {"color": COLOURS[n % 4], "linewidth": 1.3, "linestyle": ("-", "--", ":", "-.")[n // 4 % 4]}
+        with np.errstate(divide="ignore"):
+            upper.semilogx(w, 20 * np.log10(np.abs(response[i, j])), label=f"{model.outputs[i]} / {model.inputs[j]}", **style)
+        lower.semilogx(w, np.degrees(np.unwrap(np.angle(response[i, j]))), **style)
+    for axes, caption in ((upper, "magnitude [dB]"), (lower, "phase [deg]")):
+        axes.set_ylabel(caption, fontsize=9)
+        axes.grid(True, which="both", linewidth=0.4, color="#dddddd")
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(x=0.0)
+        if model.dt is not None:
+            axes.axvline(np.pi / model.dt, color="#858585", linewidth=0.8)  # the Nyquist frequency
+    lower.set_xlabel("frequency [rad/s]", fontsize=9)
+    lower.yaxis.set_major_locator(degrees())
+    for text in upper.legend(fontsize=8, frameon=False).get_texts():
+        text.set_parse_math(False)
+    if path is not None:
+        save(figure, str(path), kind)
+    return figure
+
+
+def degrees() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=7, steps=[1, 1.5, 3, 4.5, 9, 10])

@@ -1,0 +1,154 @@
+"""What a linearisation differences: slopes and outputs, or the map over one sample period and the outputs at its hit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..contract.declarations import Inport, Memory
+from ..contract.times import exact
+from ..errors import DiagramError
+from ..schedule.schedule import Schedule, Unit
+from .probe import Prober, Situation, array_memories
+from .taps import Tap
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class LocalMap:
+    """(z, v) -> (slopes, outputs), or with a period (z at the next hit, outputs at this one).
+
+    z holds the continuous states and, with a period, the memories of the sampled blocks as they are just before a hit.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        driven: list[Tap],
+        read: list[Tap],
+        opened: Iterable[Tap],
+        period: Fraction | None,
+        given: Situation,
+    ):
+        self.prober, self.period, self.t = Prober(schedule, driven, read, list(opened)), period, given.t
+        self.prober.load(given)
+        self.names = list(self.prober.states)
+        self.m: list[int] = []  # memories that are states: addresses in m, and in a
+        self.a: list[int] = []
+        if period is not None:
+            self.find_memories()
+
+    def find_memories(self) -> None:
+        """Memories of blocks with inputs that act at the hits; those of a source only say where it is in its sequence."""
+        prober = self.prober
+        units = [u for u in prober.experiment.schedule.units if u.group is not None and u.kind.of(Inport)]
+        for unit in units:
+            declared = unit.kind.of(Memory)
+            if len({d.array for d in declared.values()}) > 1:
+                raise DiagramError(
+                    f"block '{prober.paths[unit.path]}' ({type(unit.block).__name__}) keeps its past in a ring, so no two "
+                    "periods have the same map; a DiscreteTransferFunction in its place can be linearised."
+                )
+            for name in (n for n, d in declared.items() if not d.array):
+                where = prober.slots.where[(unit.index, name)]
+                self.m += where
+                self.names += [self.shown(unit, name, k, len(where)) for k in range(len(where))]
+        for unit, name, copy, stretch in array_memories(prober.experiment.schedule, prober.slots, prober.o):
+            if unit in units:
+                count = stretch.stop - stretch.start
+                self.a += range(stretch.start, stretch.stop)
+                self.names += [self.shown(unit, name, copy * count + k, count * unit.width) for k in range(count)]
+
+    def shown(self, unit: Unit, name: str, k: int, count: int) -> str:
+        return f"{self.prober.paths[unit.path]}.{name}" + (f"[{k}]" if count > 1 else "")
+
+    def at(self) -> np.ndarray:
+        """z as it is."""
+        import numpy as np
+
+        return np.concatenate([self.prober.now()[0], [self.prober.m[k] for k in self.m], self.prober.a[self.a]])
+
+    def take(self, other: LocalMap) -> None:
+        """Stand where another stands."""
+        values, self.t = other.at(), other.t
+        n, k = len(self.prober.kept), len(self.m)
+        for address, value in zip(self.prober.kept, values[:n], strict=True):
+            self.prober.x[address] = float(value)
+        for address, value in zip(self.m, values[n : n + k], strict=True):
+            self.prober.m[address] = float(value)
+        self.prober.a[self.a] = values[n + k :]
+
+    def function(self, inputs: int) -> Callable[[np.ndarray], np.ndarray]:
+        """The map of z and the first inputs, the others as they are, as one vector to one vector."""
+        import numpy as np
+
+        rest = self.prober.now()[1][inputs:]
+        n, states = len(self.prober.kept), len(self.names)
+
+        def evaluate(z: np.ndarray) -> np.ndarray:
+            v = np.concatenate([z[states:], rest])
+            if self.period is None:
+                return np.concatenate(self.prober.slopes(self.t, z[:n], v))
+            return np.concatenate(self.over_period(z[:states], v, float(self.period)))
+
+        return evaluate
+
+    def over_period(self, z: np.ndarray, v: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+        """The hit, then the states carried over one period: (z at the next hit, outputs at this one)."""
+        import numpy as np
+
+        prober, n = self.prober, len(self.prober.kept)
+        x, p, m, a, o = list(prober.x), list(prober.p), list(prober.m), prober.a.copy(), list(prober.o)
+        for store, addresses, values in ((x, prober.kept, z[:n]), (m, self.m, z[n : n + len(self.m)]), (p, prober.values, v)):
+            for address, value in zip(addresses, values, strict=True):
+                store[address] = float(value)
+        a[self.a] = z[n + len(self.m) :]
+        hits = [k for _ in prober.experiment.schedule.groups for k in (0, 1)]
+        guarding = (list(store) for store in prober.guarding)
+        with np.errstate(all="ignore"):
+            prober.functions["hit"](0, self.t, hits, [], [], *guarding, x, p, m, a, prober.noise, o)
+        prober.check_loops(m, self.t)
+        after = [x[k] for k in prober.kept]
+        _, y = prober.slopes(self.t, after, v, m, a)
+        ahead = self.flow(after, v, m, a, seconds)
+        return np.concatenate([ahead, [m[k] for k in self.m], a[self.a]]), y
+
+    def flow(self, x: Any, v: np.ndarray, m: list[float], a: np.ndarray, seconds: float) -> np.ndarray:
+        """The continuous states some seconds on, to nearly full precision."""
+        import numpy as np
+        from scipy.integrate import solve_ivp
+
+        if not len(x):
+            return np.zeros(0)
+
+        def slopes(t: float, x: np.ndarray) -> np.ndarray:
+            return self.prober.slopes(t, x, v, m, a)[0]
+
+        run = solve_ivp(slopes, (self.t, self.t + seconds), x, method="DOP853", rtol=1e-12, atol=1e-14)
+        return run.y[:, -1] if run.success else np.full(len(x), np.nan)
+
+    def carry_to_hit(self) -> None:
+        """From a time of the run, its hit done, on to the instant before the next hit."""
+        prober = self.prober
+        for group in prober.experiment.schedule.groups[:1]:
+            now = exact(self.t)
+            following = group.offset + (math.floor((now - group.offset) / group.period) + 1) * group.period
+            x, v = prober.now()
+            for address, value in zip(prober.kept, self.flow(x, v, prober.m, prober.a, float(following - now)), strict=True):
+                prober.x[address] = float(value)
+            self.t = float(following)
+
+    def outputs(self) -> list[float]:
+        """The signals that are read, as they are."""
+        return self.function(0)(self.at())[len(self.names) :].tolist()
+
+    def residual(self) -> float:
+        """The largest slope, or change over a period."""
+        import numpy as np
+
+        z = self.at()
+        moved = self.function(0)(z)[: len(z)]
+        return float(np.max(np.abs(moved if self.period is None else moved - z), initial=0.0))

@@ -1,0 +1,134 @@
+"""Pictures of estimates: every parameter with its 95 % interval, divided by the truth so that all share an axis.
+
+plot_estimates(record.estimates, "estimates.png")   identifiers of one plant side by side
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..estimation.estimates import Estimate, Estimates
+from .plots import COLOURS, save, suffix
+
+WIDTH, ROW = 8.0, 0.26
+#: What lies further out than this, in truths, is drawn at the edge with its value.
+FAR = 1.0
+LEAST = 0.02
+TRUTH = "#444444"
+
+
+def plot_estimates(found: Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Any:
+    """One axis for each plant, a row for each of its parameters, a colour for each identifier. Returns the Figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    kind = suffix(path) if path is not None else ""
+    groups: dict[str, dict[str, Estimates]] = {}
+    for name, estimates in found.items():
+        groups.setdefault(estimates.model, {})[name] = estimates
+    heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
+    figure = Figure(figsize=(WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5)), layout="constrained")
+    FigureCanvasAgg(figure)
+    if not groups:
+        figure.text(0.5, 0.5, "no estimates", ha="center", va="center", color="#858585")
+    else:
+        axes = figure.subplots(len(groups), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+        for spot, (model, group) in zip(axes, groups.items(), strict=True):
+            draw_group(spot, model, group)
+    if path is not None:
+        save(figure, str(path), kind)
+    return figure
+
+
+def names_of(group: Mapping[str, Estimates]) -> list[str]:
+    return list(dict.fromkeys(name for estimates in group.values() for name in estimates))
+
+
+def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
+    """The parameters of one plant, from top to bottom as the identifiers name them."""
+    true = any(math.isfinite(e.truth) for estimates in group.values() for e in estimates.entries)
+    reach = axis_reach(group)
+    places, labels, y = [], [], 0.0
+    for name in names_of(group):
+        first = y
+        for n, estimates in enumerate(group.values()):
+            if name in estimates:
+                draw_one(axes, estimates[name], unit_of(group, name), y, COLOURS[n % len(COLOURS)], reach)
+                y -= 1.0
+        places.append((first + y + 1.0) / 2)
+        labels.append(name)
+        y -= 0.6
+    if true:
+        axes.axvline(1.0, color=TRUTH, linewidth=1.0, zorder=1)
+    axes.set_yticks(places, labels, fontsize=9, parse_math=False)
+    axes.set_ylim(y + 0.6, 0.8)
+    axes.set_xlim(1 - 1.06 * reach, 1 + 1.06 * reach)
+    other = "estimate" if len(group) == 1 else f"estimate of {next(iter(group))}"
+    free = ", dotted: not to scale" if any(not unit_of(group, name) for name in names_of(group)) else ""
+    axes.set_xlabel(f"estimate and 95 % interval / {'truth (line: the truth)' if true else other}{free}", fontsize=9)
+    axes.grid(True, axis="x", linewidth=0.4, color="#dddddd")
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=8)
+    axes.ticklabel_format(axis="x", useOffset=False)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    titles = [name or estimates.method for name, estimates in group.items()]
+    if len(group) > 1:
+        legend_of(axes, titles)
+    title = ", ".join(titles) if len(group) == 1 else ""
+    axes.set_title(f"{title} of {model}".strip() if model else title, fontsize=9, loc="left", parse_math=False)
+
+
+def legend_of(axes: Any, titles: list[str]) -> None:
+    handles = [axes.plot([], [], "o", color=COLOURS[n % len(COLOURS)], markersize=4)[0] for n in range(len(titles))]
+    legend = axes.legend(handles, [f"{n}" for n in range(len(titles))], fontsize=8, frameon=False, loc="lower right",
+                         bbox_to_anchor=(1.0, 1.0), ncols=len(titles), borderaxespad=0.1)
+    for text, title in zip(legend.get_texts(), titles, strict=True):
+        text.set_parse_math(False)
+        text.set_text(title)
+
+
+def unit_of(group: Mapping[str, Estimates], name: str) -> float:
+    """What a parameter is divided by: its truth, else what the first identifier found; 0 where the truth is 0."""
+    found = [estimates[name] for estimates in group.values() if name in estimates]
+    return next((e.truth for e in found if math.isfinite(e.truth)), next((e.value for e in found if e.value), 1.0))
+
+
+def spread(estimate: Estimate, unit: float) -> tuple[float, float]:
+    """Place and half width of the interval on the common axis, where 1 is the truth."""
+    half = estimate.quantile * estimate.std / abs(unit)
+    return estimate.value / unit, half if math.isfinite(half) else 0.0
+
+
+def axis_reach(group: Mapping[str, Estimates]) -> float:
+    """Half the width of the axis: all that is near, and no further than FAR."""
+    far = []
+    for name in names_of(group):
+        if unit := unit_of(group, name):
+            places = (spread(estimates[name], unit) for estimates in group.values() if name in estimates)
+            far += [1.1 * (abs(x - 1) + half) for x, half in places if math.isfinite(x)]
+    return min(FAR, max([LEAST, *far]))
+
+
+def draw_one(axes: Any, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
+    """A point with its interval and, at the right, the numbers; an arrow at the edge where it lies outside."""
+    if unit:
+        x, half = spread(estimate, unit)
+    else:  # a truth of 0 is no unit: the interval is drawn to a width of its own, hollow
+        half = estimate.quantile * estimate.std if math.isfinite(estimate.std) else 0.0
+        unit = (abs(estimate.value) + half) / (0.8 * reach) or 1.0
+        x, half = 1 + estimate.value / unit, half / unit
+    inside = abs(x - 1) <= reach
+    shown = min(max(x, 1 - reach), 1 + reach)
+    if half:
+        axes.plot([max(x - half, 1 - 1.06 * reach), min(x + half, 1 + 1.06 * reach)], [y, y], color=colour, linewidth=1.6,
+                  solid_capstyle="butt", alpha=0.75, linestyle="-" if estimate.truth else ":")
+    axes.plot([shown], [y], "o" if inside else (">" if x > 1 else "<"), color=colour, markersize=4.5,
+              markerfacecolor=colour if estimate.truth else "white")
+    text = f"{estimate.value:.4g}" + (f" ± {estimate.quantile * estimate.std:.2g}" if math.isfinite(estimate.std) else "")
+    axes.annotate(f"{text} {estimate.unit}" + ("" if estimate.truth else ", truth 0"), (1.01, y),
+                  xycoords=("axes fraction", "data"), fontsize=8, va="center", color=colour, parse_math=False,
+                  annotation_clip=False)

@@ -1,0 +1,190 @@
+"""Scopes: the signals of a Record over time.
+
+    plot(record, ["ref", "joint.q", "pid"], "run.png")          # grouped by unit and size
+    plot(record, [["ref", "joint.q"], "pid"])                   # or as asked
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import RecordError, listing
+from ..records.record import Record, elements
+
+KINDS = ("svg", "png", "pdf")
+LINES, ROWS, MOST = 4, 8, 24
+#: Signals whose largest values differ by more than this factor do not share an axis.
+COMPARABLE = 20.0
+#: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
+STRETCHES = 2000
+COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
+WIDTH, HEIGHT = 8.0, 1.7
+
+
+@dataclass(frozen=True)
+class Line:
+    """One scalar signal as it is drawn."""
+
+    label: str
+    unit: str
+    t: np.ndarray
+    values: np.ndarray
+    hold: bool
+
+    @property
+    def size(self) -> float:
+        """The largest finite magnitude."""
+        finite = np.abs(self.values[np.isfinite(self.values)])
+        return float(finite.max()) if len(finite) else 0.0
+
+
+def plot(record: Record, signals: str | Iterable[str | Sequence[str]] | None = None,
+         path: str | os.PathLike[str] | None = None) -> Any:
+    """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
+
+    Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
+    """
+    kind = suffix(path) if path is not None else ""
+    groups = asked(record, [signals] if isinstance(signals, str) else signals)
+    figure = scopes(groups[:MOST], len(groups) - MOST)
+    if path is not None:
+        save(figure, str(path), kind)
+    return figure
+
+
+def record_svg(record: Record) -> str:
+    """The scopes of a record as SVG text, for a notebook."""
+    text = io.StringIO()
+    save(plot(record), text, "svg")
+    return text.getvalue()
+
+
+def suffix(path: str | os.PathLike[str]) -> str:
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in KINDS:
+        raise RecordError(f"cannot plot to '{path}'. A figure's name ends in: {listing('.' + k for k in KINDS)}.")
+    return kind
+
+
+def save(figure: Any, target: Any, kind: str) -> None:
+    """Write a figure; the same figure gives the same bytes."""
+    import matplotlib
+
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "blocksim"}):
+        figure.savefig(target, format=kind, dpi=150, metadata=metadata)
+
+
+def asked(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list[list[Line]]:
+    """The lines of each axis, in the order the signals were named."""
+    groups: list[list[Line]] = []
+    open_groups: list[list[Line]] = []
+    for entry in list(record) if signals is None else signals:
+        if not isinstance(entry, str):
+            together = [line for name in entry for line in lines(record, name)]
+            groups += [together] if together else []
+            continue
+        for line in lines(record, entry):
+            group = next((group for group in open_groups if fits(group, line)), None)
+            if group is None:
+                group = []
+                groups.append(group)
+                open_groups.append(group)
+            group.append(line)
+    return groups
+
+
+def fits(group: list[Line], line: Line) -> bool:
+    """Whether a line may share the axis: the same unit, room, and neither would look flat beside the other."""
+    low, high = sorted((line.size, max(other.size for other in group)))
+    return group[0].unit == line.unit and len(group) < LINES and (high <= COMPARABLE * low or low == 0.0)
+
+
+def lines(record: Record, name: str) -> list[Line]:
+    """A signal as scalar lines, one for each element of a vector."""
+    signal = record.signal(name)
+    t = record.time(name)
+    found = []
+    for label, values in elements(name, signal.values):
+        held = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
+        found.append(Line(label, signal.unit, np.append(t, record.t[-1]) if held else t,
+                          np.append(values, values[-1]) if held else values, signal.hold))
+    return found
+
+
+def scopes(groups: list[list[Line]], left_out: int) -> Any:
+    """A figure with one axis for each group, in columns of at most eight, sharing time."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = max(1, -(-len(groups) // ROWS))
+    rows = max(1, -(-len(groups) // columns))
+    figure = Figure(figsize=(WIDTH if columns == 1 else 6.2 * columns, max(3.2, HEIGHT * rows + 0.6)), layout="constrained")
+    FigureCanvasAgg(figure)
+    if not groups:
+        figure.text(0.5, 0.5, "no signals", ha="center", va="center", color="#858585")
+        return figure
+    axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
+    spots = [axes[n % rows][n // rows] for n in range(rows * columns)]
+    for spot, group in zip(spots, groups, strict=False):
+        draw_scope(spot, group)
+    for n, spot in enumerate(spots):
+        if n >= len(groups):
+            spot.set_visible(False)
+        if n % rows == rows - 1 or n == len(groups) - 1:
+            spot.set_xlabel("time [s]")
+            spot.tick_params(labelbottom=True)
+    if left_out > 0:
+        figure.supxlabel(f"{left_out} more axes left out; name the signals to see them", fontsize=8, color="#858585")
+    return figure
+
+
+def draw_scope(axes: Any, group: list[Line]) -> None:
+    """One axis: its lines, thin grid, names and unit."""
+    drawn = []
+    for n, line in enumerate(group):
+        t, values = thinned(line.t, line.values)
+        drawn += axes.plot(t, values, color=COLOURS[n % len(COLOURS)], linewidth=1.1,
+                           linestyle="-" if n < len(COLOURS) else "--", drawstyle="steps-post" if line.hold else "default")
+    axes.set_ylabel(caption(group), fontsize=9, parse_math=False)
+    axes.grid(True, linewidth=0.4, color="#dddddd")
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=8)
+    axes.margins(x=0.01)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(group) > 1:
+        legend = axes.legend(drawn, [line.label.lstrip("_") or line.label for line in group], fontsize=8, loc="upper left",
+                             bbox_to_anchor=(1.0, 1.0), frameon=False, handlelength=1.4, borderaxespad=0.2)
+        for text, line in zip(legend.get_texts(), group, strict=True):
+            text.set_parse_math(False)
+            text.set_text(line.label)
+
+
+def caption(group: list[Line]) -> str:
+    """'joint.q [rad]'; for several lines their names while they are short, else the unit alone."""
+    units = list(dict.fromkeys(line.unit for line in group))
+    unit = f"[{units[0]}]" if len(units) == 1 and units[0] else ""
+    names = ", ".join(line.label for line in group)
+    return f"{names} {unit}".strip() if len(names) + len(unit) <= 24 or len(group) == 1 else unit
+
+
+def thinned(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest sample of each stretch: no peak is lost, and a million samples draw fast."""
+    width = len(t) // STRETCHES
+    if width < 4:
+        return t, values
+    count = len(t) // width
+    block = values[: count * width].reshape(count, width)
+    start = np.arange(count) * width
+    low = start + np.argmin(np.where(np.isnan(block), np.inf, block), axis=1)
+    high = start + np.argmax(np.where(np.isnan(block), -np.inf, block), axis=1)
+    kept = np.unique(np.concatenate([low, high, [0, len(t) - 1], np.arange(count * width, len(t))]))
+    return t[kept], values[kept]

@@ -1,0 +1,151 @@
+"""Records as csv: a table whose heads carry the units, below the description as comments; anybody's table is read too."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from ..errors import RecordError
+from .grid import Axis, time_problem
+from .record import Record, brief_listing
+from .storage import describe, gather, label, measurement, refuse_twice, restore, time_name, within_limit
+
+CSV_MARK = "# blocksim record 1"
+MAX_COLUMNS = 10_000
+MAX_LINE = 64 << 20
+
+
+def name_and_unit(head: str) -> tuple[str, str]:
+    """'q [rad]' -> ('q', 'rad'); but 'q[1]' is an element and has no unit."""
+    match = re.fullmatch(r"(.+?)(?:\s+\[(.*)\]|\[([^\[\]]*[^\d\[\]][^\[\]]*)\])", head)
+    return (match[1], (match[2] or match[3] or "").strip()) if match else (head, "")
+
+
+def write_csv(record: Record, file: IO[bytes]) -> None:
+    columns = record.columns()
+    heads = [label("t", "s"), *(label(name, record.unit(name)) for name in columns)]
+    refuse_twice("column", heads)
+    top = [CSV_MARK, *(f"# {line}" for line in describe(record, str)[0].splitlines()), ""]
+    file.write("\n".join(top).encode())
+    file.write((",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in heads) + "\n").encode())
+    for start in range(0, len(record.t), 4096):
+        block = np.column_stack([x[start : start + 4096] for x in (record.t, *columns.values())])
+        file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
+
+
+def read_csv(source: Path, max_bytes: int, axis: Axis) -> Record:
+    lines = count_lines(source)
+    description, heads, delimiter, start = csv_head(source)
+    if len(heads) > MAX_COLUMNS:
+        raise RecordError(f"line {start} has {len(heads)} columns; at most {MAX_COLUMNS} are read. Use .npz for more.")
+    refuse_twice("column", heads)
+    within_limit(8 * lines * len(heads), max_bytes)
+    table = csv_table(source, heads, delimiter, start)
+    columns = dict(zip(heads, table.T, strict=True))
+    if description:
+        time, arrays = label("t", "s"), gather(description, columns, with_units=True)
+        axis = Axis()
+    else:
+        named = {h: name_and_unit(h) for h in heads}
+        refuse_twice("column", [name for name, _ in named.values()])
+        arrays, units = {named[h][0]: x for h, x in columns.items()}, dict(named.values())
+        time = "" if axis.every is not None else next(h for h in heads if named[h][0] == time_name(arrays, axis))
+    problem = time_problem(columns[time]) if time else None
+    if problem:
+        line = next(itertools.islice(csv_rows(source, delimiter, start), problem[0], None))[0]
+        raise RecordError(f"line {line}: {problem[1]}")
+    if description:
+        return restore(description, arrays)
+    return measurement(source, arrays, axis, {k: v for k, v in units.items() if v})
+
+
+def count_lines(source: Path) -> int:
+    """How many lines, none of them endless or binary."""
+    number = 0
+    with open(source, "rb") as file:
+        while line := file.readline(MAX_LINE + 1):
+            number += 1
+            if len(line) > MAX_LINE or b"\0" in line:
+                found = "a zero byte" if b"\0" in line else f"more than {MAX_LINE} bytes"
+                raise RecordError(f"line {number} has {found}; text with one row of numbers a line is wanted.")
+    return number
+
+
+def csv_head(source: Path) -> tuple[str, list[str], str, int]:
+    """The description ('' in a foreign file), the column heads, the delimiter, and the line after which the numbers start."""
+    comments: list[str] = []
+    with open(source, encoding="utf-8-sig") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                break
+            comments.append(line.strip())
+        else:
+            raise RecordError("is empty; a row of names such as t,q,tau and rows of numbers are wanted.")
+    number = len(comments) + 1
+    ours = bool(comments) and comments[0] == CSV_MARK
+    delimiter = "," if ours else max(",;\t", key=line.count)
+    heads = split(line, delimiter)
+    if all(map(is_number, heads)):
+        # numpy.savetxt writes its header as a comment.
+        heads = split(comments[-1].lstrip("# "), delimiter) if comments else []
+        if len(heads) != len(split(line, delimiter)):
+            raise RecordError(f"line {number} holds numbers where the names are wanted. Add a row of names such as t,q,tau.")
+        number -= 1
+    return "".join(c[1:] for c in comments[1:]) if ours else "", heads, delimiter, number
+
+
+def split(line: str, delimiter: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def csv_rows(source: Path, delimiter: str, start: int) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of each row of numbers."""
+    with open(source, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            if number > start and line.strip("\n"):
+                yield number, split(line, delimiter)
+
+
+def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> np.ndarray:
+    """All numbers at once; the slow walk that knows line numbers only when something is wrong."""
+    with open(source, encoding="utf-8-sig") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are no rows is said elsewhere
+        for _ in range(start):
+            file.readline()
+        try:
+            table = np.loadtxt(file, delimiter=delimiter, quotechar='"', comments=None, ndmin=2)
+            if not table.size:
+                return np.empty((0, len(heads)))
+            if table.shape[1] == len(heads):
+                return table
+            problem = f"has {table.shape[1]} columns"
+        except ValueError as error:
+            problem = str(error)
+    rows = []
+    for number, cells in csv_rows(source, delimiter, start):
+        if len(cells) != len(heads):
+            raise RecordError(f"line {number} has {len(cells)} cells, the header has {len(heads)}: {brief_listing(heads)}.")
+        for head, cell in zip(heads, cells, strict=True):
+            if cell and not is_number(cell):
+                hint = " Decimal commas are not read: write points." if is_number(cell.replace(",", ".", 1)) else ""
+                what = f"found {cell!r}; a number is wanted, nan or nothing where it is missing.{hint}"
+                raise RecordError(f"line {number}, column '{head}': {what}")
+        rows.append([float(cell or "nan") for cell in cells])
+    if not rows:
+        raise RecordError(problem)
+    return np.array(rows)

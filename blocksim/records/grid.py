@@ -1,0 +1,146 @@
+"""Signal and Grid: sampled values with a unit, and the times they share; how values are found between samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..contract.times import exact
+from ..errors import RecordError
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """One signal: [samples], or [samples, n] for a vector. `hold`: sampled and held; `measured`: a sensor could deliver it."""
+
+    values: np.ndarray
+    unit: str = ""
+    doc: str = ""
+    measured: bool = False
+    hold: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", floats(self.values))
+        if self.values.ndim not in (1, 2) or (self.values.ndim == 2 and self.values.shape[1] == 0):
+            raise RecordError(f"signal has shape {self.values.shape}; [samples] or [samples, n] is wanted.")
+        if not isinstance(self.unit, str) or not isinstance(self.doc, str) or not self.unit.isprintable():
+            raise RecordError(f"signal has unit {self.unit!r} and doc {self.doc!r}; both are text, the unit on one line.")
+
+
+@dataclass(eq=False)
+class Grid:
+    """Signals that share their sample times."""
+
+    t: np.ndarray
+    signals: dict[str, Signal]
+
+    def __post_init__(self) -> None:
+        self.t = floats(self.t, "time")
+        problem = time_problem(self.t)
+        if problem:
+            raise RecordError(problem[1])
+        for name, signal in self.signals.items():
+            if not isinstance(name, str) or not name.strip() or name != name.strip() or not name.isprintable() or name == "t":
+                raise RecordError(f"{name!r} cannot name a signal; a name is printable text, and 't' is the time.")
+            if len(signal.values) != len(self.t):
+                raise RecordError(f"signal '{name}' has {len(signal.values)} samples, its time has {len(self.t)}.")
+
+    @classmethod
+    def trusted(cls, t: np.ndarray, signals: dict[str, Signal]) -> Grid:
+        """A grid whose times are known to be sound: made by a simulation."""
+        made = object.__new__(cls)
+        made.t, made.signals = t, signals
+        return made
+
+    def within(self, t0: float, t1: float) -> np.ndarray:
+        """Which samples lie from t0 to t1, both included."""
+        return (self.t >= t0 - slack(self.t)) & (self.t <= t1 + slack(self.t))
+
+    def cut(self, samples: slice | np.ndarray) -> Grid:
+        return Grid(self.t[samples], {n: replace(s, values=s.values[samples]) for n, s in self.signals.items()})
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where the time of somebody's table is: a column (t or time where none is named), or rows that are `every` apart."""
+
+    column: str = ""
+    unit: str = ""  # of the column; '' for what its head says, seconds where that says nothing
+    every: Any = None  # seconds; no column is read then
+
+
+def floats(values: Any, what: str = "signal") -> np.ndarray:
+    """Numbers as float64. Objects, text and complex numbers are refused rather than converted by guessing."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise RecordError(f"{what} has rows of different lengths.") from None
+    if array.dtype.kind not in "fiub" and array.size:
+        raise RecordError(f"{what} holds {array.dtype} data; real numbers are wanted.")
+    return array.astype(np.float64, copy=False)
+
+
+def measured_signal(name: str, values: Any, unit: str) -> Signal:
+    try:
+        return Signal(values, unit, measured=True)
+    except RecordError as error:
+        raise RecordError(f"'{name}': {error}") from None
+
+
+def time_problem(t: np.ndarray) -> tuple[int, str] | None:
+    """The first sample at which this is not a time axis, and why."""
+    if t.ndim != 1:
+        return 0, f"time has shape {t.shape}; one row of times is wanted."
+    bad = np.flatnonzero(~np.isfinite(t))
+    if len(bad):
+        return int(bad[0]), f"time is {t[bad[0]]} at sample {bad[0]}; it must be finite."
+    bad = np.flatnonzero(np.diff(t) <= 0) + 1
+    if len(bad):
+        i = int(bad[0])
+        return i, f"time must grow: sample {i} is at {t[i]!s} s, the one before at {t[i - 1]!s} s. Sort or repair the data."
+    return None
+
+
+def slack(t: np.ndarray) -> float:
+    """A few units in the last place: one time reached two ways, 3 * 0.1 and 3 / 10, may differ by one."""
+    return 4 * float(np.spacing(np.max(np.abs(t), initial=0.0)))
+
+
+def regular_times(low: float, high: float, every: Any) -> np.ndarray:
+    """low, low + every, ... up to high; whole multiples of an exact interval, so nothing drifts."""
+    try:
+        step = exact(every)
+    except ValueError as error:
+        raise RecordError(f"every: {error} An interval in seconds is wanted.") from None
+    count = (high - low + slack(np.array([low, high]))) / float(step) if step > 0 else math.inf
+    if count > 1e9:
+        raise RecordError(f"every must be above 0 and give fewer than 1e9 samples of {low:g} to {high:g} s, found {every}.")
+    return low + np.arange(int(count) + 1) * float(step.numerator) / float(step.denominator)
+
+
+def regular_rows(rows: int, every: Any) -> np.ndarray:
+    """Times of so many rows from 0, exact as `regular_times`."""
+    try:
+        step = exact(every)
+    except ValueError as error:
+        raise RecordError(f"every: {error} An interval in seconds is wanted.") from None
+    if step <= 0:
+        raise RecordError(f"every must be above 0, found {every}.")
+    return np.arange(rows) * float(step.numerator) / float(step.denominator)
+
+
+def interpolate(t: np.ndarray, values: np.ndarray, times: np.ndarray, method: str) -> np.ndarray:
+    """Values at other times: the previous sample (hold), straight lines, or a not-a-knot cubic spline."""
+    if method == "hold":
+        return values[np.maximum(np.searchsorted(t, times + slack(t), side="right") - 1, 0)]
+    if method == "linear":
+        rows = [np.interp(times, t, column) for column in values.reshape(len(t), -1).T]
+        return np.stack(rows, axis=-1).reshape(len(times), *values.shape[1:])
+    if len(t) < 2 or not np.isfinite(values).all():
+        raise RecordError("cubic resampling needs at least two samples and finite values; use method='linear'.")
+    from scipy.interpolate import CubicSpline
+
+    return CubicSpline(t, values, axis=0)(times)

@@ -1,0 +1,200 @@
+"""Columns of somebody's record as signals of a diagram: named, put together, scaled, converted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..contract.declarations import Outport
+from ..diagram.diagram import REFERENCE, Diagram
+from ..diagram.spec import ColumnSpec
+from ..errors import DiagramError, Problem, RecordError, did_you_mean, listing
+from ..records.conversion import factor
+from ..records.grid import Grid, Signal
+from ..records.record import Record, brief_listing
+from ..schedule.logs import subsystem_output
+from ..schedule.schedule import Schedule, Unit
+from ..schedule.units import infer_units
+
+
+@dataclass(frozen=True)
+class Target:
+    """A signal of the diagram: the block that makes it, the port, its size and unit ('' where nothing tells)."""
+
+    unit: Unit
+    port: str
+    size: int
+    measure: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.unit.path}.{self.port}"
+
+
+def targets(schedule: Schedule) -> dict[str, Target]:
+    """Every signal of the diagram by its full name."""
+    units = infer_units(schedule)
+    found = {}
+    for unit in [*schedule.units, *schedule.after_run]:
+        for port, declared in unit.kind.of(Outport).items():
+            measure = declared.unit if unit.after else units[(unit.index, port)]
+            found[f"{unit.path}.{port}"] = Target(unit, port, unit.port(port), measure)
+    return found
+
+
+def target(schedule: Schedule, known: Mapping[str, Target], written: str) -> Target:
+    """The signal a user wrote: block.port, a block with one output, an output of a subsystem."""
+    match = REFERENCE.match(written)
+    if match and match["element"]:
+        raise DiagramError(
+            f"record: '{written}' is an element. Map the whole signal with a column for each: {match['path']}: [a, b, ...]."
+        )
+    if written in known:
+        return known[written]
+    ports = [name for name in known if name.rpartition(".")[0] == written]
+    if len(ports) == 1:
+        return known[ports[0]]
+    inner = subsystem_output(schedule, written)
+    if inner:
+        index, port, _ = inner[0]
+        return known[f"{schedule.units[index].path}.{port}"]
+    if ports:
+        raise DiagramError(f"record: '{written}' has several outputs; say which: {listing(ports)}.")
+    blocks = dict.fromkeys(name.rpartition(".")[0] for name in known)
+    raise DiagramError(
+        f"record: the diagram has no signal '{written}'. Blocks are: {listing(blocks)}."
+        + did_you_mean(written, [*blocks, *known])
+    )
+
+
+def mapped(
+    schedule: Schedule, record: Record, columns: Mapping[str, ColumnSpec]
+) -> tuple[dict[str, tuple[np.ndarray, Signal]], dict[str, Any], list[str]]:
+    """Signals of the diagram by full name, with their times; the column each came from; and notes.
+
+    A column that is named like a signal of the diagram is that signal, so that a record of the diagram's own needs no mapping.
+    Outputs of blocks that work on records are taken only where a mapping says so: they are made anew.
+    """
+    known = targets(schedule)
+    found: dict[str, tuple[np.ndarray, Signal]] = {}
+    sources: dict[str, Any] = {}
+    notes: list[str] = []
+    problems: list[Problem] = []
+    for written, column in columns.items():
+        try:
+            goal = target(schedule, known, written)
+            # A record the diagram made itself has its names, whatever its file calls the columns of the lab. What is asked for
+            # beside the file must be there.
+            own = column.place is not None and goal.name in record and not has(record, column.column)
+            spec = ColumnSpec(goal.name) if own else column
+            found[goal.name] = read_column(goal, spec, record, notes)
+            sources[goal.name] = spec.column
+        except DiagramError as error:
+            problems += [Problem(p.what, p.where or column.place) for p in error.problems]
+        except RecordError as error:
+            problems.append(Problem(f"record: '{written}': {error}", column.place))
+    for name, goal in known.items():
+        if name not in found and not goal.unit.after and any(n == name or n.startswith(f"{name}[") for n in record):
+            try:
+                found[name] = read_column(goal, ColumnSpec(name), record, notes)
+                sources[name] = name
+            except RecordError as error:
+                problems.append(Problem(f"record: {error}"))
+    if problems:
+        raise DiagramError(problems)
+    return found, sources, notes
+
+
+def has(record: Record, column: Any) -> bool:
+    names = column if isinstance(column, list) else [column]
+    return all(name in record or f"{name}[0]" in record for name in names)
+
+
+def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]) -> tuple[np.ndarray, Signal]:
+    """The values of a signal in its own unit, with their times."""
+    names = spec.column if isinstance(spec.column, list) else [spec.column]
+    parts = [part for name in names for part in parts_of(record, name)]
+    t = record.time(parts[0])
+    for part in parts[1:]:
+        if len(record.time(part)) != len(t) or (record.time(part) != t).any():
+            raise RecordError(f"the columns {parts[0]} and {part} have different times; resample the record first.")
+    signals = [record.signal(part) for part in parts]
+    values = np.column_stack([s.values for s in signals]) if len(signals) > 1 or goal.size > 1 else signals[0].values
+    size = 1 if values.ndim == 1 else values.shape[1]
+    if size != goal.size:
+        raise RecordError(
+            f"'{goal.name}' has {goal.size} element{'s' if goal.size > 1 else ''}, but {listing(names)} "
+            f"{'has' if len(names) == 1 else 'have'} {size}. Name as many columns: {goal.name}: [a, b, ...]; one element of a "
+            "vector is a column too: 'q[1]'."
+        )
+    values = values.reshape(len(values)) if goal.size == 1 else values
+    measure = spec.unit or (signals[0].unit if spec.scale is None else "")
+    scale, measure = converted(goal, measure, listing(names), notes)
+    if spec.scale is not None or spec.offset is not None or scale != 1:
+        values = (values * (1.0 if spec.scale is None else spec.scale) + (spec.offset or 0.0)) * scale
+    bad = np.flatnonzero(np.isinf(values.reshape(len(values), -1)).any(axis=1))
+    if len(bad):
+        where = f"row {bad[0]}, t = {t[bad[0]]:.9g} s"
+        raise RecordError(f"column {listing(names)} is infinite at {where}. Mark what is missing as nan.")
+    return t, replace(signals[0], values=values, unit=measure)
+
+
+def parts_of(record: Record, name: str) -> list[str]:
+    """The columns a name stands for: one, or q[0], q[1], ... of a table that has a vector's elements side by side."""
+    if name in record:
+        return [name]
+    parts: list[str] = []
+    while f"{name}[{len(parts)}]" in record:
+        parts.append(f"{name}[{len(parts)}]")
+    if not parts:
+        hint = " The time is no signal." if name == "t" else did_you_mean(name, list(record))
+        raise RecordError(f"the record has no column '{name}'. It has: {brief_listing(record)}.{hint}")
+    return parts
+
+
+def converted(goal: Target, measure: str, names: str, notes: list[str]) -> tuple[float, str]:
+    """The factor from a column's unit to the signal's, and that unit; what cannot be converted is refused."""
+    if not measure or not goal.measure:
+        return 1.0, goal.measure if " or " not in goal.measure else measure
+    choices = {unit: factor(measure, unit) for unit in goal.measure.split(" or ")}
+    unit, found = next(((unit, value) for unit, value in choices.items() if value is not None), ("", None))
+    if found is None:
+        raise RecordError(
+            f"column {names} is in {measure}, the signal in {goal.measure}, and neither can be made of the other. Is it the "
+            f"right column? Else give the factor: {{column: {names}, scale: ...}}."
+        )
+    if found != 1:
+        notes.append(f"'{goal.name}': {names} converted from {measure} to {unit}")
+    return found, unit
+
+
+def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSpec]:
+    """A mapping given in Python, {signal: column, [columns] or {column:, unit:, scale:, offset:}}, over that of the diagram."""
+    found = dict(diagram.record.signals) if diagram.record else {}
+    for signal, written in mapping.items():
+        entry = written if isinstance(written, Mapping) else {"column": written}
+        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset")]
+        names = entry.get("column")
+        names = list(names) if isinstance(names, (list, tuple)) else names
+        if odd or not names or not all(isinstance(n, str) for n in (names if isinstance(names, list) else [names])):
+            raise RecordError(
+                f"columns: '{signal}': found {written!r}; the name of a column is wanted, a list of them for a vector, or "
+                "{'column': name, 'unit': 'mm', 'scale': 1, 'offset': 0}."
+            )
+        found[signal] = ColumnSpec(names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"))
+    return found
+
+
+def grids_of(signals: Mapping[str, tuple[np.ndarray, Signal]]) -> list[Grid]:
+    """Signals gathered by the times they share, the longest grid first."""
+    grids: list[Grid] = []
+    for name, (t, signal) in signals.items():
+        home = next((g for g in grids if len(g.t) == len(t) and (g.t == t).all()), None)
+        if home is None:
+            grids.append(Grid(t, {name: signal}))
+        else:
+            home.signals[name] = replace(signal)
+    return sorted(grids, key=lambda g: -len(g.t))

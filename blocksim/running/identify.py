@@ -1,0 +1,275 @@
+"""identify(): the record blocks of a diagram, and what they need, run over a measured record.
+
+    record = bs.identify("emps/least_squares", "DATA_EMPS.mat", columns={"encoder": "qm", "loop": "vir"})
+    record.estimates["ls"]["M"].value
+
+What the record has is taken from it. What it has not is computed where a block without continuous states makes it from signals
+that can be had (a gain, a sum, an observer). The plants of the diagram only lend their equations and fixed settings: nobody
+knows the truth of a measured record.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..contract.declarations import Memory, Model, Noise, Outport, State
+from ..contract.definition import arguments
+from ..diagram.checks import raise_all, record_problems
+from ..diagram.diagram import Diagram
+from ..diagram.files import Folders, folders_of
+from ..diagram.spec import RecordSpec
+from ..errors import DiagramError, Problem, RecordError, listing
+from ..estimation.last_estimates import estimators
+from ..estimation.process import Run, apply, in_turn, raise_failures, with_last
+from ..records.grid import Axis, Grid
+from ..records.record import MAX_BYTES, Record, brief_listing
+from ..records.storage import read
+from ..records.timebase import even, resampled
+from ..schedule.flatten import flatten
+from ..schedule.schedule import Schedule, Unit
+from ..simulation.overrides import applied, by_unit, subsystem_parameters
+from .columns import grids_of, mapped, unmapped
+from .simulate import opened
+
+#: The folder in which records are looked for beside that of the diagram.
+DATA = "BLOCKSIM_DATA"
+
+
+def identify(
+    diagram: str | os.PathLike | Diagram,
+    record: str | os.PathLike | Record | None = None,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    time: Any = None,
+    every: Any = None,
+    resample: Any = None,
+    missing: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Record:
+    """Run the record blocks of a diagram on a measured record; all else the diagram's `record:` says, unless it is given here.
+
+    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0}.
+    `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
+    {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
+    `params` changes settings as in `simulate`.
+    """
+    schedule = flatten(changed(diagram, params or {}))
+    spec = section(schedule.diagram, columns or {}, time, every, resample, missing)
+    source, name = source_of(schedule.diagram, spec, record)
+    signals, origin, notes = mapped(schedule, source, spec.signals)
+    if not signals:
+        raise DiagramError(
+            f"{name}: no column is a signal of the diagram. Map some: record: {{signals: {{block.port: column}}}}, or "
+            f"--map block.port=column. The columns are: {brief_listing(source)}."
+        )
+    plan = planned(schedule, signals, source, notes)
+    grids = prepared(grids_of(signals), spec, name, notes)
+    about = {
+        "source": name,
+        "pipeline": schedule.diagram.name,
+        "columns": origin,
+        "notes": notes,
+        "version": __version__,
+        **{k: v for k, v in source.provenance.items() if k == "constants"},
+    }
+    made = Record(grids, about, aliases(schedule))
+
+    def step(unit: Unit, record: Record) -> Record:
+        return kept(signals, record, apply(unit, record, Run(schedule.diagram, {}, record, unit.path, simulated=False)))
+
+    made, failures = in_turn(plan, made, step)
+    for unit in (u for u in estimators(schedule) if u in plan):
+        made = with_last(unit, made, Run(schedule.diagram, {}, made, unit.path, simulated=False))
+    raise_failures(failures, made)
+    return made
+
+
+def changed(diagram: str | os.PathLike | Diagram, params: Mapping[str, Any]) -> Diagram:
+    """The diagram with settings of its blocks changed, each checked."""
+    inner = {n: v for n, v in params.items() if "." in n}
+    built = opened(diagram, {n: v for n, v in params.items() if "." not in n})
+    if not inner:
+        return built
+    parts = subsystem_parameters(built, inner)
+    by_unit(flatten(built), {n: v for n, v in inner.items() if n not in parts})
+    return applied(built, inner)
+
+
+def section(diagram: Diagram, columns: Mapping[str, Any], time: Any, every: Any, resample: Any, missing: Any) -> RecordSpec:
+    """The diagram's `record:` with what was given beside it."""
+    spec = replace(diagram.record or RecordSpec(), signals=unmapped(diagram, columns))
+    if time is not None or every is not None:
+        spec = replace(spec, time=time, every=every)
+    given = {"resample": resample, "missing": missing}
+    spec = replace(spec, **{key: value for key, value in given.items() if value is not None})
+    raise_all(record_problems(spec))
+    return spec
+
+
+def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, str]:
+    """The record and its name, read where a file is named."""
+    if isinstance(given, Record):
+        return given, str(given.provenance.get("source") or "the record")
+    time = spec.time if isinstance(spec.time, dict) else {"column": spec.time or ""}
+    axis = Axis(time["column"], time.get("unit", ""), spec.every)
+    path = located(diagram, spec, given)
+    return read(path, MAX_BYTES, axis), path.name
+
+
+def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike | None) -> Path:
+    """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
+    written = os.fspath(given) if given is not None else spec.file
+    if not written:
+        raise DiagramError(
+            "no record is named. Give one (--record FILE, in Python identify(diagram, record)), or write record: {file: ...}."
+        )
+    beside = [os.path.dirname(diagram.path) or "."] if diagram.path else []
+    homes = [*beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
+    trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
+    may = Folders(None) if trusted else folders_of(*homes)
+    places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
+    for place in places:
+        if place.is_file():
+            if not may.holds(place):
+                raise DiagramError(
+                    [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
+                             "--record to read it.", spec.places.get("file"))]
+                )  # fmt: skip
+            return place
+    hint = "" if os.environ.get(DATA) else f" The folder {DATA} names would be searched too; it is not set."
+    looked = listing(dict.fromkeys(str(place.parent) for place in places))
+    raise DiagramError(
+        [Problem(f"record: the file '{written}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
+    )
+
+
+def prepared(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> list[Grid]:
+    """Every grid even and without holes, or as the section asks."""
+    bridge = spec.missing == "bridge"
+    if spec.resample is not None:
+        how = spec.resample if isinstance(spec.resample, dict) else {"every": spec.resample}
+        return [resampled(grids, how["every"], how.get("method", "linear"), notes)]
+    made = [even(grid, bridge, name, notes) for grid in grids]
+    for grid in [] if bridge else made:
+        for signal, values in ((n, s.values.reshape(len(grid.t), -1)) for n, s in grid.signals.items()):
+            rows = np.flatnonzero(np.isnan(values).any(axis=1))
+            if len(rows):
+                raise RecordError(
+                    f"{name}: '{signal}' is nan at row {rows[0]}, t = {grid.t[rows[0]]:.9g} s; {len(rows)} samples are missing. "
+                    "Say missing: bridge (--missing bridge) to pass them on to blocks that bridge them, such as IRWSmoother; or "
+                    "resample: {every: 1e-3} (--resample 1e-3) to fill them."
+                )
+    return made
+
+
+def aliases(schedule: Schedule) -> dict[str, str]:
+    single = {u.path: list(u.kind.of(Outport)) for u in [*schedule.units, *schedule.after_run]}
+    return {path: f"{path}.{ports[0]}" for path, ports in single.items() if len(ports) == 1}
+
+
+def kept(measured: Mapping[str, Any], before: Record, after: Record) -> Record:
+    """What was measured stays, though a block that had to run makes it too."""
+    for grid in after.grids:
+        for name in grid.signals.keys() & measured.keys():
+            grid.signals[name] = before.signal(name)
+    return after
+
+
+@dataclass
+class Planner:
+    """Decides which blocks run, each after those it reads; remembers why a signal cannot be had."""
+
+    have: set[str]
+    by_path: dict[str, Unit]
+
+    def __post_init__(self) -> None:
+        self.order: list[Unit] = []
+        self.refused: dict[str, str] = {}
+
+    def obtain(self, unit: Unit, trail: tuple[str, ...] = ()) -> str:
+        """Make sure a block can run, planning what it needs; '' or why it cannot."""
+        if unit in self.order:
+            return ""
+        if unit.path not in self.refused:
+            self.refused[unit.path] = self.reason(unit, (*trail, unit.path))
+            if not self.refused[unit.path]:
+                self.order.append(unit)
+        return self.refused[unit.path]
+
+    def reason(self, unit: Unit, trail: tuple[str, ...]) -> str:
+        """Why a block cannot run over the record: by itself, or for want of an input."""
+        if not unit.after and (why := standing(unit)):
+            return why
+        for port, refs in unit.inputs.items():
+            for ref in refs:
+                signal = f"{ref.block}.{ref.port}"
+                if signal in self.have:
+                    continue
+                maker = self.by_path[ref.block]
+                why = f"'{ref.block}' waits for itself" if ref.block in trail else self.obtain(maker, trail)
+                if why:
+                    return f"its input '{port}' comes from '{signal}'\n{why}"
+        return ""
+
+
+def planned(schedule: Schedule, have: Any, source: Record, notes: list[str]) -> list[Unit]:
+    """The blocks to run, in order: record blocks, what reads one, observers, and what these need that the record has not."""
+    planner = Planner(set(have), {u.path: u for u in [*schedule.units, *schedule.after_run]})
+    problems = []
+    for unit in schedule.after_run:
+        ports = [f"{unit.path}.{port}" for port in unit.kind.of(Outport)]
+        left = [port for port in ports if port not in planner.have]
+        if ports and not left:
+            continue  # a mapping says it is measured
+        if len(left) < len(ports):
+            problems.append(Problem(f"record: '{unit.path}' makes {listing(ports)}; map {listing(left)} too, or none of them."))
+        elif why := planner.obtain(unit):
+            problems.append(Problem(wanting(unit, why, source), unit.node.at("in")))
+    for unit in filter(observes, schedule.units):
+        if why := planner.obtain(unit):
+            lost = Problem(wanting(unit, why, source), unit.node.at("in"))
+            if planner.order:
+                notes.append(f"left out: {lost.what}")
+            else:
+                problems.append(lost)
+    if problems:
+        raise DiagramError(dict.fromkeys(problems))
+    if not planner.order:
+        raise DiagramError("the diagram has no block that works on a record: add an identifier, a filter or an observer.")
+    return planner.order
+
+
+def observes(unit: Unit) -> bool:
+    """Whether a running block names a plant: an observer or a recursive estimator, wanted for its own sake."""
+    return any(unit.settings.get(name) for name in unit.kind.of(Model))
+
+
+def standing(unit: Unit) -> str:
+    """Why a running block cannot be run over a record whatever its inputs are; '' where it can."""
+    if any(not isinstance(d, Memory) for d in unit.kind.of(State).values()):
+        return f"'{unit.path}' ({type(unit.block).__name__}) moves with states of its own"
+    if unit.kind.of(Noise):
+        return f"'{unit.path}' ({type(unit.block).__name__}) draws noise"
+    if not any(unit.inputs.values()) and (unit.kind.of(State) or any("t" in arguments(f) for f in unit.kind.functions.values())):
+        return f"'{unit.path}' ({type(unit.block).__name__}) is a source, and the diagram's need not be what was sent"
+    return ""
+
+
+def wanting(unit: Unit, why: str, source: Record) -> str:
+    """Which input of a block is missing, why it cannot be computed, and what to do."""
+    *steps, cause = why.split("\n")
+    if not steps:
+        return f"block '{unit.path}' cannot run on a record: {cause}."
+    first, last = (step.split("'")[3] for step in (steps[0], steps[-1]))
+    need = "" if first == last else f"that takes '{last}', and "
+    return (
+        f"block '{unit.path}': {steps[0]}, which the record does not have and which cannot be computed from it: {need}{cause}. "
+        f"Map a column: record: {{signals: {{{first}: COLUMN}}}} or --map {first}=COLUMN. It has: {brief_listing(source)}."
+    )

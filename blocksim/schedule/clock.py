@@ -1,0 +1,125 @@
+"""Clock: a run on whole ticks of one exact base."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..compiler.codegen import LogGroup
+from ..contract.times import common_base, exact
+from ..diagram.diagram import Diagram
+from ..diagram.spec import SimulateSpec
+from ..errors import DiagramError, Place, Problem
+from ..solvers import FIXED
+from .schedule import Schedule
+
+#: Largest whole number a float holds exactly: ticks must stay below.
+EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The run on whole ticks: base, start, end, and for each group and log grid its first tick and its period."""
+
+    base: Fraction
+    start: int
+    end: int
+    step: int  # 0: no fixed grid
+    hits: tuple[tuple[int, int], ...]
+    logs: tuple[tuple[int, int], ...]
+
+    def seconds(self, tick: int) -> float:
+        return float(self.base * tick)
+
+
+def place_of(diagram: Diagram, key: str) -> Place | None:
+    return diagram.spec.places.get(key) if diagram.spec is not None else None
+
+
+def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, solver: str, moving: bool) -> dict[str, Fraction]:
+    """start, stop, step, every as exact fractions, with their defaults; every problem named."""
+    problems: list[Problem] = []
+
+    def read(key: str, positive: bool) -> Fraction | None:
+        value = getattr(settings, key)
+        if value is None:
+            return None
+        try:
+            time = tame(exact(value))
+        except ValueError as error:
+            problems.append(Problem(f"simulate.{key}: {error} Seconds are wanted.", place_of(diagram, f"simulate.{key}")))
+            return None
+        if positive and time <= 0:
+            problems.append(Problem(f"simulate.{key}: must be above 0, found {value}.", place_of(diagram, f"simulate.{key}")))
+            return None
+        return time
+
+    start = read("start", False) or Fraction(0)
+    stop, step, every = read("stop", False), read("step", True), read("every", True)
+    fastest = min((g.period for g in schedule.groups), default=None)
+    if settings.stop is None:
+        problems.append(
+            Problem(
+                "simulate: 'stop' must be given: the time the run ends [s], e.g. simulate: {stop: 10}.",
+                place_of(diagram, "simulate"),
+            )
+        )
+    elif stop is not None and stop <= start:
+        problems.append(
+            Problem(
+                f"simulate.stop: {settings.stop} is not after the start at {settings.start}.", place_of(diagram, "simulate.stop")
+            )
+        )
+    if solver in FIXED and settings.step is None:
+        step = fastest
+        if moving and step is None:
+            problems.append(
+                Problem(
+                    f"simulate: the fixed-step solver {solver} needs a 'step' [s]; dopri5 finds its own.",
+                    place_of(diagram, "simulate.solver") or place_of(diagram, "simulate"),
+                )
+            )
+    if problems:
+        raise DiagramError(problems)
+    assert stop is not None
+    if solver not in FIXED:
+        step = None
+    if every is None:
+        every = step or fastest or (stop - start) / 1000
+    if solver in FIXED and step is None:  # nothing to integrate, but events in time are still looked for
+        step = every
+    return {"start": start, "stop": stop, "step": step or Fraction(0), "every": every}
+
+
+def tame(time: Fraction) -> Fraction:
+    """A time written with 16 digits (ten times pi, say) means the nearest simple fraction."""
+    return time if time.denominator <= 10**12 else time.limit_denominator(10**9)
+
+
+def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> Clock:
+    """Everything on one exact base."""
+    start, stop = times["start"], times["stop"]
+    grids = [(Fraction(0), g.every) for g in logs]
+    groups = [(g.offset, g.period) for g in schedule.groups]
+    base = common_base([start, stop, times["step"], *(v for pair in (*grids, *groups) for v in pair)])
+    last = max(abs(start), abs(stop)) / base
+    if last * base.numerator >= EXACT or base.denominator >= EXACT:
+        raise DiagramError(
+            f"the times of this diagram (start, stop, step, every, sample times) have no common base above {float(base):.3g} s, "
+            f"which makes {float(last):.3g} ticks: too many to count exactly. Use rounder numbers."
+        )
+    begin = int(start / base)
+
+    def ticks(offset: Fraction, period: Fraction) -> tuple[int, int]:
+        first = offset if offset >= start else offset + math.ceil((start - offset) / period) * period
+        return int(first / base), int(period / base)
+
+    return Clock(
+        base,
+        begin,
+        int(stop / base),
+        int(times["step"] / base),
+        tuple(ticks(*g) for g in groups),
+        tuple((begin, int(period / base)) for _, period in grids),
+    )

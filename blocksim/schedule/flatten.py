@@ -1,0 +1,163 @@
+"""Diagram -> Schedule: subsystems expanded to dotted names, sizes, exact ticks, and who must be computed before whom."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from ..contract.block import Block, RecordBlock
+from ..contract.declarations import Memory, Model, Period, State
+from ..contract.plant import Plant, plants_of
+from ..contract.times import exact
+from ..diagram.diagram import Diagram, Links, Ref, named_blocks, reference, resolve
+from ..diagram.diagram import kind as kind_name
+from ..errors import DiagramError, Problem, listing
+from .ordering import feedthrough, record_order, sort
+from .schedule import Group, Schedule, Unit, naming
+from .sizes import settle_sizes
+
+
+def flatten(diagram: Diagram) -> Schedule:
+    """Expand, size, clock and order a diagram. All problems of one stage are reported together."""
+    if diagram.ports and diagram.ports.inputs:
+        raise DiagramError(
+            f"{kind_name(diagram)} has inputs that nothing drives: {listing(diagram.ports.inputs)}. Use it as a block of "
+            "another diagram: {type: ./its_file.yaml, in: ...}."
+        )
+    units = expand(diagram)
+    settle_sizes(units)
+    groups = clock(units)
+    postpone(units)
+    running = [u for u in units if not u.after]
+    needs = feedthrough(units, running)
+    order = sort(needs, units, diagram.simulate.algebraic_loops == "solve")
+    schedule = Schedule(diagram.name, running, groups, order, needs, record_order(units), diagram)
+    for unit in schedule.after_run:
+        if isinstance(unit.block, RecordBlock):
+            with naming(unit.path, unit.node):
+                unit.block.fits(unit.path, schedule)
+    return schedule
+
+
+#: Of each subsystem, by the prefix of its blocks: its diagram and its links.
+Scopes = dict[str, tuple[Diagram, Links]]
+
+
+def expand(diagram: Diagram) -> list[Unit]:
+    """Subsystems become dotted names; every input refers to a real block's output."""
+    problems: list[Problem] = []
+    scopes: Scopes = {}
+    scan(diagram, "", scopes, problems)
+    if problems:
+        raise DiagramError(problems)
+    units: list[Unit] = []
+    for prefix, (part, links) in scopes.items():
+        blocks = named_blocks(part)
+        for node in part.nodes.values():
+            if isinstance(node.block, Diagram):
+                continue
+            traced = {port: [trace(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
+            inputs = {port: [r for r in refs if r is not None] for port, refs in traced.items()}
+            with naming(prefix + node.name, node):
+                kind = kind_for(node.block, inputs)
+                settings = complete(node.block, kind)
+                plants = plants_of(node.block, blocks, prefix)
+            units.append(Unit(len(units), prefix + node.name, node, node.block, kind, inputs, settings=settings, plants=plants))
+            units[-1].after = kind.after_run
+    if not units:
+        raise DiagramError([Problem("the diagram has no blocks.")])
+    by_path = {u.path: u for u in units}
+    for unit in units:
+        for setting, declared in unit.kind.of(Model).items():
+            driver = next(iter(unit.inputs.get(declared.port, [])), None)
+            if driver is not None and setting not in unit.plants:
+                block = by_path[driver.block].block
+                unit.plants[setting] = Plant(type(block), block.settings, driver.block)
+    return units
+
+
+def postpone(units: list[Unit]) -> None:
+    """What reads a record block works after the run too, if it can: without continuous states, sample by sample."""
+    by_path = {u.path: u for u in units}
+    waiting = [u for u in units if not u.after]
+    problems: list[Problem] = []
+    while waiting:
+        found = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
+        if not found:
+            break
+        for unit, port, ref in found:
+            if any(not isinstance(d, Memory) for d in unit.kind.of(State).values()):
+                problems.append(
+                    Problem(
+                        f"input '{port}' of block '{unit.path}' comes from '{ref}', which works after the run; '{unit.path}' "
+                        f"({type(unit.block).__name__}) moves during it and cannot wait for it.",
+                        unit.node.at("in"),
+                    )
+                )
+            unit.after = True
+        waiting = [u for u in waiting if not u.after]
+    if problems:
+        raise DiagramError(problems)
+
+
+def scan(part: Diagram, prefix: str, scopes: Scopes, problems: list[Problem]) -> None:
+    """The links of a diagram and of every subsystem in it; what is wrong is gathered."""
+    try:
+        scopes[prefix] = (part, resolve(part))
+    except DiagramError as error:
+        problems.extend(error.problems)
+        return
+    for node in part.nodes.values():
+        if isinstance(node.block, Diagram):
+            scan(node.block, f"{prefix}{node.name}.", scopes, problems)
+
+
+def trace(scopes: Scopes, prefix: str, ref: Ref) -> Ref | None:
+    """Follow a signal through subsystem borders to the block that makes it; None where an optional input is open."""
+    if not ref.block:  # an input of the subsystem itself: go out
+        outer, _, name = prefix.rstrip(".").rpartition(".")
+        outer = f"{outer}." if outer else ""
+        links = scopes[outer][1][name][ref.port]
+        return pick(trace(scopes, outer, links[0]), ref.element) if links else None
+    block = scopes[prefix][0].nodes[ref.block].block
+    if not isinstance(block, Diagram):
+        return Ref(prefix + ref.block, ref.port, ref.element)
+    assert block.ports is not None  # an output of a subsystem: go in
+    found: list[str] = []
+    inside = reference(block, block.ports.outputs[ref.port], found.append)
+    if inside is None:
+        where = block.ports.places.get(ref.port)
+        raise DiagramError([Problem(f"output '{ref.port}' of {prefix}{ref.block}: {found[0]}", where)])
+    return pick(trace(scopes, f"{prefix}{ref.block}.", inside), ref.element)
+
+
+def kind_for(block: Block, inputs: dict[str, list[Ref]]) -> type[Block]:
+    return block.variant(sum(len(r) for r in inputs.values()))
+
+
+def complete(block: Block, kind: type[Block]) -> dict[str, Any]:
+    """The block's settings, and defaults for what its variant declares beyond them."""
+    return {**{n: d.default for n, d in kind.declared.items() if d.settable}, **block.settings}
+
+
+def pick(source: Ref | None, element: int | None) -> Ref | None:
+    """An element of a signal; an element of an element is the element itself."""
+    if source is None or element is None or source.element is not None:
+        return source
+    return Ref(source.block, source.port, element)
+
+
+def clock(units: list[Unit]) -> list[Group]:
+    """Sample times, as exact fractions; blocks with the same hits share a group."""
+    groups: list[Group] = []
+    for unit in units:
+        periods = {n: exact(unit.settings[n]) for n in unit.kind.of(Period) if unit.settings.get(n) is not None}
+        offset = periods.pop("offset", Fraction(0))
+        times = [t for t in periods.values() if t]
+        if not times:
+            continue
+        group = Group(times[0], offset)
+        if group not in groups:
+            groups.append(group)
+        unit.group = groups.index(group)
+    return groups

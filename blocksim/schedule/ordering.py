@@ -1,0 +1,113 @@
+"""Who must be computed before whom: direct feedthrough, its order, and the loops in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..contract.declarations import Inport
+from ..contract.definition import arguments
+from ..errors import DiagramError, Problem, listing
+from .schedule import Evaluation, Unit, evaluation_of, output_functions
+
+
+def feedthrough(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list[Evaluation]]:
+    """For each output function, the output functions whose value it needs at the same instant."""
+    for index, unit in enumerate(running):
+        if unit.index != index:
+            renumber(units, running)
+            break
+    needs: dict[Evaluation, list[Evaluation]] = {}
+    for unit in running:
+        for function in output_functions(unit.kind):
+            asked = arguments(unit.kind.functions[function])
+            needs[(unit.index, function)] = list(
+                dict.fromkeys(
+                    evaluation_of(running[e[0]], e[1])
+                    for port in unit.kind.of(Inport)
+                    if port in asked
+                    for elements in unit.elements.get(port, [])
+                    for e in elements
+                )
+            )
+    return needs
+
+
+def renumber(units: list[Unit], running: list[Unit]) -> None:
+    """Record blocks are not part of the program: number the running ones without gaps."""
+    new = {u.index: i for i, u in enumerate(running)}
+    new.update({u.index: len(running) + i for i, u in enumerate(u for u in units if u.after)})
+    for unit in units:
+        unit.elements = {p: [[(new[i], q, k) for i, q, k in es] for es in ess] for p, ess in unit.elements.items()}
+    for unit in units:
+        unit.index = new[unit.index]
+
+
+def sort(needs: dict[Evaluation, list[Evaluation]], units: list[Unit], solve: bool) -> list[list[Evaluation]]:
+    """Feedthrough order, in file order where free; loops refused as a walk, or kept together to be solved."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(needs)
+    graph.add_edges_from((source, target) for target, sources in needs.items() for source in sources)
+    loops = [c for c in nx.strongly_connected_components(graph) if len(c) > 1 or any(graph.has_edge(n, n) for n in c)]
+    if loops and not solve:
+        raise DiagramError([loop_problem(graph.subgraph(c), units) for c in loops])
+    for loop in loops:
+        sampled = [units[u] for u, _ in loop if units[u].kind.sampled]
+        if sampled:
+            raise DiagramError(
+                [
+                    Problem(
+                        loop_problem(graph.subgraph(loop), units).what
+                        + f" It passes through the sampled block '{sampled[0].path}' and cannot "
+                        "be solved; a UnitDelay breaks it.",
+                        sampled[0].node.at("in"),
+                    )
+                ]
+            )
+    condensed = nx.condensation(graph)
+    members = {n: sorted(condensed.nodes[n]["members"]) for n in condensed}
+    ordered = nx.lexicographical_topological_sort(condensed, key=lambda n: members[n][0])
+    return [members[n] for n in ordered]
+
+
+def loop_problem(graph: Any, units: list[Unit]) -> Problem:
+    """An algebraic loop as a walk a.y -> b.u -> b.y -> ... back to the start."""
+    import networkx as nx
+
+    start = min(graph.nodes)
+    cycle = nx.find_cycle(graph, start)
+    steps = []
+    for (source, function), (target, _) in cycle:
+        made = output_functions(units[source].kind)[function]
+        port, entry = next(
+            (e[1], p) for p, ess in units[target].elements.items() for es in ess for e in es if e[0] == source and e[1] in made
+        )
+        steps.append(f"{units[source].path}.{port} -> {units[target].path}.{entry}")
+    node = units[start[0]].node
+    return Problem(
+        "algebraic loop: " + " -> ".join(steps) + ". Each needs the next at the same instant: break it with a state, a "
+        "lag or a UnitDelay, or set simulate: {algebraic_loops: solve}.",
+        node.at("in"),
+    )
+
+
+def record_order(units: Iterable[Unit]) -> list[Unit]:
+    """The blocks that work after the run, each after those it reads."""
+    waiting = [u for u in units if u.after]
+    done: list[Unit] = []
+    names = {u.path for u in waiting}
+    while waiting:
+        ready = [
+            u
+            for u in waiting
+            if all(r.block not in names or r.block in {d.path for d in done} for refs in u.inputs.values() for r in refs)
+        ]
+        if not ready:
+            raise DiagramError(
+                [Problem(f"record blocks wait for each other: {listing(u.path for u in waiting)}.", waiting[0].node.place)]
+            )
+        done += ready
+        waiting = [u for u in waiting if u not in ready]
+    return done

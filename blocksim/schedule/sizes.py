@@ -1,0 +1,129 @@
+"""Sizes of signals: they flow along the wires until nothing changes; then everything must fit."""
+
+from __future__ import annotations
+
+from ..contract.block import Block
+from ..contract.declarations import Fixed, Inport, Outport, Param, State
+from ..contract.definition import arguments
+from ..diagram.diagram import Ref
+from ..errors import DiagramError, Problem
+from .schedule import Element, Unit, naming
+
+
+def widenable(kind: type[Block]) -> bool:
+    """Whether every port is scalar, so that a vector simply means several copies."""
+    return all(d.size == 1 for d in kind.of(Inport, Outport).values()) and not kind.after_run
+
+
+def settle_sizes(units: list[Unit]) -> None:
+    """Sizes flow along the wires until nothing changes; then everything must fit."""
+    by_path = {u.path: u for u in units}
+    for unit in units:
+        unit.sizes = {name: d.size if isinstance(d.size, int) else 1 for name, d in unit.kind.of(Outport).items()}
+    for _ in range(len(units) + 2):
+        changed = False
+        for unit in units:
+            before = (unit.width, dict(unit.sizes))
+            with naming(unit.path, unit.node):
+                fit(unit, by_path)
+            changed |= before != (unit.width, unit.sizes)
+        if not changed:
+            break
+    problems = [p for unit in units for p in size_problems(unit, by_path)]
+    if problems:
+        raise DiagramError(problems)
+    for unit in units:
+        for port, refs in unit.inputs.items():
+            unit.elements[port] = [elements_of(ref, by_path) for ref in refs]
+
+
+def connected(ref: Ref, by_path: dict[str, Unit]) -> int:
+    return 1 if ref.element is not None else by_path[ref.block].port(ref.port)
+
+
+def elements_of(ref: Ref, by_path: dict[str, Unit]) -> list[Element]:
+    unit = by_path[ref.block]
+    if ref.element is not None:
+        return [(unit.index, ref.port, ref.element)]
+    return [(unit.index, ref.port, k) for k in range(unit.port(ref.port))]
+
+
+def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
+    """Sizes of one block from what is connected to it now."""
+    arriving = {port: [connected(r, by_path) for r in refs] for port, refs in unit.inputs.items()}
+    kind = unit.kind
+    if widenable(kind):
+        lists = [
+            len(v)
+            for n, d in kind.of(Param).items()
+            if not d.shape and getattr(d, "size", 1) == 1 and isinstance(v := unit.settings.get(n), (list, tuple))
+        ]
+        unit.width = max([1, *lists, *(n for sizes in arriving.values() for n in sizes)])
+        unit.sizes = {n: d.size if isinstance(d.size, int) else 1 for n, d in kind.of(Outport, State).items()}
+    ports = {p: (tuple(s) if kind.of(Inport)[p].many else (s[0] if s else 1)) for p, s in arriving.items()}
+    unit.sizes |= {name: d.default for name, d in kind.of(Fixed).items() if isinstance(d.default, int)}
+    for name, function in kind.functions.items():
+        if name.startswith("size_"):
+            values = {**unit.settings, **ports}
+            unit.sizes[name[5:]] = int(function(**{a: values[a] for a in arguments(function)}))
+    for name, declaration in kind.of(State, Outport).items():
+        if isinstance(declaration.size, str) and declaration.size != "any":
+            value = unit.sizes.get(declaration.size, unit.settings.get(declaration.size))
+            unit.sizes[name] = int(value) if value is not None else 1
+        elif not widenable(kind):
+            unit.sizes[name] = declaration.size if isinstance(declaration.size, int) else 1
+
+
+def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
+    """Everything that does not fit at one block, naming both ends and both sizes."""
+    found = []
+    where = unit.node.at("in")
+    wide = widenable(unit.kind)
+    for port, refs in unit.inputs.items():
+        declaration: Inport = unit.kind.of(Inport)[port]
+        for ref in refs:
+            source = by_path[ref.block]
+            if ref.element is not None and not 0 <= ref.element < source.port(ref.port):
+                found.append(
+                    Problem(
+                        f"block '{unit.path}': '{ref}' asks for element {ref.element} of '{ref.block}.{ref.port}', which has "
+                        f"{source.port(ref.port)} (counted from 0).",
+                        where,
+                    )
+                )
+                continue
+            size = connected(ref, by_path)
+            if wide:
+                wanted, allowed = unit.width, {1, unit.width}
+            elif declaration.size == "any":
+                continue
+            else:
+                wanted = (
+                    declaration.size
+                    if isinstance(declaration.size, int)
+                    else unit.sizes.get(declaration.size, unit.settings.get(declaration.size, 1))
+                )
+                allowed = {wanted}
+            if size not in allowed:
+                found.append(
+                    Problem(
+                        f"size mismatch: '{ref.block}.{ref.port}' ({type(source.block).__name__}) has {size} elements, input "
+                        f"'{port}' of '{unit.path}' ({type(unit.block).__name__}) takes {wanted}. Select takes one "
+                        "element, Mux joins several.",
+                        where,
+                    )
+                )
+    for name, number in unit.kind.of(Param).items():
+        value = unit.settings.get(name)
+        if not number.shape and isinstance(value, (list, tuple)):
+            vector = isinstance(number, State) and (not wide or number.size != 1)
+            wanted = unit.sizes[name] if vector else unit.width
+            if len(value) not in (wanted, 1):
+                found.append(
+                    Problem(
+                        f"block '{unit.path}': {name} has {len(value)} numbers; {wanted} is wanted"
+                        + (" (the size of its inputs)." if wide else "."),
+                        unit.node.at(name),
+                    )
+                )
+    return found

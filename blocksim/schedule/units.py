@@ -1,0 +1,94 @@
+"""Units of signals: declared where a block knows them, else inferred along the wires.
+
+A Sum adds like with like, a sensor or a hold passes on what it reads (`Block.same_unit`), a speed is in the unit of its position
+per second (`outport(rate_of=)`), and what drives an input measured in N m is in N m. A unit that would be contradicted by
+another is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..contract.declarations import Inport, Outport
+from .schedule import Schedule, Unit
+
+Signal = tuple[int, str]
+#: A unit as what is differentiated and how often: ('rad', 2) is rad/s^2.
+Measure = tuple[str, int]
+RATE = re.compile(r"(?P<base>.+)/s(\^(?P<times>\d+))?")
+
+
+def infer_units(schedule: Schedule) -> dict[Signal, str]:
+    """The unit of every output (unit index, port), '' where nothing tells."""
+    ties: dict[Signal, list[tuple[Signal, int]]] = {(u.index, p): [] for u in schedule.units for p in u.kind.of(Outport)}
+    told: dict[Signal, str] = {}
+    asked: dict[Signal, set[str]] = {}
+    for unit in schedule.units:
+        arriving = {p: [es[0][:2] for es in ess if es] for p, ess in unit.elements.items()}
+        for port, declared in unit.kind.of(Outport).items():
+            signal = (unit.index, port)
+            for source, times in relatives(unit, declared, arriving):
+                ties[signal].append((source, times))
+                ties[source].append((signal, -times))
+            if certain(declared.unit) and not unit.kind.same_unit:
+                told[signal] = declared.unit
+        for port, expected in unit.kind.of(Inport).items():
+            for source in arriving.get(port, []) if certain(expected.unit) and not unit.kind.same_unit else []:
+                asked.setdefault(source, set()).add(expected.unit)
+    units = {}
+    for family in families(ties):
+        makers = {derived(told[s], -times) for s, times in family.items() if s in told}
+        readers = {derived(name, -times) for s, times in family.items() for name in asked.get(s, ())}
+        found = list(makers or readers)  # what is declared by the makers of a signal weighs more than what its readers expect
+        for signal, times in family.items():
+            units[signal] = told.get(signal) or (written(derived(found[0], times)) if len(found) == 1 else "")
+    return units
+
+
+def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[Signal]]) -> Iterator[tuple[Signal, int]]:
+    """Signals that tell the unit of an output, and how often they are differentiated in it."""
+    if unit.kind.same_unit:
+        yield from ((source, 0) for sources in arriving.values() for source in sources)
+    for name, times in ((declared.like, 0), (declared.rate_of, 1)):
+        if name in unit.kind.of(Outport):
+            yield (unit.index, name), times
+        else:
+            yield from ((source, times) for source in arriving.get(name, []))
+
+
+def families(ties: Mapping[Signal, Iterable[tuple[Signal, int]]]) -> Iterator[dict[Signal, int]]:
+    """Signals whose units follow from each other, each with the times it is differentiated against the first."""
+    seen: set[Signal] = set()
+    for first in ties:
+        if first in seen:
+            continue
+        family, waiting = {first: 0}, [first]
+        while waiting:
+            signal = waiting.pop()
+            for other, times in ties[signal]:
+                if other not in family:
+                    family[other] = family[signal] - times
+                    waiting.append(other)
+        seen.update(family)
+        yield family
+
+
+def certain(unit: str) -> bool:
+    """'rad or m' tells nothing."""
+    return bool(unit) and " or " not in unit
+
+
+def derived(unit: str | Measure, times: int) -> Measure:
+    """The unit of a derivative; of an integral for negative `times`."""
+    if isinstance(unit, str):
+        match = RATE.fullmatch(unit)
+        unit = (match["base"], int(match["times"] or 1)) if match else (unit, 0)
+    return unit[0], unit[1] + times
+
+
+def written(measure: Measure) -> str:
+    """'rad/s^2' for ('rad', 2), 'N m s' for ('N m', -1)."""
+    base, times = measure
+    power = f"s^{abs(times)}" if abs(times) > 1 else "s"
+    return base if not times else f"{base}/{power}" if times > 0 else f"{base} {power}"

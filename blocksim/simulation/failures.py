@@ -1,0 +1,61 @@
+"""Why a run ended early, in words that name the block, the state and the time."""
+
+from __future__ import annotations
+
+from ..errors import SimulationError
+from ..solvers import kernel
+from .experiment import Experiment
+from .machine import Machine
+
+#: Where a solver keeps its error estimate, state by state.
+ERROR_ROW = {"dopri5": 8, "rodas4": 7}
+
+
+def failure(experiment: Experiment, machine: Machine, status: int) -> SimulationError:
+    """Why the run ended, in words that name the block."""
+    import numpy as np
+
+    slots, t = experiment.slots, float(machine.f[kernel.NOW])
+    source = machine.program.source
+    if status == kernel.CHATTERING:
+        unit, name, _ = source.guards[int(machine.f[kernel.FIRED])]
+        return SimulationError(
+            f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again "
+            "and again without time passing. A hysteresis, a smooth law, or a sampled block ends it.",
+            time=t,
+            block=unit.path,
+            state=name,
+        )
+    if status == kernel.LOOP:
+        number = int(machine.m[-1]) - 1
+        names = " -> ".join(experiment.schedule.units[u].path for u, _ in source.loops[number])
+        return SimulationError(
+            f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
+            "lag or a UnitDelay.",
+            time=t,
+            block=experiment.schedule.units[source.loops[number][0][0]].path,
+        )
+    if status == kernel.TOLERANCE:
+        named = experiment.options.solver
+        errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]]) if named in ERROR_ROW else machine.x
+        scale = machine.f[kernel.ATOL] + machine.f[kernel.RTOL] * np.abs(machine.x)
+        ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
+        slot = slots.x[int(np.argmax(ratio))]
+        return SimulationError(
+            f"at t = {t:.9g} s the solver {named} cannot meet its tolerance: state '{slot.name}' of block "
+            f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
+            "stiff systems; rtol and atol loosen the tolerance.",
+            time=t,
+            block=slot.path,
+            state=slot.name,
+        )
+    values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)
+    index = int(np.argmax(~np.isfinite(values)))
+    slot = owners[index]
+    return SimulationError(
+        f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
+        "to then is kept.",
+        time=t,
+        block=slot.path,
+        state=slot.name,
+    )

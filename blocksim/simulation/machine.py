@@ -1,0 +1,158 @@
+"""Machine: everything that changes while a program runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from ..compiler import driver_text
+from ..compiler.instants import LOG
+from ..compiler.program import Program
+from ..compiler.slots import Numbers
+from ..contract.declarations import Inport
+from ..contract.definition import arguments
+from ..schedule.schedule import Unit
+from ..solvers import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .experiment import Experiment
+
+#: A run takes at least this many steps; this many where a guard watches an input, whose swings the solver may not feel.
+STEPS, LOOKS = 50, 1000
+RTOL, ATOL = 1e-8, 1e-10
+
+
+@dataclass
+class Machine:
+    """The stores of one run, in the order `advance` takes them; it carries them from tick to tick."""
+
+    program: Program
+    clock: np.ndarray
+    hits: np.ndarray
+    logs: np.ndarray
+    log: np.ndarray
+    g: np.ndarray
+    armed: np.ndarray
+    f: np.ndarray
+    k: tuple[np.ndarray, ...]
+    y: np.ndarray
+    x: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
+    a: np.ndarray
+    noise: np.ndarray
+    o: np.ndarray
+
+    def stores(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in STORES)
+
+    def run_fast(self, end: int) -> int:
+        """Compiled, without the GIL."""
+        return int(self.program.fast()(end, *self.stores()))
+
+    def run_plain(self, end: int) -> int:
+        """Under CPython, on lists of floats; the arrays hold the result afterwards.
+
+        Where plain Python raises (1/0, log(0)), the stretch is run again by IEEE rules, as the compiled program has them.
+        """
+        import numpy as np
+
+        before = [None if s is self.k or s is self.log or s is self.noise else s.copy() for s in self.stores()]
+        with np.errstate(all="ignore"):
+            try:
+                return self.interpret(self.program.plain()["advance"], end)
+            except (ZeroDivisionError, OverflowError, ValueError):
+                for store, kept in zip(self.stores(), before, strict=True):
+                    if kept is not None:
+                        store[:] = kept
+                return self.interpret(self.program.careful()["advance"], end)
+
+    def interpret(self, advance: Any, end: int) -> int:
+        lists: list[Any] = []
+        for store in self.stores():
+            if store is self.k:
+                lists.append(tuple(row.tolist() for row in self.k))
+            elif store is self.a or store is self.noise or store is self.log:
+                lists.append(store)  # slices of a must be views; the others are long
+            else:
+                lists.append(store.tolist())
+        status = advance(end, *lists)
+        for store, values in zip(self.stores(), lists, strict=True):
+            if store is self.k:
+                for row, new in zip(self.k, values, strict=True):
+                    row[:] = new
+            elif values is not store:
+                store[:] = values
+        return int(status)
+
+
+STORES = tuple(f.name for f in fields(Machine))[1:]
+
+
+def blank_machine(experiment: Experiment, end: int, rows: list[int]) -> Machine:
+    """A machine at the start of a run to the tick `end`, with the experiment's own numbers and an empty log."""
+    import numpy as np
+
+    clock, options = experiment.clock, experiment.options
+    states, guards = len(experiment.numbers.x), experiment.program.source.guards
+    count, powers = driver_text.k_rows(experiment.program.solver)
+    starts = np.concatenate([[0], np.cumsum([n * g.width for n, g in zip(rows, experiment.logs, strict=True)])])
+    logs = [v for (first, every), n, at in zip(clock.logs, rows, starts, strict=False) for v in (first, every, 0, n, at)]
+    assert len(logs) == LOG * len(clock.logs)
+    sides = [float(d) for _, _, d in guards]
+    f = np.zeros(16)
+    f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
+    span = float((end - clock.start) * clock.base)
+    f[kernel.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
+    f[kernel.ERROR], f[kernel.EVENT], f[kernel.BUDGET] = 1.0, -math.inf, math.inf
+    whole = [clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start]
+    return Machine(
+        program=experiment.program,
+        clock=np.array(whole, dtype=np.int64),
+        hits=np.array([v for pair in clock.hits for v in pair], dtype=np.int64),
+        logs=np.array(logs, dtype=np.int64),
+        log=np.empty(int(starts[-1])),
+        g=np.zeros(len(guards)),
+        armed=np.array([1.0] * len(guards) + sides + [abs(d) for d in sides] + [-math.inf] * (2 * len(guards))),
+        f=f,
+        k=tuple(np.zeros(states ** powers[i]) for i in range(count)),
+        y=np.zeros(states),
+        x=experiment.numbers.x,
+        p=experiment.numbers.p,
+        m=experiment.numbers.m,
+        a=experiment.numbers.a,
+        noise=np.zeros(0),
+        o=experiment.numbers.o,
+    )
+
+
+def fresh_machine(blank: Machine, numbers: Numbers, noise: np.ndarray) -> Machine:
+    """A copy of a blank machine for one run."""
+    import numpy as np
+
+    return Machine(
+        blank.program,
+        blank.clock.copy(),
+        blank.hits.copy(),
+        blank.logs.copy(),
+        np.empty(len(blank.log)),
+        blank.g.copy(),
+        blank.armed.copy(),
+        blank.f.copy(),
+        tuple([row.copy() for row in blank.k]),
+        blank.y.copy(),
+        numbers.x,
+        numbers.p,
+        numbers.m,
+        numbers.a,
+        noise,
+        numbers.o,
+    )
+
+
+def watches_inputs(guards: list[tuple[Unit, str, int]]) -> bool:
+    """Whether a guard depends on a signal from outside its block."""
+    return any(a in unit.kind.of(Inport) for unit, name, _ in guards for a in arguments(unit.kind.functions[f"guard_{name}"]))

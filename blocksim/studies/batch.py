@@ -1,0 +1,274 @@
+"""A batch of runs, wherever it is made: simulate, identify, and tell each run in one line of JSON.
+
+A worker is given a Job once: the diagrams as text, what to collect, blocks that only a script knows. Batches name runs by number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import pickle
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..contract.library import register, registered
+from ..errors import BlocksimError, DiagramError, StudyError
+
+if TYPE_CHECKING:
+    from ..estimation.estimates import Estimates
+    from ..records.record import Record
+    from ..simulation.experiment import Experiment
+    from .spec import BoundSpec
+
+#: Experiments of different shape that a worker keeps ready.
+MOST_SHAPES = 16
+
+Lines = list[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker must know beside its batches."""
+
+    key: str
+    diagrams: tuple[tuple[str, Mapping[str, str]], ...]  # for each variant: path of its diagram, and texts by path
+    folder: str  # where those texts are files, on a machine that has it
+    options: Mapping[str, Any] = field(default_factory=dict)
+    blocks: tuple[str, ...] | None = None  # identifiers collected; None: all
+    signals: tuple[tuple[str, str], ...] = ()  # (signal, statistic)
+    classes: bytes = b""  # blocks registered by a script, pickled
+    stuck: tuple[str, ...] = ()  # those that only this process can know
+    bound: BoundSpec | None = None
+    version: str = __version__
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Runs of one row of the study, with their numbers and seeds."""
+
+    variant: int
+    changes: Mapping[str, Any]
+    runs: tuple[tuple[int, int], ...]
+
+
+Batch = list[Piece]
+
+
+# ---- what a worker does -----------------------------------------------------------------------------------------------
+
+
+def run_batch(job: Job, batch: Batch) -> Lines:
+    """Simulate, identify, and tell each run in a line."""
+    if job.version != __version__:
+        raise StudyError(f"this worker has blocksim {__version__}, the study was started with {job.version}. Install the same.")
+    for variant in {piece.variant for piece in batch}:
+        ready_diagram(job, variant)
+    return [line for piece in batch for line in run_piece(job, piece)]
+
+
+def ready_diagram(job: Job, variant: int) -> None:
+    """What hinders a worker from the start is an error of the study, not a failure of a run."""
+    try:
+        shaped(job, variant, {})
+    except Exception as error:
+        raise StudyError(f"a worker cannot open the diagram: {reason_of(error)}") from None
+
+
+def run_piece(job: Job, piece: Piece) -> Lines:
+    from ..running.simulate import simulate_many
+
+    seeds = [seed for _, seed in piece.runs]
+    try:
+        ready, changes = shaped(job, piece.variant, piece.changes)
+        collect = collector(job, ready, changes)
+        results = simulate_many(ready, params=[changes], seeds=seeds, jobs=1, collect=collect, on_error="keep")
+    except Exception:  # a block that breaks down in one run must not take the others with it
+        results = [alone(job, piece, seed) for seed in seeds]
+    return [(run, line_of(run, seed, told_of(job, result))) for (run, seed), result in zip(piece.runs, results, strict=True)]
+
+
+def alone(job: Job, piece: Piece, seed: int) -> Any:
+    """One run by itself: its results, or what went wrong."""
+    from ..running.simulate import simulate_many
+
+    try:
+        ready, changes = shaped(job, piece.variant, piece.changes)
+        collect = collector(job, ready, changes)
+        return simulate_many(ready, params=[changes], seeds=[seed], jobs=1, collect=collect, on_error="keep")[0]
+    except Exception as error:
+        return error
+
+
+def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
+    """What keeps of a record what the study asks for."""
+    if job.bound is None:
+        return functools.partial(told, blocks=job.blocks, signals=job.signals)
+    from .bound import bound_of
+
+    bound = functools.partial(bound_of, job.bound, ready, changes)
+    return lambda record: told(record, job.blocks, job.signals, bound(record))
+
+
+def told_of(job: Job, result: Any) -> dict[str, Any]:
+    """What a run tells: its results, or why it failed and what those found that did not."""
+    if not isinstance(result, Exception):
+        return result
+    record = result.record if isinstance(result, DiagramError) else None
+    if record is None:
+        return {"failure": reason_of(result)}
+    there = tuple((name, kind) for name, kind in job.signals if name.partition("[")[0] in record)
+    return {"failure": reason_of(result), **told(record, job.blocks, there)}
+
+
+def line_of(run: int, seed: int, told: dict[str, Any]) -> str:
+    return json.dumps({"run": run, "seed": seed, **told}, separators=(",", ":"))
+
+
+def reason_of(error: Exception) -> str:
+    """Why a run failed, in a line; without places, which are those of a copy of the diagram."""
+    text = "; ".join(p.what for p in error.problems) if isinstance(error, DiagramError) else str(error).replace("\n", "; ")
+    return text if isinstance(error, BlocksimError) else f"{type(error).__name__}: {text}"
+
+
+def told(
+    record: Record,
+    blocks: tuple[str, ...] | None,
+    signals: tuple[tuple[str, str], ...],
+    bound: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """What is kept of a run."""
+    names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
+    found: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name], bound or {}) for name in names}}
+    if signals:
+        found["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
+    return found
+
+
+def estimates_told(found: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
+    """An identifier's estimates as plain numbers; of its covariance the lower triangle."""
+    items = list(found.values())
+    plain: dict[str, Any] = {"names": [e.name for e in items]}
+    for key, attribute in (("values", "value"), ("stds", "std"), ("truths", "truth"), ("quantiles", "quantile")):
+        plain[key] = [float(getattr(e, attribute)) for e in items]
+    plain["units"] = [e.unit for e in items]
+    if found.covariance is not None:
+        plain["covariance"] = [float(v) for row, line in enumerate(found.covariance) for v in line[: row + 1]]
+    bound = found.details.get("crb_std")
+    if isinstance(bound, Mapping):
+        plain["crb"] = [float(bound.get(e.name, float("nan"))) for e in items]
+    elif bound is not None:
+        plain["crb"] = [float(v) for v in bound]
+    if computed:
+        short = {name.rpartition(".")[2]: std for name, std in computed.items()}
+        plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
+    if found.details.get("converged") is False:
+        plain["converged"] = False
+    if found.reason:
+        plain["reason"] = found.reason
+    if found.warnings:
+        plain["warnings"] = list(found.warnings)
+    return plain
+
+
+def statistic(record: Record, name: str, kind: str) -> Iterator[tuple[str, float]]:
+    """One number of a signal, or of each of its elements."""
+    import numpy as np
+
+    base, _, element = name.partition("[")
+    values = np.asarray(record[base], dtype=float)
+    if element:
+        values = values[:, int(element.rstrip("]"))]
+    columns = [(name, values)] if values.ndim == 1 else [(f"{name}[{i}]", values[:, i]) for i in range(values.shape[1])]
+    for label, x in columns:
+        yield f"{kind}({label})", float(STATISTIC[kind](x)) if len(x) else float("nan")
+
+
+STATISTIC: dict[str, Callable[[Any], Any]] = {
+    "rms": lambda x: (x**2).mean() ** 0.5,
+    "mean": lambda x: x.mean(),
+    "std": lambda x: x.std(),
+    "min": lambda x: x.min(),
+    "max": lambda x: x.max(),
+    "peak": lambda x: abs(x).max(),
+    "final": lambda x: x[-1],
+}
+
+
+# ---- experiments that are ready ---------------------------------------------------------------------------------------
+
+_ready: dict[tuple[str, int, str], Experiment] = {}
+_ready_lock = threading.RLock()
+
+
+def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
+    """The experiment a row runs on, made once for each shape of the code, and the changes left for the run."""
+    from ..running.simulate import experiment
+    from ..simulation.overrides import shaping
+
+    with _ready_lock:
+        base = kept((job.key, variant, ""), lambda: base_experiment(job, variant))
+        shape = shaping(base, changes)
+        if not shape:
+            return base, dict(changes)
+        key = repr(sorted((name, changes[name]) for name in shape))
+        ready = kept((job.key, variant, key), lambda: experiment(base, {name: changes[name] for name in shape}))
+        return ready, {name: value for name, value in changes.items() if name not in shape}
+
+
+def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
+    """From memory, or made now; those not used for longest are dropped."""
+    found = _ready.pop(key, None) or make()
+    _ready[key] = found
+    while len(_ready) > MOST_SHAPES:
+        del _ready[next(iter(_ready))]
+    return found
+
+
+def base_experiment(job: Job, variant: int) -> Experiment:
+    """The diagram of a variant as the study's folder has it, or from the texts where that folder is out of reach."""
+    from ..diagram.build import build
+    from ..diagram.loader import load
+    from ..running.simulate import experiment
+
+    if job.classes:
+        know(job.classes)
+    name, texts = job.diagrams[variant]
+    with contextlib.ExitStack() as stack:
+        folder = Path(job.folder)
+        if not all(same_text(folder / path, text) for path, text in texts.items()):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blocksim-study-")))
+            for path, text in texts.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(text, encoding="utf-8")
+        return experiment(build(load(folder / name, allow_outside=True)), {}, **job.options)
+
+
+def same_text(path: Path, text: str) -> bool:
+    try:
+        return path.read_text(encoding="utf-8") == text
+    except (OSError, ValueError):
+        return False
+
+
+def own_blocks(texts: Iterable[str]) -> tuple[bytes, tuple[str, ...]]:
+    """The blocks of a script that these diagrams name, pickled for other processes, and those of them that cannot go there.
+
+    No other process can import what was made in a notebook, in a function, or in the script that is run.
+    """
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    named = [cls for cls in registered() if cls.__name__ in words]
+    stuck = tuple(cls.__name__ for cls in named if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__)
+    return b"" if stuck or not named else pickle.dumps(named), stuck
+
+
+def know(classes: bytes) -> None:
+    """Register the blocks that came with a job, where they are not known already."""
+    known = {cls.__name__ for cls in registered()}
+    register(*(cls for cls in pickle.loads(classes) if cls.__name__ not in known))

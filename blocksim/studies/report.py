@@ -1,0 +1,191 @@
+"""The report of a study: one HTML page that needs nothing but itself, with pictures, tables, seeds and versions."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..cli.results import writing
+from .study import StudyResult
+from .text import budget_rows, records, remarks, signal_rows, summary_rows
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1.2rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid #ddd; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; } .wide { overflow-x: auto; }
+th, td { padding: .22rem .6rem; border-bottom: 1px solid #e6e6e6; text-align: right; white-space: nowrap; }
+th { position: sticky; top: 0; background: #f4f5f7; } td.words, th.words { text-align: left; }
+pre { background: #f6f7f9; padding: .8rem; overflow-x: auto; font-size: 12.5px; } figure { margin: 1rem 0; }
+figure { overflow-x: auto; } figure svg { max-width: 100%; height: auto; } li, p, h1 { overflow-wrap: anywhere; }
+@media (max-width: 700px) { body { margin: 1rem auto; } figure svg { max-width: none; width: 860px; } }
+figcaption { color: #555; font-size: 13px; } .lead { color: #444; }
+.remark { color: #7a4b00; font-size: 13px; margin: .2rem 0; }
+.flag { color: #b03a2e; font-weight: 600; } summary { cursor: pointer; color: #1f6fb4; }
+"""
+CAPTIONS = {
+    "estimates": "Errors of all runs in % of the truth: distribution, quartiles (bar) and median (dot); the line is the truth.",
+    "bias": "Bias in % of the truth against the swept setting, with its 95 % interval.",
+    "spread": "Standard deviation of the estimates, the one the method claims, and the Cramer-Rao bound where there is one.",
+    "coverage": "How often the method's own 95 % interval holds the truth, with Wilson's interval; the line is 95 %.",
+    "budget": "What each defect adds to the bias, with its 95 % interval; (interaction) is what the parts do not add up to.",
+}
+WORDS = {"method", "ablation", "parameter", "defect", "reason", "signal", "changes"}
+MOST_LINES = 400
+
+
+def write_report(result: StudyResult) -> Path:
+    """Write report.html and figures/ into the folder of a study."""
+    from .figures import save_figures, study_figures
+
+    figures = study_figures(result)
+    save_figures(figures, result.folder)
+    path = result.folder / "report.html"
+    with writing(result.folder):
+        path.write_text(page(result, figures), encoding="utf-8")
+    return path
+
+
+def page(result: StudyResult, figures: dict[str, Any]) -> str:
+    """The whole page."""
+    about = result.about
+    parts = [f"<h1>{escape(result.title or 'Study')}</h1>", f'<p class="lead">{lead(result)}</p>']
+    if about.get("description"):
+        parts.append(f"<p>{escape(about['description'].strip())}</p>")
+    parts += ["<h2>What was found</h2>", verdict(result), *(f'<p class="remark">{escape(said)}</p>' for said in remarks(result))]
+    parts += [figure_html(name, figure) for name, figure in figures.items()]
+    rows, columns = summary_rows(result)
+    if rows:
+        note = "<p>* marks a bias whose 95 % interval excludes zero. All columns are in scores.csv.</p>"
+        parts += ["<h2>Scores</h2>", note, table_html(columns, rows)]
+    for title, (lines, heads) in (("Signals", signal_rows(result)), ("Error budget", budget_rows(result))):
+        if lines:
+            parts += [f"<h2>{title}</h2>", table_html(heads, lines, "signal_scores.csv" if title == "Signals" else "budget.csv")]
+    parts += ["<h2>Experiment</h2>", *(diagram_html(result.folder, name) for name in diagrams(result.folder))]
+    parts += [text_html("study.yaml", result.folder / "study.yaml")]
+    if result.failures:
+        parts += ["<h2>Failures</h2>", failures_html(result.failures)]
+    parts += ["<h2>Seeds and versions</h2>", provenance_html(about)]
+    body = "\n".join(parts)
+    phone = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{phone}<title>{escape(result.title or "Study")}</title><style>{STYLE}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+
+
+def lead(result: StudyResult) -> str:
+    about = result.about
+    swept = f", swept: {', '.join(result.swept)}" if result.swept else ""
+    failed = f', <span class="flag">{len(result.failures)} failed</span>' if result.failures else ", none failed"
+    counts = {"repetition": about["repeat"], "point": len(about["points"]), "method": len(about["methods"]),
+              "ablation": len(about["ablations"])}  # fmt: skip
+    factors = [f"{n} {noun}{'s' if n > 1 else ''}" for noun, n in counts.items() if n > 1 or noun == "repetition"]
+    return f"{about['runs']} runs: {' x '.join(factors)}{escape(swept)}{failed}."
+
+
+def verdict(result: StudyResult) -> str:
+    """For each method, its worst bias and its worst coverage, in words."""
+    lines = [line for line in records(result.scores) if line["ablation"] in ("", "full") and line["n"]]
+    items = []
+    for method in dict.fromkeys(line["method"] for line in lines):
+        own = [line for line in lines if line["method"] == method]
+        known = [s for s in own if s["bias_percent"] == s["bias_percent"]]
+        text = f"<b>{escape(str(method))}</b>: "
+        if known:
+            worst = max(known, key=lambda s: abs(s["bias_percent"]))
+            biased = [s for s in own if s["bias_significant"] is True]
+            text += f"largest bias {worst['bias_percent']:+.3g} % ({escape(worst['parameter'])}); "
+            text += f"{len(biased)} of {len(own)} biases are significant"
+        covered = [s for s in own if s["coverage"] == s["coverage"]]
+        if covered:
+            low = min(covered, key=lambda s: s["coverage"])
+            text += f"; the 95 % interval holds the truth in at least {100 * low['coverage']:.0f} % ({escape(low['parameter'])})"
+        nees = [s for s in own if s["nees"] == s["nees"]]
+        if nees:
+            far = max(nees, key=lambda s: abs(math.log(s["nees"] / s["nees_expected"])) if s["nees"] > 0 else 0.0)
+            within = f"{far['nees_consistent_low']:.3g} to {far['nees_consistent_high']:.3g}"
+            text += f"; mean NEES {far['nees']:.3g} at worst (honest: {within})"
+        bound = [s for s in own if s["crb_ratio"] == s["crb_ratio"]]
+        if bound:
+            worst = max(bound, key=lambda s: s["crb_ratio"])
+            text += f"; spread at most {worst['crb_ratio']:.3g} times the Cramer-Rao bound ({escape(worst['parameter'])})"
+        items.append(f"<li>{text}.</li>")
+    if items:
+        return f"<ul>{''.join(items)}</ul>"
+    return "" if len(result.signal_scores) else "<p>No run gave an estimate.</p>"
+
+
+def figure_html(name: str, figure: Any) -> str:
+    """A figure as part of the page; the names inside made its own, since several share the page."""
+    from ..pictures.plots import save
+
+    text = io.StringIO()
+    save(figure, text, "svg")
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    return f"<figure>{own_names(svg, name)}<figcaption>{CAPTIONS[name]}</figcaption></figure>"
+
+
+def own_names(svg: str, prefix: str) -> str:
+    """Ids and references with a prefix: two pictures in one page must not share them."""
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'(xlink:href|href)="#', rf'\1="#{prefix}-', svg)
+    return svg.replace("url(#", f"url(#{prefix}-")
+
+
+def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.csv") -> str:
+    def line(cells: list[str], tag: str) -> str:
+        kinds = [' class="words"' if name in WORDS else "" for name in columns]
+        return "<tr>" + "".join(f"<{tag}{k}>{escape(c)}</{tag}>" for k, c in zip(kinds, cells, strict=True)) + "</tr>"
+
+    more = f"<p>{len(rows) - MOST_LINES} more lines are in {file}.</p>" if len(rows) > MOST_LINES else ""
+    body = "\n".join(line(row, "td") for row in rows[:MOST_LINES])
+    return f'<div class="wide"><table><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table></div>{more}'
+
+
+def diagrams(folder: Path) -> list[str]:
+    """The diagrams kept beside the study."""
+    from ..diagram.yaml_lines import read
+
+    names = []
+    for path in sorted(folder.rglob("*.yaml")):
+        if path.name != "study.yaml":
+            root, _ = read(path.read_text(encoding="utf-8"), path.name)
+            plain = root.plain()
+            if isinstance(plain, dict) and "blocks" in plain and "ports" not in plain:
+                names.append(str(path.relative_to(folder)))
+    return names
+
+
+def diagram_html(folder: Path, name: str) -> str:
+    """The picture of a diagram, and its text to unfold; a picture that fails does not cost the report."""
+    from ..diagram.build import build
+    from ..diagram.loader import load
+    from ..errors import BlocksimError
+    from ..pictures.draw import draw_svg
+
+    try:
+        svg = draw_svg(build(load(str(folder / name), allow_outside=True)))
+        picture = f"<figure>{own_names(svg, re.sub(r'[^A-Za-z0-9]', '-', name))}<figcaption>{escape(name)}</figcaption></figure>"
+    except BlocksimError as error:
+        picture = f"<p>{escape(name)} cannot be drawn: {escape(str(error))}</p>"
+    return picture + text_html(name, folder / name)
+
+
+def text_html(name: str, path: Path) -> str:
+    return f"<details><summary>{escape(name)}</summary><pre>{escape(path.read_text(encoding='utf-8'))}</pre></details>"
+
+
+def failures_html(failures: list[dict[str, Any]]) -> str:
+    columns = list(dict.fromkeys(key for failure in failures[:MOST_LINES] for key in failure))
+    return table_html(columns, [[str(failure.get(c, "")) for c in columns] for failure in failures], "study.json")
+
+
+def provenance_html(about: dict[str, Any]) -> str:
+    seeds = ", ".join(map(str, about["seeds"][:20])) + (" ..." if len(about["seeds"]) > 20 else "")
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    again = "blocksim study --rerun FOLDER gives the same numbers."
+    rows = [f"master seed {about['seed']}; seeds {seeds}", f"versions: {versions}", f"identity {about['identity']}", again]
+    return "<ul>" + "".join(f"<li>{escape(row)}</li>" for row in rows) + "</ul>"

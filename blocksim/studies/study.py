@@ -1,0 +1,236 @@
+"""run_study(): Monte Carlo and sweeps with known truth, on all cores or a cluster; scores of every method in one folder.
+
+result = bs.run_study("bias.yaml", jobs=2, out="bias")
+result.scores, result.estimates, result.budget      tables (pandas where installed)
+print(result)                                       bias, spread and coverage of each method
+
+The folder has report.html with figures/, results.jsonl (every run, appended as it comes), estimates.csv, scores.csv, study.yaml
+with the diagrams beside it, study.json (provenance, seeds, failures), and where asked for budget.csv, signals.csv and
+signal_scores.csv; the tables also as .parquet where pyarrow is installed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..cli.results import finite, versions, write_json, writing
+from ..errors import DiagramError, StudyError
+from .batch import Job, Lines
+from .cluster import run_cluster
+from .file import load_study
+from .local import Pending, run_local
+from .plan import Plan, copies, identity_of, job_of, make_plan, study_text
+from .progress import Tally, display
+from .spec import StudySpec
+from .store import FILE, Store
+from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet, write_tables
+from .text import printed
+
+
+class StudyResult:
+    """A finished study: its tables, read from its folder when they are first asked for."""
+
+    def __init__(self, folder: Path, plan: Plan | None = None, keep: Any = None):
+        self.folder = folder
+        self.plan = plan
+        self.keep = keep  # a temporary folder lives as long as its result
+        self.about: dict[str, Any] = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+
+    title = property(lambda self: self.about["title"])
+    failures = property(lambda self: self.about["failures"], doc="every failed run of a method, with its seed and reason")
+    shown = property(lambda self: self.about["shown"], doc="those of them that tell points apart in words and figures")
+    swept = property(lambda self: self.about["swept"], doc="columns of the settings that vary")
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether no run of any method succeeded."""
+        return bool(self.failures) and not (self.folder / "estimates.csv").exists() and not (self.folder / "signals.csv").exists()
+
+    @functools.cached_property
+    def estimates(self) -> Any:
+        """One line per run, method and parameter."""
+        return read_table(self.folder / "estimates.csv")
+
+    @functools.cached_property
+    def scores(self) -> Any:
+        """One line per method, ablation, point of the sweep and parameter."""
+        return read_table(self.folder / "scores.csv")
+
+    @functools.cached_property
+    def budget(self) -> Any:
+        """One line per method, point, parameter and defect; empty without `ablate:`."""
+        return read_table(self.folder / "budget.csv")
+
+    @functools.cached_property
+    def signals(self) -> Any:
+        return read_table(self.folder / "signals.csv")
+
+    @functools.cached_property
+    def signal_scores(self) -> Any:
+        return read_table(self.folder / "signal_scores.csv")
+
+    def __str__(self) -> str:
+        return printed(self)
+
+    __repr__ = __str__
+
+
+def run_study(
+    study: str | os.PathLike[str] | Mapping[str, Any] | StudySpec,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: bool | Callable[[Tally], None] | None = None,
+    report: bool = True,
+    allow_outside: bool = False,
+) -> StudyResult:
+    """Run a study: a path, YAML text, or its keys as a dict.
+
+    `jobs` processes share the runs (all cores by default), or the workers of the Dask `scheduler` do; the numbers are the same.
+    Results go to the folder `out` as they come (a temporary one when left out); with `resume` a study that was interrupted goes
+    on where it stopped. `progress` is a function called with a Tally, or False for no bar. `report` writes report.html and
+    figures/ into the folder.
+    """
+    if jobs is not None and (type(jobs) is not int or jobs < 1):
+        raise DiagramError(f"jobs: found {jobs!r}. A whole number, 1 or more, is wanted.")
+    plan = make_plan(study if isinstance(study, StudySpec) else load_study(study), allow_outside)
+    keep = tempfile.TemporaryDirectory(prefix="blocksim-study-") if out is None else None
+    folder = Path(keep.name if keep is not None else str(out))
+    with writing(folder):
+        texts = copies(plan, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+    identity = identity_of(plan, texts)
+    store = Store(folder, identity, plan.runs, resume or keep is not None)
+    try:
+        write_beginning(plan, folder, texts)
+        begun = time.time()
+        job = job_of(plan, identity, texts, folder)
+        run_pending(plan, store, job, jobs, scheduler, progress)
+        remarks = write_tables(plan, store, folder)
+        about = {**description(plan, identity), **vars(remarks), "jobs": 1 if job.stuck else jobs or cores()}
+        with writing(folder):
+            write_json(
+                folder / "study.json",
+                {**about, "scheduler": scheduler, "started": begun, "seconds": time.time() - begun, "complete": True},
+            )
+    finally:
+        store.close()
+    result = StudyResult(folder, plan, keep)
+    if report and keep is None:
+        from .report import write_report
+
+        write_report(result)
+        with writing(folder):
+            write_parquet(folder)
+    return result
+
+
+def run_pending(
+    plan: Plan,
+    store: Store,
+    job: Job,
+    jobs: int | None,
+    scheduler: str | None,
+    progress: bool | Callable[[Tally], None] | None,
+) -> None:
+    """Make the runs that are missing; when interrupted, say how to go on."""
+    left = store.missing()
+    if not left:
+        return
+    turn = threading.Lock()
+    tally = Tally(plan.runs, store.done, before=store.done)
+    pending = Pending(left, plan.batch)
+    with ExitStack() as stack:
+        show = stack.enter_context(display(tally, progress))
+
+        def deliver(lines: Lines) -> None:
+            with turn:
+                fresh = set(store.add(lines))
+                tally.add(plan, [line for line in lines if line[0] in fresh])
+                show(tally)
+
+        try:
+            if scheduler is None:
+                run_local(job, pending, deliver, min(jobs or cores(), max(1, len(left) // 2)))
+            else:
+                run_cluster(job, pending, deliver, scheduler)
+        except KeyboardInterrupt:
+            kept = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
+            raise KeyboardInterrupt(f"{kept} Go on with --resume (in Python: resume=True).") from None
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def write_beginning(plan: Plan, folder: Path, texts: Mapping[str, str]) -> None:
+    """The study and its diagrams, before the first run, so that an interrupted one explains itself."""
+    with writing(folder):
+        for name, text in {**texts, "study.yaml": study_text(plan)}.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def description(plan: Plan, identity: str) -> dict[str, Any]:
+    spec = plan.spec
+    return {
+        "title": spec.title,
+        "description": spec.description,
+        "file": spec.file,
+        "version": __version__,
+        "versions": versions(),
+        "identity": identity,
+        "data": plan.data,
+        "seed": spec.seed,
+        "seeds": plan.seeds,
+        "runs": plan.runs,
+        "repeat": plan.repeat,
+        "methods": [variant.name for variant in plan.variants if variant.name],
+        "swept": list(swept_columns(plan).values()),
+        "shown": shown_columns(plan),
+        "units": units_of(plan),
+        "points": plan.points,
+        "ablations": [{"name": name, "changes": changes} for name, changes in plan.arms],
+    }
+
+
+# ---- again ----------------------------------------------------------------------------------------------------------------
+
+
+def rerun_study(folder: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, **options: Any) -> StudyResult:
+    """Run the study of a folder again from what is in it, and compare; StudyError where any number differs."""
+    old = Path(folder)
+    if not (old / "study.yaml").is_file():
+        raise StudyError(f"'{folder}' has no study.yaml; name the folder of a study.")
+    result = run_study(old / "study.yaml", out=out, allow_outside=True, **options)
+    names = [name for name in ("estimates.csv", "scores.csv", "budget.csv", "signals.csv") if (old / name).is_file()]
+    if not names:
+        raise StudyError(f"'{folder}' has no tables to compare with: its study was not finished. Go on with it: --resume.")
+    for name in names:
+        if difference := first_difference(old / name, result.folder / name):
+            raise StudyError(f"{name} of '{result.folder}' differs from that of '{folder}', first in {difference}.")
+    return result
+
+
+def first_difference(old: Path, new: Path) -> str:
+    """Where two tables differ first; '' where they are the same."""
+    before, after = (p.read_text(encoding="utf-8").splitlines() if p.exists() else [] for p in (old, new))
+    if before == after:
+        return ""
+    number = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+    return f"line {number + 1}"
+
+
+__all__ = ["FILE", "StudyResult", "Tally", "finite", "rerun_study", "run_study"]

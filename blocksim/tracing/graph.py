@@ -1,0 +1,188 @@
+"""A computation as a graph of scalars: every value is there once, whoever asks for it.
+
+A branch is a choice between two values. What is known is computed while the graph grows; the rest keeps the operations of the
+text it came from, in their order, so that it gives the same bits.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..contract import vocabulary
+from ..contract.vocabulary import LIBM, PRELUDE
+
+ARITHMETIC: dict[str, Callable] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "negative": operator.neg,
+}
+COMPARISONS: dict[str, Callable] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+#: What a node may do: the vocabulary's functions, Python's conversions, arithmetic and comparisons.
+FUNCTIONS: dict[str, Callable] = {
+    **{name: getattr(vocabulary, name) for name in (*LIBM, *PRELUDE)},
+    "abs": abs,
+    "bool": bool,
+    "float": float,
+    "int": int,
+}
+OPERATIONS: dict[str, Callable] = {**ARITHMETIC, **COMPARISONS, **FUNCTIONS, "not": operator.not_}
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Node:
+    """One scalar: a constant, a name that is read, an operation on others, or a choice (test, yes, no)."""
+
+    index: int
+    op: str
+    inputs: tuple[Node, ...] = ()
+    value: Any = None
+
+    @property
+    def known(self) -> bool:
+        return self.op == "constant"
+
+    def is_number(self, number: float) -> bool:
+        return self.known and isinstance(self.value, (int, float)) and not isinstance(self.value, bool) and self.value == number
+
+
+#: What is known where something is computed: undecided tests with the outcomes that lead there.
+Facts = frozenset[tuple[Node, bool]]
+
+
+class Graph:
+    """Grows one computation; equal operations on equal nodes are one node. Inputs always come before what uses them."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[tuple[Any, ...], Node] = {}
+        self.names: dict[Node, str] = {}  # what the text calls a node
+        self.facts: Facts = frozenset()  # what is known where the graph grows now
+        self.homes: dict[Node, tuple[Facts, ...]] = {}  # what was known where the text computes a node: there it cannot fail
+
+    def copy(self) -> Graph:
+        """A graph that grows on its own from here."""
+        made = Graph()
+        made.nodes, made.names, made.homes = dict(self.nodes), dict(self.names), dict(self.homes)
+        return made
+
+    def node(self, op: str, inputs: tuple[Node, ...] = (), value: Any = None) -> Node:
+        key = (op, *[n.index for n in inputs], type(value), repr(value))
+        if key not in self.nodes:
+            self.nodes[key] = Node(len(self.nodes), op, inputs, value)
+        made = self.nodes[key]
+        if inputs:
+            homes = self.homes.get(made, ())
+            if not any(home <= self.facts for home in homes):
+                self.homes[made] = (*homes, self.facts)
+        return made
+
+    def where(self, test: Node, outcome: bool, grow: Callable[[], Any]) -> Any:
+        """What grows where this test has this outcome."""
+        before = self.facts
+        self.facts = before | {(test, outcome)}
+        try:
+            return grow()
+        finally:
+            self.facts = before
+
+    def constant(self, value: Any) -> Node:
+        return self.node("constant", (), value)
+
+    def read(self, kind: str, name: str) -> Node:
+        """A number from outside: kind is 'state', 'input', 'parameter' or 'time'."""
+        return self.node(kind, (), name)
+
+    def apply(self, op: str, *inputs: Node) -> Node:
+        """An operation, computed at once where all is known and it has a value."""
+        if all(n.known for n in inputs):
+            try:
+                return self.constant(OPERATIONS[op](*[n.value for n in inputs]))
+            except (ArithmeticError, ValueError):
+                pass  # the run shall meet it, if it ever gets there
+        return self.node(op, inputs)
+
+    def choose(self, test: Node, yes: Node, no: Node) -> Node:
+        if test.known:
+            return yes if test.value else no
+        yes, no = self.as_float(yes), self.as_float(no)
+        return yes if yes is no else self.node("choice", (test, yes, no))
+
+    def as_float(self, node: Node) -> Node:
+        """A whole number as a float: both sides of a choice and all results have one type."""
+        return self.constant(float(node.value)) if node.known and type(node.value) is int else node
+
+    # ---- arithmetic of derivatives: zeros and ones disappear --------------------------------------------------------
+
+    @property
+    def zero(self) -> Node:
+        return self.constant(0.0)
+
+    def plus(self, a: Node, b: Node) -> Node:
+        if a.is_number(0.0):
+            return b
+        if b.is_number(0.0):
+            return a
+        if b.op == "negative":
+            return self.minus(a, b.inputs[0])
+        if a.op == "negative":
+            return self.minus(b, a.inputs[0])
+        return self.apply("+", a, b)
+
+    def minus(self, a: Node, b: Node) -> Node:
+        if b.is_number(0.0):
+            return a
+        if a.is_number(0.0):
+            return self.negative(b)
+        if b.op == "negative":
+            return self.plus(a, b.inputs[0])
+        return self.zero if a is b else self.apply("-", a, b)
+
+    def negative(self, a: Node) -> Node:
+        if a.is_number(0.0):
+            return self.zero
+        return a.inputs[0] if a.op == "negative" else self.apply("negative", a)
+
+    def times(self, a: Node, b: Node) -> Node:
+        if a.is_number(0.0) or b.is_number(0.0):
+            return self.zero
+        for one, other in ((a, b), (b, a)):
+            if one.is_number(1.0):
+                return other
+            if one.is_number(-1.0):
+                return self.negative(other)
+            if one.op == "negative":
+                return self.negative(self.times(one.inputs[0], other))
+        return self.apply("*", a, b)
+
+    def over(self, a: Node, b: Node) -> Node:
+        if a.is_number(0.0) or b.is_number(1.0):
+            return a
+        return self.negative(self.over(a.inputs[0], b)) if a.op == "negative" else self.apply("/", a, b)
+
+    def call(self, name: str, *inputs: Node | float) -> Node:
+        return self.apply(name, *[n if isinstance(n, Node) else self.constant(n) for n in inputs])
+
+
+def reached(roots: Iterable[Node]) -> list[Node]:
+    """Everything these nodes need, themselves included, inputs first."""
+    found: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack += node.inputs
+    return sorted(found, key=lambda n: n.index)

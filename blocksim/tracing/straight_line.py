@@ -1,0 +1,282 @@
+"""A graph as the text of one function: scalar assignments in order, and an if where values are chosen.
+
+What is used once stands where it is used, what is used more often gets a name. Nothing is computed on a way that does not need
+it: a division that a branch guards stays within the branch.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..contract.syntax import parse
+from ..contract.vocabulary import VOCABULARY
+from .fold import constant
+from .graph import COMPARISONS, Facts, Graph, Node, reached
+
+#: A way: the undecided tests that lead somewhere, with their outcomes.
+Way = tuple[tuple[Node, bool], ...]
+#: Operations that never fail, whatever the numbers: these may be computed before it is known whether they are needed.
+SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input", "parameter", "time", *COMPARISONS} | {
+    "tanh", "atan", "atan2", "sign", "maximum", "minimum", "square", "cube", "abs", "copysign", "float", "bool",
+}  # fmt: skip
+#: Expressions nest up to this deep.
+NESTED = 10
+BINARY: dict[str, ast.operator] = {
+    "+": ast.Add(), "-": ast.Sub(), "*": ast.Mult(), "/": ast.Div(), "//": ast.FloorDiv(), "%": ast.Mod(),
+}  # fmt: skip
+RELATIONS: dict[str, ast.cmpop] = {
+    "<": ast.Lt(), "<=": ast.LtE(), ">": ast.Gt(), ">=": ast.GtE(), "==": ast.Eq(), "!=": ast.NotEq(),
+}  # fmt: skip
+
+
+def function_text(graph: Graph, name: str, inputs: Sequence[str], reads: Mapping[Node, str], results: Sequence[Node]) -> str:
+    """The text of a function that returns these nodes as one tuple; `reads` says how it gets at what it reads."""
+    return Text(graph, {name, *inputs}, reads, results).function(name, inputs)
+
+
+class Text:
+    """One function being written."""
+
+    def __init__(self, graph: Graph, taken: Iterable[str], reads: Mapping[Node, str], results: Sequence[Node]):
+        self.reads, self.results = reads, list(results)
+        self.hints, self.homes = graph.names, graph.homes
+        self.taken = {*taken, *VOCABULARY, *keyword.kwlist, *dir(builtins)}
+        self.names: dict[Node, str] = {}
+        self.nodes = reached(results)
+        self.uses: dict[Node, int] = dict.fromkeys(self.nodes, 0)
+        self.ways: dict[Node, list[Way]] = self.find_ways()
+        self.stored: set[Node] = self.find_stored()
+        self.statements: set[Node] = self.find_statements()
+        self.stored |= self.statements
+        #: What is only handed on to a choice has that one's name.
+        self.handed = {n: c for c in self.statements for n in c.inputs[1:] if n in self.stored and self.uses[n] == 1}
+
+    # ---- what goes where -------------------------------------------------------------------------------------------
+
+    def find_ways(self) -> dict[Node, list[Way]]:
+        """The ways on which each node is computed: those that need it, put together where they cover both outcomes of a test."""
+        risky: set[Node] = set()
+        for node in self.nodes:
+            if node.op not in SAFE or any(n in risky for n in node.inputs):
+                risky.add(node)
+        wanted: dict[Node, set[Way]] = {node: set() for node in self.nodes}
+        for node in self.results:
+            self.uses[node] += 1
+            wanted[node].add(())
+        settled: dict[Node, list[Way]] = {}
+        for node in reversed(self.nodes):
+            ways = shortest(wanted[node])
+            homes = whole(self.homes[node]) if node in risky and len(ways) > 1 else {frozenset()}
+            settled[node] = ways = joined(ways, homes)
+            for n, turn in operands(node):
+                self.uses[n] += 1
+                wanted[n] |= {way + turn for way in ways}
+        return settled
+
+    def find_stored(self) -> set[Node]:
+        """Nodes that get a name: used more than once, or at the end of a deep expression."""
+        stored: set[Node] = set()
+        height: dict[Node, int] = {}
+        for node in self.nodes:
+            height[node] = 1 + max((0 if n in stored else height[n] for n in node.inputs), default=-1)
+            if node.inputs and (self.uses[node] > 1 or height[node] > NESTED):
+                stored.add(node)
+        return stored
+
+    def find_statements(self) -> set[Node]:
+        """Choices that need an if statement: several with one test, or with something to store on one side."""
+        choices = [(way, node) for node in self.nodes if node.op == "choice" for way in self.ways[node]]
+        groups = Counter((way, node.inputs[0]) for way, node in choices)
+        found = {node for way, node in choices if groups[way, node.inputs[0]] > 1 and not logical(node)}
+        while True:
+            busy = {way[:k] for node in self.stored | found for way in self.ways[node] for k in range(len(way) + 1)}
+            inner = {node for way, node in choices if {(*way, (node.inputs[0], side)) for side in (True, False)} & busy}
+            if inner <= found:
+                return found
+            found |= inner
+
+    def way_of(self, node: Node, way: Way) -> Way:
+        """Where on this way the node is computed."""
+        return next(w for w in self.ways[node] if way[: len(w)] == w)
+
+    def needs(self, node: Node, at: Way, block: Way, memo: dict[tuple[Node, Way], set[Node]]) -> set[Node]:
+        """The stored nodes of a block that computing this node asks for; `at` is where it is computed."""
+        key = (node, at)
+        if key not in memo:
+            found: set[Node] = set()
+            for n, turn in operands(node):
+                there = self.way_of(n, at + turn)
+                if len(there) < len(block):
+                    continue  # computed before the block
+                if there == block and n in self.stored:
+                    found.add(n)
+                else:
+                    found |= self.needs(n, there, block, memo)
+            memo[key] = found
+        return memo[key]
+
+    # ---- text ------------------------------------------------------------------------------------------------------
+
+    def function(self, name: str, inputs: Sequence[str]) -> str:
+        body = self.block((), self.results)
+        result = ast.Tuple([self.expression(n) for n in self.results], ast.Load())
+        lines = [f"def {name}({', '.join(inputs)}):"]
+        for statement in [*body, ast.Return(result)]:
+            text = ast.unparse(ast.fix_missing_locations(statement))
+            lines += ["    " + line for line in text.splitlines()]
+        return "\n".join(lines) + "\n"
+
+    def block(self, way: Way, targets: Sequence[Node]) -> list[ast.stmt]:
+        """Everything these targets need that is computed on this way, in an order that works."""
+        memo: dict[tuple[Node, Way], set[Node]] = {}
+        waits: dict[Node, set[Node]] = {}
+        stack: list[Node] = []
+        for target in targets:
+            there = self.way_of(target, way)
+            if there == way:
+                stack += [target] if target in self.stored else self.needs(target, way, way, memo)
+        while stack:
+            node = stack.pop()
+            if node not in waits:
+                waits[node] = self.needs(node, way, way, memo)
+                stack += waits[node]
+        pending = sorted(waits, key=lambda n: n.index)
+        done: set[Node] = set()
+        made: list[ast.stmt] = []
+        while pending:
+            for node in pending:
+                if node not in self.statements and waits[node] <= done:
+                    made.append(self.assignment(node, self.computed(node)))
+                    done.add(node)
+            ready = [n for n in pending if n in self.statements and waits[n] <= done]
+            pending = [n for n in pending if n not in done]
+            if ready:
+                group = fullest(ready, pending)
+                made.append(self.choice(way, group))
+                done |= set(group)
+                pending = [n for n in pending if n not in done]
+        return made
+
+    def choice(self, way: Way, group: list[Node]) -> ast.stmt:
+        """One if for all choices of a group, which have one test."""
+        test = group[0].inputs[0]
+        sides: list[list[ast.stmt]] = []
+        for outcome, place in ((True, 1), (False, 2)):
+            inner = (*way, (test, outcome))
+            values = [node.inputs[place] for node in group]
+            side = self.block(inner, values)
+            pairs = [(node, value) for node, value in zip(group, values, strict=True) if value not in self.handed]
+            sides.append([*side, *[self.assignment(node, self.expression(value)) for node, value in pairs]] or [ast.Pass()])
+        return ast.If(self.expression(test), sides[0], sides[1])
+
+    def assignment(self, node: Node, value: ast.expr) -> ast.stmt:
+        return ast.Assign([ast.Name(self.name(node), ast.Store())], value, lineno=0)
+
+    def name(self, node: Node) -> str:
+        if node in self.handed:
+            return self.name(self.handed[node])
+        if node not in self.names:
+            hint = re.sub(r"\W+", "", self.hints.get(node, "")) or "v"
+            name, count = hint, 1
+            while name in self.taken or (hint == "v" and count == 1):
+                name, count = f"{hint}{'' if hint == 'v' else '_'}{count}", count + 1
+            self.taken.add(name)
+            self.names[node] = name
+        return self.names[node]
+
+    def expression(self, node: Node) -> ast.expr:
+        return ast.Name(self.name(node), ast.Load()) if node in self.stored else self.computed(node)
+
+    def computed(self, node: Node) -> ast.expr:
+        """A node as the expression that computes it."""
+        if node.known:
+            return constant(node.value)
+        if not node.inputs:
+            return parse(self.reads[node], "eval").body
+        parts = [self.expression(n) for n in node.inputs]
+        if node.op in BINARY:
+            return ast.BinOp(parts[0], BINARY[node.op], parts[1])
+        if node.op in RELATIONS:
+            return ast.Compare(parts[0], [RELATIONS[node.op]], [parts[1]])
+        if node.op in ("negative", "not"):
+            return ast.UnaryOp(ast.USub() if node.op == "negative" else ast.Not(), parts[0])
+        if node.op == "choice":
+            if logical(node) == "and":
+                return ast.BoolOp(ast.And(), parts[:2])
+            return ast.BoolOp(ast.Or(), [parts[0], parts[2]]) if logical(node) else ast.IfExp(*parts)
+        return ast.Call(ast.Name(node.op, ast.Load()), parts, [])
+
+
+def operands(node: Node) -> list[tuple[Node, Way]]:
+    """What a node is made of, and the turn taken to get there."""
+    if node.op != "choice":
+        return [(n, ()) for n in node.inputs]
+    test, yes, no = node.inputs
+    return [(test, ()), (yes, ((test, True),)), (no, ((test, False),))]
+
+
+def logical(node: Node) -> str:
+    """Whether a choice is `a and b` or `a or b`."""
+    _, yes, no = node.inputs
+    return "and" if no.known and no.value is False else "or" if yes.known and yes.value is True else ""
+
+
+def shortest(ways: set[Way]) -> list[Way]:
+    """The same places in as few ways as possible: without those that continue another, both outcomes of a test as one."""
+    left = set(ways)
+    while True:
+        left = {w for w in left if not any(w[:k] in left for k in range(len(w)))}
+        pairs = [w for w in left if w and w[-1][1] and (*w[:-1], (w[-1][0], False)) in left]
+        if not pairs:
+            return sorted(left, key=lambda w: [(test.index, outcome) for test, outcome in w])
+        for w in pairs:
+            left -= {w, (*w[:-1], (w[-1][0], False))}
+            left.add(w[:-1])
+
+
+def joined(ways: list[Way], homes: set[Facts]) -> list[Way]:
+    """Ways as one where they part, unless what is computed there might fail before they do: then further on."""
+    if len(ways) == 1:
+        return ways
+    start = common(ways)
+    if any(home <= set(start) for home in homes):
+        return [start]
+    groups: dict[tuple[Node, bool], list[Way]] = {}
+    for way in ways:
+        groups.setdefault(way[len(start)], []).append(way)
+    return [way for group in groups.values() for way in joined(group, homes)]
+
+
+def whole(homes: Iterable[Facts]) -> set[Facts]:
+    """The same places in fewer facts: a test that is there with both outcomes does not matter."""
+    left = set(homes)
+    while True:
+        pairs = [(h, f) for h in left for f in h if f[1] and (h - {f}) | {(f[0], False)} in left]
+        if not pairs:
+            return left
+        for home, fact in pairs:
+            left -= {home, (home - {fact}) | {(fact[0], False)}}
+            left.add(home - {fact})
+
+
+def common(ways: Sequence[Way]) -> Way:
+    """How far all ways are one."""
+    length = 0
+    while all(len(w) > length for w in ways) and len({w[length] for w in ways}) == 1:
+        length += 1
+    return ways[0][:length]
+
+
+def fullest(ready: list[Node], pending: list[Node]) -> list[Node]:
+    """The ready choices of one test: of the first test for which none is left behind, or else of the first."""
+    tests = list(dict.fromkeys(n.inputs[0] for n in ready))
+    for test in tests:
+        group = [n for n in ready if n.inputs[0] is test]
+        if len(group) == sum(n.op == "choice" and n.inputs[0] is test for n in pending):
+            return group
+    return [n for n in ready if n.inputs[0] is tests[0]]
