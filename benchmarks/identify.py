@@ -18,7 +18,7 @@ import blocksim as bs
 from blocks.identifiers.regression.regression import fit
 from blocksim.estimation.process import Run, process
 from blocksim.estimation.twin import twin_of
-from blocksim.running.simulate import experiment
+from blocksim.simulation.prepare import experiment
 
 #: The loop of (b) from the library's blocks: the same rates, controller and joint, so that one simulation is as much work.
 LOOP = """

@@ -111,7 +111,7 @@ blocks:
 
     def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: Problem) -> Twin:
         """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
-        from blocksim.running.simulate import experiment
+        from blocksim.simulation.prepare import experiment
 
         made, spec = run.record.provenance, run.diagram.simulate
         interval = Fraction(Ts).limit_denominator(10**7)

@@ -106,18 +106,20 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Simulate a diagram and print what came of it."""
+    from ..diagram.build import open_diagram
+    from ..records.writing import make_folder
     from . import console, results
 
     options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
     outer, inner = results.read_settings(set_ or [])
-    diagram = results.opened(file, outer, allow_outside)
+    diagram = open_diagram(file, outer, allow_outside=allow_outside)
     if with_estimates is not None:
         estimated, told = results.estimated_settings(with_estimates, estimates_of, diagram)
         inner = {**estimated, **inner}
         if not (quiet or json):
             typer.echo(f"from {with_estimates}: {', '.join(told)}\n")
     if out is not None:
-        results.make_folder(out)
+        make_folder(out)
     with console.progress_bar(shown=not (quiet or json)) as progress:
         outcome = results.run(diagram, inner, options, "python" if debug else "auto", progress)
     deliver(outcome, file, out, plot, json, quiet)
@@ -147,14 +149,16 @@ def identify(
     Its filters, smoothers, identifiers and observers run; its plant only lends its equations. What is not given here, the
     diagram's record: says.
     """
+    from ..diagram.build import open_diagram
+    from ..records.writing import make_folder
     from . import results
 
     outer, inner = results.read_settings(set_ or [])
-    diagram = results.opened(file, outer, allow_outside)
+    diagram = open_diagram(file, outer, allow_outside=allow_outside)
     given = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
     given["columns"] = results.read_columns(map_ or [])
     if out is not None:
-        results.make_folder(out)
+        make_folder(out)
     outcome = results.identified(diagram, record, inner, given)
     deliver(outcome, file, out, plot, json, quiet)
 
@@ -163,10 +167,11 @@ def identify(
 @reported
 def check(file: File, set_: Set = None, allow_outside: AllowOutside = False) -> None:
     """Find every mistake in a diagram without running it."""
+    from ..diagram.build import open_diagram
     from . import results
 
     outer, inner = results.read_settings(set_ or [])
-    typer.echo(f"{file}: {results.checked(results.opened(file, outer, allow_outside), inner)}")
+    typer.echo(f"{file}: {results.checked(open_diagram(file, outer, allow_outside=allow_outside), inner)}")
 
 
 @app.command()
@@ -176,13 +181,15 @@ def draw(file: File, output: Output = None, set_: Set = None, allow_outside: All
 
     Without -o it goes to the file's name with .svg, in this folder.
     """
+    from ..diagram.build import open_diagram
     from ..pictures.draw import draw as draw_picture
+    from ..records.writing import writing
     from . import results
 
     outer, inner = results.read_settings(set_ or [])
-    diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
+    diagram = results.changed_diagram(open_diagram(file, outer, allow_outside=allow_outside), inner)
     path = output or Path(f"{Path(file).stem}.svg")
-    with results.writing(path):
+    with writing(path):
         draw_picture(diagram, path)
     typer.echo(f"wrote {path}")
 
@@ -198,10 +205,11 @@ def show(
     allow_outside: AllowOutside = False,
 ) -> None:
     """Show what a diagram became: its blocks, its schedule, its program."""
+    from ..diagram.build import open_diagram
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
-    built = results.opened(file, outer, allow_outside)
+    built = open_diagram(file, outer, allow_outside=allow_outside)
     if diagram or not (program or schedule):
         console.show_diagram(results.changed_diagram(built, inner))
     if schedule or program:
@@ -238,7 +246,7 @@ def schema(output: Output = None) -> None:
     import json
 
     from ..diagram.schema import schema as schema_of
-    from .results import writing
+    from ..records.writing import writing
 
     text = json.dumps(schema_of(), indent=1)
     if output is None:
@@ -253,12 +261,14 @@ def schema(output: Output = None) -> None:
 @reported
 def demo() -> None:
     """Run a robot joint in closed loop and identify it, into ./blocksim-demo/."""
+    from ..diagram.build import open_diagram
+    from ..records.writing import make_folder
     from . import console, results
 
     folder = Path(DEMO_FOLDER)
-    results.make_folder(folder)
+    make_folder(folder)
     with console.progress_bar() as progress:
-        outcome = results.run(results.opened(DEMO), {}, {}, "auto", progress)
+        outcome = results.run(open_diagram(DEMO), {}, {}, "auto", progress)
     results.write_folder(outcome, folder, plot=True)
     console.show_outcome(outcome)
     copy = folder / "diagram.yaml"
@@ -291,13 +301,14 @@ def signal(
 
     Only the sources run, and what feeds them. Several blocks make several figures, each named after its block.
     """
+    from ..diagram.build import open_diagram
     from ..pictures.signal_plot import write_figures
     from ..running import signals
     from . import console, results
 
     options = results.checked_options(stop=stop, every=every, seed=seed)
     outer, inner = results.read_settings(set_ or [])
-    diagram = results.changed_diagram(results.opened(file, outer, allow_outside), inner)
+    diagram = results.changed_diagram(open_diagram(file, outer, allow_outside=allow_outside), inner)
     found = signals.analyse_sources(diagram, names or (), **options)
     written = [] if output is None else write_figures(diagram, found, output)
     if json:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..diagram.build import build
 from ..diagram.checks import simulate_problems
 from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram
-from ..diagram.loader import load
 from ..diagram.spec import SimulateSpec
 from ..diagram.yaml_lines import read, scalar
 from ..errors import BlocksimError, DiagramError, Problem, SimulationError
+from ..records.writing import finite, versions, write_json, writing
 
 if TYPE_CHECKING:
     from ..records.record import Record
@@ -98,11 +94,6 @@ def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {n: v for n, v in found.items() if "." not in n}, {n: v for n, v in found.items() if "." in n}
 
 
-def opened(file: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None, allow_outside: bool = False) -> Diagram:
-    """The diagram of a file or of a bundled name."""
-    return build(load(file, allow_outside=allow_outside), parameters=parameters)
-
-
 def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
     from ..simulation.overrides import applied
@@ -113,8 +104,8 @@ def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
 
 def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
     """The diagram ready to run, with settings changed; one that names no stop time is taken to run for a second."""
-    from ..running.simulate import prepared
     from ..simulation.overrides import changed_numbers
+    from ..simulation.prepare import prepared
 
     ready, left = prepared(diagram, params, {} if diagram.simulate.stop is not None else {"stop": 1})
     changed_numbers(ready, left)
@@ -259,29 +250,6 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     return settings, told
 
 
-def finite(value: Any) -> Any:
-    """The value with None for every number that is not finite."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-@contextlib.contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system says against writing a file, as an error in words."""
-    try:
-        yield
-    except OSError as error:
-        raise BlocksimError(f"'{path}' cannot be written: {error.strerror or error}.") from None
-
-
-def make_folder(folder: Path) -> None:
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-
-
 def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
     """record.npz, diagram.yaml, run.json, estimates.json where there are any, and the pictures asked for."""
     with writing(folder):
@@ -324,20 +292,3 @@ def write_plot(outcome: Outcome, path: str | os.PathLike[str], estimated: str | 
             with writing(over_time):
                 plot_traces(outcome.record, path=over_time)
             outcome.written += (str(over_time),)
-
-
-def write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(finite(value), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def versions() -> dict[str, str]:
-    """What the numbers may depend on beside the diagram."""
-    import platform
-    from importlib.metadata import version
-
-    return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "system": platform.system(),
-        **{name: version(name) for name in ("numpy", "scipy", "numba")},
-    }

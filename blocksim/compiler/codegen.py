@@ -16,13 +16,11 @@ from dataclasses import dataclass
 
 from ..contract.syntax import parse
 from ..contract.vocabulary import LIBM, PRELUDE
-from ..schedule.schedule import Evaluation, Schedule, Unit
+from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..tracing.fold import specialise
-from .generator import Generator, LogGroup
+from .generator import Generator
 from .instants import hit
 from .slots import Slot, Slots
-
-__all__ = ["LogGroup", "Source", "generate"]
 
 
 @dataclass

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
-from fractions import Fraction
 
 from ..contract.declarations import Memory, State
 from ..errors import BlockDefinitionError
-from ..schedule.schedule import Element, Evaluation, Schedule, Unit, functions_of
+from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
 from .algebraic import make_loop, solve
 from .emitter import STORES, Emitter
 from .roll import parts, roll
 from .scope import Scope, indented
-
-
-@dataclass
-class LogGroup:
-    """Signals that share a log grid."""
-
-    every: Fraction
-    signals: list[tuple[str, list[Element]]]  # shown name, elements
-    follows: int | None = None  # the sample group whose hits are exactly this grid
-
-    @property
-    def width(self) -> int:
-        return sum(len(elements) for _, elements in self.signals)
 
 
 class Generator(Emitter):

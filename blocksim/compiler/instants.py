@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from ..contract.declarations import Memory, Noise
-from ..schedule.schedule import Evaluation, Unit, evaluation_of, output_functions
+from ..schedule.schedule import Evaluation, LogGroup, Unit, evaluation_of, output_functions
 from .emitter import STORES
-from .generator import Generator, LogGroup, function_text
+from .generator import Generator, function_text
 from .scope import Scope
 
 HIT = f"tick, t, hits, logs, record, g, armed, f, {STORES}"

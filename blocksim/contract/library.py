@@ -12,9 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import BlockDefinitionError, DiagramError, did_you_mean, listing
+from ..extensions import entries
 from .block import Block
-
-GROUP = "blocksim.libraries"
 
 _registered: dict[str, type[Block]] = {}
 
@@ -59,12 +58,9 @@ def unknown_type(type_name: Any, known: Iterable[str]) -> str:
 @cache
 def installed() -> dict[str, type[Block]]:
     """The blocks of every installed library. A name that two libraries use is refused with both."""
-    from importlib.metadata import entry_points
-
     found: dict[str, type[Block]] = {}
     owner: dict[str, str] = {}
-    # An editable install next to a wheel lists the same entry twice.
-    for _, entry in sorted({(e.name, e.value): e for e in entry_points(group=GROUP)}.items()):
+    for entry in entries("libraries"):
         try:
             blocks = members(entry.load())
         except (ImportError, AttributeError) as error:

@@ -23,13 +23,20 @@ MAX_NESTING = 20
 
 
 def open_diagram(source: Any, parameters: Mapping[str, Any] | None = None, *, allow_outside: bool = False) -> Diagram:
-    """A Diagram from whatever names one: a path, a bundled name, YAML text, a Spec, or a Diagram as it is."""
-    if isinstance(source, Diagram):
-        if parameters:
-            raise DiagramError("a diagram that is built has its parameters in place; give them to build() instead.")
+    """A Diagram from whatever names one: a path, a bundled name, YAML text, a Spec, or a Diagram; its ${parameters} changed."""
+    if not isinstance(source, Diagram):
+        spec = source if isinstance(source, Spec) else load(source, allow_outside=allow_outside)
+        return build(spec, parameters=parameters or None, allow_outside=allow_outside)
+    if not parameters:
         return source
-    spec = source if isinstance(source, Spec) else load(source)
-    return build(spec, parameters=parameters, allow_outside=allow_outside)
+    if source.spec is None:
+        raise DiagramError(f"this diagram has no parameters of its own; found {', '.join(parameters)}. Write block.parameter.")
+    rebuilt = build(source.spec, parameters=parameters)
+    for name, node in source.nodes.items():  # what was added in Python stays
+        rebuilt.nodes.setdefault(name, node)
+    known = {entry.signal for entry in rebuilt.log or ()}
+    more = [entry for entry in source.log or () if entry.signal not in known]
+    return replace(rebuilt, log=[*(rebuilt.log or ()), *more]) if more else rebuilt
 
 
 def build(spec: Spec, library: Mapping[str, type[Block]] | None = None, parameters: Mapping[str, Any] | None = None, *,

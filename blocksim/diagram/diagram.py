@@ -15,6 +15,7 @@ from typing import Any
 from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
+from ..extensions import extension
 from .spec import LogSpec, PortSpec, RecordSpec, SimulateSpec
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -99,15 +100,13 @@ class Diagram:
                               else f"\n  {n.name:12} {n.block!r:.80}" for n in self.nodes.values())
 
     def _repr_svg_(self) -> str:
-        from ..pictures.draw import draw_svg
-
-        return draw_svg(self)
+        return str(extension("views", "Diagram")(self))
 
     def start(self, **options: Any) -> Any:
         """A simulation to step through by hand: `sim = diagram.start(); sim.step(); sim.set_input(...)`."""
-        from ..running.simulate import start
+        import blocksim
 
-        return start(self, **options)
+        return blocksim.start(self, **options)
 
     def save(self, path: str) -> None:
         """Write it as YAML that loads to the same diagram."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import RecordError, listing
+from ..extensions import extension
 
 if TYPE_CHECKING:
     from ..contract.plant import Plant
@@ -292,9 +293,7 @@ class Estimates(Mapping[str, Estimate]):
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Draw every parameter with its 95 % interval beside the truth; with a path also write it. Returns the Figure."""
-        from ..pictures.estimate_plot import plot_estimates
-
-        return plot_estimates({"": self}, path)
+        return extension("plots", "estimates")({"": self}, path)
 
 
 def assumed(plant: Plant) -> dict[str, Any]:

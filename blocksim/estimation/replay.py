@@ -17,6 +17,8 @@ from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Problem
 from ..records.record import Record
 from ..schedule.schedule import Unit
+from ..simulation.experiment import make_experiment
+from ..simulation.simulation import Simulation
 from .process import Run, arriving, changed_block, plants_in, with_signals
 
 if TYPE_CHECKING:
@@ -53,8 +55,6 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
     """The record with the outputs of one running block that reads it."""
     import numpy as np
 
-    from ..running.simulate import simulate
-
     t, given = arriving(unit, record)
     interval = sample_interval(unit, t)
     check_present(unit, t, given)
@@ -80,7 +80,7 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
     diagram.log = [LogSpec(f"block.{port}") for port in ports]
     try:
         grid: dict[str, Any] = {"step": str(interval), "every": str(interval), "stop": str(interval * (len(t) - 1))}
-        made = simulate(diagram, start=0, solver="rk4", **grid)
+        made = Simulation(make_experiment(diagram, start=0, solver="rk4", **grid)).run()
     except DiagramError as error:
         raise DiagramError(
             [replace(p, what=p.what.replace("block 'block'", f"block '{unit.path}'")) for p in error.problems]

@@ -24,13 +24,14 @@ from ..contract.definition import arguments
 from ..contract.times import exact
 from ..diagram.diagram import Diagram, Node
 from ..errors import RecordError, SimulationError
-from ..running.simulate import prepared, share_out
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.failures import failure
 from ..simulation.machine import Machine, fresh_machine
 from ..simulation.overrides import by_unit, changed_numbers, find_setting, observed, refilled, used_in_tables
+from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
+from ..simulation.threads import share_out
 from ..solvers import COMPILED
 from .process import Run
 from .twin_diagram import Played, models_named, player_path, twin_diagram

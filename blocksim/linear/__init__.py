@@ -1,4 +1,4 @@
 """Around a point: operating points, linear models with their plots, the map over one sample period.
 
-Imports the rooms up to `running`.
+Imports the rooms up to `pictures`.
 """

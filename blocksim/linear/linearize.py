@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.times import exact
 from ..errors import DiagramError, listing
-from ..running.simulate import Diagrammatic
 from ..schedule.schedule import Schedule
+from ..simulation.prepare import Diagrammatic
 from .differences import jacobian
 from .linear_model import LinearModel, bode
 from .local_map import LocalMap

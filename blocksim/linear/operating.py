@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Outport
 from ..contract.times import exact
+from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, SimulationError, did_you_mean, listing
-from ..running.simulate import Diagrammatic, opened
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule
 from ..simulation.experiment import Experiment, make_experiment, merge
 from ..simulation.overrides import applied, by_unit, subsystem_parameters
+from ..simulation.prepare import Diagrammatic
 from ..simulation.simulation import Simulation
 from .differences import jacobian
 from .probe import Prober, Situation, situation
@@ -58,7 +59,7 @@ def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: d
     if isinstance(diagram, Experiment):
         diagram = replace(diagram.diagram, simulate=diagram.options)
     params = dict(params or {})
-    built = opened(diagram, {n: v for n, v in params.items() if "." not in n})
+    built = open_diagram(diagram, {n: v for n, v in params.items() if "." not in n})
     built = replace(built, simulate=merge(built, options))
     schedule = flatten(built)
     inner = {n: v for n, v in params.items() if "." in n}

@@ -52,7 +52,7 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
 
 def write_figures(diagram: Diagram, found: dict[str, list[Analysis]], path: Path) -> list[str]:
     """A figure for each block: under the name given, with the block's own in it where there are several."""
-    from ..cli.results import writing
+    from ..records.writing import writing
 
     written = []
     blocks = dict(walk(diagram))

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
+from ..extensions import extension
 from .grid import Axis, Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
 
 METHODS = ("linear", "hold", "cubic")
@@ -208,9 +209,9 @@ class Record:
 
     def rerun(self) -> Record:
         """The run that made this record, once more from its provenance."""
-        from ..running.simulate import rerun
+        import blocksim
 
-        return rerun(self)
+        return blocksim.rerun(self)
 
     def to_pandas(self, *, every: Any = None) -> Any:
         """A DataFrame indexed by t; units in its attrs. `every` resamples first."""
@@ -251,9 +252,8 @@ class Record:
         return f"<p>{len(self.t)} samples, {escape(span(self.t))}</p><table>{head}{''.join(rows)}</table>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..pictures.plots import record_svg
-
-        return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": record_svg(self)}
+        picture = extension("views", "Record")(self)
+        return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": picture}
 
 
 def elements(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:

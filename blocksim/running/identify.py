@@ -21,6 +21,7 @@ import numpy as np
 from .. import __version__
 from ..contract.declarations import Memory, Model, Noise, Outport, State
 from ..contract.definition import arguments
+from ..diagram.build import open_diagram
 from ..diagram.checks import raise_all, record_problems
 from ..diagram.diagram import Diagram
 from ..diagram.files import Folders, folders_of
@@ -36,7 +37,6 @@ from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.overrides import applied, by_unit, subsystem_parameters
 from .columns import grids_of, mapped, unmapped
-from .simulate import opened
 
 #: The folder in which records are looked for beside that of the diagram.
 DATA = "BLOCKSIM_DATA"
@@ -94,7 +94,7 @@ def identify(
 def changed(diagram: str | os.PathLike | Diagram, params: Mapping[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
     inner = {n: v for n, v in params.items() if "." in n}
-    built = opened(diagram, {n: v for n, v in params.items() if "." not in n})
+    built = open_diagram(diagram, {n: v for n, v in params.items() if "." not in n})
     if not inner:
         return built
     parts = subsystem_parameters(built, inner)

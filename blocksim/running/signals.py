@@ -183,7 +183,7 @@ def as_json(found: dict[str, list[Analysis]], written: Sequence[str] = ()) -> st
     """One JSON object for scripts: the same numbers by block and signal."""
     import json
 
-    from ..cli.results import finite
+    from ..records.writing import finite
 
     table = {block: {one.name: {"unit": one.unit, **one.numbers()} for one in group} for block, group in found.items()}
     return json.dumps(finite({"blocks": table, "written": list(written)}), allow_nan=False)

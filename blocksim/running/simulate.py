@@ -4,69 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from ..diagram.diagram import Diagram
 from ..errors import BlocksimError, DiagramError, RecordError
+from ..estimation.process import process
 from ..records.record import Record
-from ..simulation.experiment import MAX_STEPS, Experiment, make_experiment
-from ..simulation.overrides import applied, only_a_number, shaping, subsystem_parameters
+from ..simulation.experiment import MAX_STEPS, Experiment
+from ..simulation.overrides import only_a_number, shaping
+from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation
+from ..simulation.threads import share_out
 from ..solvers import COMPILED
-
-Diagrammatic = str | os.PathLike | Diagram | Experiment
-
-
-def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, **options: Any) -> Experiment:
-    """Make a diagram ready to run once and for many runs; changes that shape the code are applied here."""
-    return prepared(diagram, params or {}, options)[0]
-
-
-def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: dict[str, Any]) -> tuple[Experiment, dict[str, Any]]:
-    """The experiment, and those changes that are left for the run because they only change numbers."""
-    if isinstance(diagram, Experiment):
-        if not options:
-            shape = shaping(diagram, params)
-            if not shape:
-                return diagram, dict(params)
-        options = {**vars(diagram.options), **options}
-        diagram = diagram.diagram
-    outer = {n: v for n, v in params.items() if "." not in n}
-    inner = {n: v for n, v in params.items() if "." in n}
-    built = opened(diagram, outer)
-    parts = subsystem_parameters(built, inner)
-    if parts:
-        built = applied(built, {n: inner.pop(n) for n in parts})
-    made = make_experiment(built, **options)
-    shape = shaping(made, inner)
-    if shape:
-        made = make_experiment(applied(built, {n: inner.pop(n) for n in shape}), **options)
-    return made, inner
-
-
-def opened(diagram: str | os.PathLike | Diagram, parameters: dict[str, Any]) -> Diagram:
-    """A Diagram from whatever names one, with its own ${parameters} changed."""
-    from ..diagram.build import build
-    from ..diagram.loader import load
-
-    if isinstance(diagram, Diagram):
-        if not parameters:
-            return diagram
-        if diagram.spec is None:
-            raise DiagramError(
-                f"this diagram has no parameters of its own; found {', '.join(parameters)}. Write block.parameter."
-            )
-        rebuilt = build(diagram.spec, parameters=parameters)
-        for name, node in diagram.nodes.items():  # what was added in Python stays
-            rebuilt.nodes.setdefault(name, node)
-        known = {entry.signal for entry in rebuilt.log or ()}
-        more = [entry for entry in diagram.log or () if entry.signal not in known]
-        return replace(rebuilt, log=[*(rebuilt.log or ()), *more]) if more else rebuilt
-    return build(load(str(diagram) if isinstance(diagram, Path) else diagram), parameters=parameters or None)
 
 
 def simulate(
@@ -110,8 +59,6 @@ def simulate(
     sim = Simulation(ready, inner, seed, engine, limit=MAX_STEPS if limit is None else limit)
     record = sim.run(progress)
     if ready.schedule.reports:
-        from ..estimation.process import process
-
         record = process(ready.schedule, record, inner)
     return record
 
@@ -165,8 +112,6 @@ def simulate_many(
     does not grow with the number of runs. With `on_error="keep"` a failed run is its error in the list, with the `record` up to
     the failure, instead of ending everything.
     """
-    from ..estimation.process import process
-
     table = parameter_table(params)
     asked: list[int | None] = [None] if seeds is None else list(seeds)
     runs = [(row, seed) for row in range(len(table)) for seed in asked]
@@ -195,39 +140,6 @@ def simulate_many(
         return result
 
     return share_out(work, run, jobs or os.cpu_count() or 1)
-
-
-def share_out(work: int, run: Callable[[int], Any], jobs: int) -> list[Any]:
-    """The results of run(0) ... run(work - 1); each thread takes the next that nobody has, and one that raises ends all."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    todo, results, raised = deque(range(work)), [None] * work, {}
-
-    def take_turns() -> None:
-        while todo:
-            try:
-                index = todo.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            try:
-                results[index] = run(index)
-            except BaseException as error:
-                raised[index] = error
-                todo.clear()
-
-    threads = min(jobs, work)
-    if threads <= 1:
-        take_turns()
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                for turns in [pool.submit(take_turns) for _ in range(threads)]:
-                    turns.result()
-            finally:
-                todo.clear()  # an interrupt of the caller ends the threads too
-    if raised:
-        raise raised[min(raised)]  # runs start in order: whatever the number of threads, the first that fails is among these
-    return results
 
 
 def variants(ready: Experiment, table: list[dict[str, Any]]) -> list[tuple[Experiment, dict[str, Any]]]:

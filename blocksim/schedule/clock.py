@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..compiler.codegen import LogGroup
 from ..contract.times import common_base, exact
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Place, Problem
 from ..solvers import FIXED
-from .schedule import Schedule
+from .schedule import LogGroup, Schedule
 
 #: Largest whole number a float holds exactly: ticks must stay below.
 EXACT = 2**53

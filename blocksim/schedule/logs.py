@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..compiler.codegen import LogGroup
 from ..contract.declarations import Outport
 from ..contract.times import exact
 from ..diagram.diagram import REFERENCE, Diagram
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
 from .clock import tame
-from .schedule import Element, Schedule
+from .schedule import Element, LogGroup, Schedule
 
 
 def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[LogGroup]:

@@ -136,3 +136,16 @@ def naming(path: str, node: Node) -> Iterator[None]:
         yield
     except DiagramError as error:
         raise DiagramError([p if p.where else Problem(f"block '{path}': {p.what}", node.place) for p in error.problems]) from None
+
+
+@dataclass
+class LogGroup:
+    """Signals that share a log grid."""
+
+    every: Fraction
+    signals: list[tuple[str, list[Element]]]  # shown name, elements
+    follows: int | None = None  # the sample group whose hits are exactly this grid
+
+    @property
+    def width(self) -> int:
+        return sum(len(elements) for _, elements in self.signals)

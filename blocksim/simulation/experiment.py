@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..compiler.codegen import LogGroup, generate
+from ..compiler.codegen import generate
 from ..compiler.program import Program, code_of
 from ..compiler.slots import Numbers, fill
 from ..contract.declarations import Memory, Outport, State
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
-from ..estimation.truth import hidden
 from ..schedule.clock import Clock, exact_times, make_clock, place_of
 from ..schedule.flatten import flatten
+from ..schedule.hidden import hidden
 from ..schedule.logs import log_groups
-from ..schedule.schedule import Schedule
+from ..schedule.schedule import LogGroup, Schedule
 from ..schedule.units import infer_units
 from ..solvers import DEFAULT, SCIPY, check_solver
 from .machine import Machine, blank_machine

@@ -12,9 +12,9 @@ from ..contract.declarations import Outport
 from ..diagram.diagram import Diagram, signals, walk
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
-from ..running.simulate import prepared
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.overrides import changed_numbers, find_setting, shaping, subsystem_parameters
+from ..simulation.prepare import prepared
 from .spec import SignalSpec
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram, walk
 from ..diagram.loader import load
 from ..errors import Problem
-from .ablation import arms, distinct
-from .batch import Job, Piece, own_blocks
+from .budget import arms, distinct
 from .checks import check_collected, check_variant, placed
 from .spec import MethodSpec, StudySpec, written
+from .workers.batch import Job, Piece, own_blocks
 
 
 @dataclass

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .batch import Lines
     from .plan import Plan
+    from .workers.batch import Lines
 
 
 @dataclass

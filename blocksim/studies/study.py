@@ -23,18 +23,18 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..cli.results import finite, versions, write_json, writing
 from ..errors import DiagramError, StudyError
-from .batch import Job, Lines
-from .cluster import run_cluster
+from ..records.writing import finite, versions, write_json, writing
 from .file import load_study
-from .local import Pending, run_local
 from .plan import Plan, copies, identity_of, job_of, make_plan, study_text
 from .progress import Tally, display
+from .report.text import printed
 from .spec import StudySpec
 from .store import FILE, Store
 from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet, write_tables
-from .text import printed
+from .workers.batch import Job, Lines
+from .workers.cluster import run_cluster
+from .workers.processes import Pending, run_local
 
 
 class StudyResult:
@@ -129,7 +129,7 @@ def run_study(
         store.close()
     result = StudyResult(folder, plan, keep)
     if report and keep is None:
-        from .report import write_report
+        from .report.report import write_report
 
         write_report(result)
         with writing(folder):

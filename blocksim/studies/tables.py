@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cli.results import writing
 from ..contract.block import Block
 from ..diagram.diagram import walk
-from . import ablation, scores
-from .found import Found, gathered, seen_blocks
+from ..records.writing import writing
+from . import budget as ablation
+from . import scores
+from .outcomes import Found, gathered, seen_blocks
 from .scores import NAN
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import blocks
 import blocksim as bs
 from blocks.plants.three_mass import ThreeMassRobot
 from blocks.plants.two_mass import TwoMassRobot
-from blocksim.running.simulate import experiment
+from blocksim.simulation.prepare import experiment
 
 EXACT = {"solver": "dopri5", "rtol": 1e-10, "atol": 1e-12, "engine": "python"}
 TABLE = {"Jm": 1.21e-2, "Ja": 1.13e3, "Fv": 1.3e-2, "Fc": 0.644, "k1": 1.46e6, "k3": 3.72e10, "d": 2.63e3, "r": 4.46e-3}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.running.simulate import experiment
+from blocksim.simulation.prepare import experiment
 
 NOISY = """format: 1
 simulate: {stop: 2, solver: rk4, step: 0.01}

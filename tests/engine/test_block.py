@@ -180,7 +180,7 @@ def test_all_bad_settings_are_reported_together():
 
 def test_a_result_of_the_wrong_length_is_named_when_the_program_is_written():
     import blocksim as bs
-    from blocksim.running.simulate import experiment
+    from blocksim.simulation.prepare import experiment
 
     class Two(Block):
         """Gives one value for two ports."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.running.simulate import experiment
+from blocksim.simulation.prepare import experiment
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The rooms: the engine does not know the block library, rooms import upwards of the road only, and importing costs next to nothing."""
+"""The rooms: the engine does not know the library, rooms import from those before them only, importing costs next to nothing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MODULES = sorted(ENGINE.rglob("*.py"))
 LIBRARY = sorted((ROOT / "blocks").rglob("*.py"))
 HEAVY = ("scipy", "matplotlib", "numba", "networkx", "pandas", "xarray", "pyarrow")
 #: The rooms in the order of the road; each imports from those before it only.
-ROAD = ("errors", "contract", "tracing", "solvers", "diagram", "schedule", "compiler", "records", "simulation",
-        "estimation", "running", "linear", "pictures", "studies", "cli")  # fmt: skip
+ROAD = ("errors", "extensions", "contract", "tracing", "solvers", "diagram", "schedule", "compiler", "records", "simulation",
+        "estimation", "running", "pictures", "linear", "studies", "cli")  # fmt: skip
 MOST = 15  # modules in a room, its __init__ included
 #: What describes a diagram, and may not need what runs one.
-DESCRIBING = ("errors", "contract", "diagram")
+DESCRIBING = ("errors", "extensions", "contract", "diagram")
 
 
 def name_of(path: Path) -> str:

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from blocksim import extensions
 from blocksim.contract.block import Block, inport, outport, param, static
 from blocksim.contract.library import find, installed, library, members, register
 from blocksim.contract.times import exact
+from blocksim.diagram import files
 from blocksim.diagram.build import build, open_diagram
-from blocksim.diagram.diagram import Diagram, Ref, files, resolve, signals, walk
+from blocksim.diagram.diagram import Diagram, Ref, resolve, signals, walk
 from blocksim.diagram.loader import bundled, find_diagram, load
 from blocksim.diagram.parameters import simplest
 from blocksim.diagram.spec import BlockSpec, Spec
@@ -275,8 +277,10 @@ def test_open_diagram_takes_anything_that_names_one():
     diagram = open_diagram(GOOD)
     assert open_diagram(diagram) is diagram
     assert list(open_diagram(load(GOOD)).nodes) == list(diagram.nodes)
-    with pytest.raises(DiagramError, match="give them to build"):
-        open_diagram(diagram, {"K": 1})
+    with pytest.raises(DiagramError, match="nothing"):
+        open_diagram(diagram, {"nothing": 1})
+    with pytest.raises(DiagramError, match=r"no parameters of its own; found K. Write block.parameter."):
+        open_diagram(Diagram("made in Python"), {"K": 1})
 
 
 def test_a_library_may_be_given():
@@ -314,7 +318,7 @@ def entry(name: str, loaded: Any) -> Any:
      r"the block library 'broken' \(no.such\) cannot be loaded: No module named 'no'"),
 ])
 def test_libraries_that_do_not_go_together(entries, words, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
+    monkeypatch.setattr("blocksim.contract.library.entries", lambda group: entries)
     with pytest.raises(DiagramError, match=words):
         installed.__wrapped__()
 
@@ -322,6 +326,7 @@ def test_libraries_that_do_not_go_together(entries, words, monkeypatch: pytest.M
 def test_the_same_library_listed_twice_is_one(monkeypatch: pytest.MonkeyPatch):
     twice = [entry("ours", {"Gain": find("Gain")})] * 2
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: twice)
+    monkeypatch.setattr("blocksim.contract.library.entries", extensions.entries.__wrapped__)
     assert list(installed.__wrapped__()) == ["Gain"]
 
 

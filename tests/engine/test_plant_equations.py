@@ -19,8 +19,9 @@ from blocks.plants.joints import AsymmetricPositioner, ElectroMechanicalPosition
 from blocks.plants.scara import ScaraRobot
 from blocks.plants.three_mass import ThreeMassRobot
 from blocks.plants.two_mass import TwoMassRobot
+from blocksim.contract import vocabulary
 from blocksim.contract.block import Block, inport, memory, outport, param, state, static
-from blocksim.contract.definition import arguments, vocabulary
+from blocksim.contract.definition import arguments
 from blocksim.contract.expression import function
 from blocksim.contract.vocabulary import BUILTINS, LIBM, PRELUDE, atan2, exp, hypot, maximum, sign, sin, sqrt
 from blocksim.errors import BlockDefinitionError, DiagramError

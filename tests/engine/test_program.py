@@ -14,8 +14,9 @@ import blocksim as bs
 from blocksim.compiler import cache
 from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, state
 from blocksim.contract.vocabulary import log, sqrt
-from blocksim.running.simulate import experiment, opened
+from blocksim.diagram.build import open_diagram
 from blocksim.simulation.overrides import shaping
+from blocksim.simulation.prepare import experiment
 from blocksim.solvers import COMPILED, FIXED
 
 
@@ -108,7 +109,7 @@ blocks:
 
 
 def rich():
-    made = opened(RICH, {})
+    made = open_diagram(RICH, {})
     made.add("ball", Ball())
     made.add("ring", Ring(Ts=0.02), "relay")
     return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import types
 from fractions import Fraction
@@ -287,6 +286,5 @@ class TestPrinting:
 
 def test_rerun_hands_the_record_to_the_simulation(monkeypatch):
     given = two_rates()
-    simulation = importlib.import_module("blocksim.running.simulate")
-    monkeypatch.setattr(simulation, "rerun", lambda record: (record, "again"), raising=False)
+    monkeypatch.setattr("blocksim.rerun", lambda record: (record, "again"), raising=False)
     assert given.rerun() == (given, "again")

@@ -11,6 +11,7 @@ import pytest
 
 import blocksim as bs
 from blocksim.studies.file import load_study
+from blocksim.studies.study import StudyResult
 
 STUDY = """
 format: 1
@@ -118,7 +119,7 @@ def test_signals_are_told_and_settings_that_vary_together_share_a_name(tmp_path)
 def test_tables_are_there_as_parquet(folder):
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install 'blocksim[parquet]'")
     found = parquet.read_table(folder / "estimates.parquet")
-    assert found.num_rows == 48 * 4 and found["value"][0].as_py() == bs.study.StudyResult(folder).estimates["value"][0]
+    assert found.num_rows == 48 * 4 and found["value"][0].as_py() == StudyResult(folder).estimates["value"][0]
 
 
 def test_a_phone_sees_the_page_at_its_width(folder):

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from blocksim.studies import scores
-from blocksim.studies.ablation import arms, budget, distinct
+from blocksim.studies.budget import arms, budget, distinct
 
 RNG = np.random.default_rng(1)
 

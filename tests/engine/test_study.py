@@ -349,7 +349,7 @@ def test_two_studies_do_not_write_to_one_folder(tmp_path):
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path, reference, monkeypatch):
-    from blocksim.studies import local as study_run
+    from blocksim.studies.workers import processes as study_run
 
     begun, started_workers = study_run.Worker.__init__, []
 
@@ -422,7 +422,7 @@ def test_a_block_of_the_script_itself_works_in_one_process(tmp_path):
 
 def test_blocks_of_a_script_matter_only_where_they_are_named():
     from blocksim.contract.library import register
-    from blocksim.studies.batch import own_blocks
+    from blocksim.studies.workers.batch import own_blocks
 
     class Unsent(bs.RecordBlock):
         """theta = y."""
@@ -442,9 +442,9 @@ def test_blocks_of_a_script_matter_only_where_they_are_named():
 
 
 def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs():
-    from blocksim.studies import cluster as study_cluster
-    from blocksim.studies.batch import Job, Piece, run_batch
-    from blocksim.studies.local import Pending
+    from blocksim.studies.workers import cluster as study_cluster
+    from blocksim.studies.workers.batch import Job, Piece, run_batch
+    from blocksim.studies.workers.processes import Pending
 
     batch = [Piece(0, {}, ((0, 1),))]
     with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: block 'mean': there is no block type 'Nobody'"):

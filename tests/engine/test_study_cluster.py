@@ -75,7 +75,7 @@ def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(cluster, expecte
 
 
 def test_a_scheduler_out_of_reach(tmp_path, monkeypatch):
-    from blocksim.studies import cluster as study_cluster
+    from blocksim.studies.workers import cluster as study_cluster
 
     monkeypatch.setattr(study_cluster, "PATIENCE", 1)
     with socket.socket() as free:
@@ -93,7 +93,7 @@ def test_an_address_that_is_none(address, tmp_path):
 
 
 def test_a_scheduler_without_workers(tmp_path, monkeypatch):
-    from blocksim.studies import cluster as study_cluster
+    from blocksim.studies.workers import cluster as study_cluster
 
     monkeypatch.setattr(study_cluster, "PATIENCE", 1)
     empty = distributed.LocalCluster(n_workers=0, dashboard_address=":0")

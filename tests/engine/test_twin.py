@@ -9,6 +9,7 @@ import pytest
 
 import blocksim as bs
 from blocksim.contract.block import SampledBlock, inport, model, outport, table
+from blocksim.diagram.files import bundled_root
 from blocksim.estimation import twin as twins
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import Played, twin_of
@@ -120,7 +121,7 @@ blocks:
   joint: {type: GravityJoint, in: push}
   y:     {type: PART, Ts: 1e-3, std: 0.1, in: joint.qd}
 """
-    diagram = bs.open_diagram(text.replace("PART", str(bs.loader.bundled_root() / "parts" / "speed_sensor.yaml")))
+    diagram = bs.open_diagram(text.replace("PART", str(bundled_root() / "parts" / "speed_sensor.yaml")))
     record = bs.simulate(diagram, seed=3)
     found = twin_of(run_of(diagram, record), record.t, ["joint.qd", "y.w_hat"]).run({})
     np.testing.assert_allclose(found["joint.qd"], record["joint.qd"], atol=1e-12)

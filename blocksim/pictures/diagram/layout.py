@@ -11,15 +11,13 @@ from ...diagram.diagram import Diagram
 from .cuts import find_cuts, find_flips
 from .graph import Graph, Link, read_graph
 from .grid import CLEAR, GAP, ROW_GAP, Body, Grid, make_grid, positions
-from .layers import find_columns
+from .layers import find_columns, wrap
 from .lettering import clean
 from .pens import finish
-from .routes import End, Job, route
+from .routes import End, Job, merge_tracks, route, turning
 from .rows import find_rows
 from .shapes import GREY, Picture, Text
 from .sizes import NAME_ROOM, Size, Spot, find_shifts, find_spots, size_of
-from .tracks import merge_tracks, turning
-from .wrap import wrap
 
 #: How often the channels are widened before wires may lie on each other.
 WIDENINGS = 5

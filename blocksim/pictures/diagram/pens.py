@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from .graph import Item
 from .grid import Grid
 from .lettering import width_of
+from .routes import turning
 from .shapes import FILLS, GREY, INK, Frame, Picture, Point, Shape, Text, Wire
 from .sizes import CIRCLE, FIRST, NAME, PORT, SECOND, SIGN
-from .tracks import turning
 
 if TYPE_CHECKING:
     from .layout import Plan

@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
-from ..contract.library import register, registered
-from ..errors import BlocksimError, DiagramError, StudyError
+from ... import __version__
+from ...contract.library import register, registered
+from ...errors import BlocksimError, DiagramError, StudyError
 
 if TYPE_CHECKING:
-    from ..estimation.estimates import Estimates
-    from ..records.record import Record
-    from ..simulation.experiment import Experiment
-    from .spec import BoundSpec
+    from ...estimation.estimates import Estimates
+    from ...records.record import Record
+    from ...simulation.experiment import Experiment
+    from ..spec import BoundSpec
 
 #: Experiments of different shape that a worker keeps ready.
 MOST_SHAPES = 16
@@ -82,7 +82,7 @@ def ready_diagram(job: Job, variant: int) -> None:
 
 
 def run_piece(job: Job, piece: Piece) -> Lines:
-    from ..running.simulate import simulate_many
+    from ...running.simulate import simulate_many
 
     seeds = [seed for _, seed in piece.runs]
     try:
@@ -96,7 +96,7 @@ def run_piece(job: Job, piece: Piece) -> Lines:
 
 def alone(job: Job, piece: Piece, seed: int) -> Any:
     """One run by itself: its results, or what went wrong."""
-    from ..running.simulate import simulate_many
+    from ...running.simulate import simulate_many
 
     try:
         ready, changes = shaped(job, piece.variant, piece.changes)
@@ -110,7 +110,7 @@ def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[
     """What keeps of a record what the study asks for."""
     if job.bound is None:
         return functools.partial(told, blocks=job.blocks, signals=job.signals)
-    from .bound import bound_of
+    from ..bound import bound_of
 
     bound = functools.partial(bound_of, job.bound, ready, changes)
     return lambda record: told(record, job.blocks, job.signals, bound(record))
@@ -209,8 +209,8 @@ _ready_lock = threading.RLock()
 
 def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
     """The experiment a row runs on, made once for each shape of the code, and the changes left for the run."""
-    from ..running.simulate import experiment
-    from ..simulation.overrides import shaping
+    from ...simulation.overrides import shaping
+    from ...simulation.prepare import experiment
 
     with _ready_lock:
         base = kept((job.key, variant, ""), lambda: base_experiment(job, variant))
@@ -233,9 +233,9 @@ def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experimen
 
 def base_experiment(job: Job, variant: int) -> Experiment:
     """The diagram of a variant as the study's folder has it, or from the texts where that folder is out of reach."""
-    from ..diagram.build import build
-    from ..diagram.loader import load
-    from ..running.simulate import experiment
+    from ...diagram.build import build
+    from ...diagram.loader import load
+    from ...simulation.prepare import experiment
 
     if job.classes:
         know(job.classes)

@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..cli.results import writing
-from .study import StudyResult
+from ...records.writing import writing
+from ..study import StudyResult
 from .text import budget_rows, records, remarks, signal_rows, summary_rows
 
 STYLE = """
@@ -119,7 +119,7 @@ def verdict(result: StudyResult) -> str:
 
 def figure_html(name: str, figure: Any) -> str:
     """A figure as part of the page; the names inside made its own, since several share the page."""
-    from ..pictures.plots import save
+    from ...pictures.plots import save
 
     text = io.StringIO()
     save(figure, text, "svg")
@@ -147,7 +147,7 @@ def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.cs
 
 def diagrams(folder: Path) -> list[str]:
     """The diagrams kept beside the study."""
-    from ..diagram.yaml_lines import read
+    from ...diagram.yaml_lines import read
 
     names = []
     for path in sorted(folder.rglob("*.yaml")):
@@ -161,10 +161,10 @@ def diagrams(folder: Path) -> list[str]:
 
 def diagram_html(folder: Path, name: str) -> str:
     """The picture of a diagram, and its text to unfold; a picture that fails does not cost the report."""
-    from ..diagram.build import build
-    from ..diagram.loader import load
-    from ..errors import BlocksimError
-    from ..pictures.draw import draw_svg
+    from ...diagram.build import build
+    from ...diagram.loader import load
+    from ...errors import BlocksimError
+    from ...pictures.draw import draw_svg
 
     try:
         svg = draw_svg(build(load(str(folder / name), allow_outside=True)))

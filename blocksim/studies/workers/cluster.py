@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..errors import BlocksimError, StudyError
+from ...errors import BlocksimError, StudyError
 from .batch import Batch, Job, reason_of, run_batch
-from .local import MOST_DEATHS, MOST_RUNS, Deliver, Pending
+from .processes import MOST_DEATHS, MOST_RUNS, Deliver, Pending
 
 #: Seconds to wait for a Dask scheduler, and for its first worker.
 PATIENCE = 15

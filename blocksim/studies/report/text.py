@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .ablation import FULL
+from ..budget import FULL
 
 if TYPE_CHECKING:
-    from .study import StudyResult
+    from ..study import StudyResult
 
 #: Columns of the printed table, and how many lines it has at most.
 SHOWN = ("parameter", "truth", "bias", "bias %", "std", "rmse", "coverage", "failures")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..cli.results import writing
+from ...records.writing import writing
+from ..study import StudyResult
 from .budget_figure import budget_figure
 from .panels import PANEL, Line, SweptAxis, colour, is_number, label_of, legend, main_axis, panels, titles, unique
-from .study import StudyResult
 from .text import records
 
 #: Groups of estimates side by side in one panel; a sweep of more points is drawn as lines only.
@@ -35,7 +35,7 @@ def study_figures(result: StudyResult) -> dict[str, Any]:
 
 def save_figures(figures: dict[str, Any], folder: Path) -> None:
     """figures/NAME.png to look at and figures/NAME.pdf for a paper."""
-    from ..pictures.plots import save
+    from ...pictures.plots import save
 
     with writing(folder):
         (folder / "figures").mkdir(exist_ok=True)

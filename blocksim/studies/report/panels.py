@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..pictures.plots import COLOURS
+from ...pictures.plots import COLOURS
 from .text import short
 
 if TYPE_CHECKING:
-    from .study import StudyResult
+    from ..study import StudyResult
 
 #: More methods than colours take these as well.
 MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import BlocksimError, StudyError
+from ...errors import BlocksimError, StudyError
 from .batch import Batch, Job, Lines, run_batch
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
@@ -164,7 +164,7 @@ class Worker:
     def __init__(self) -> None:
         path = os.pathsep.join(p or os.getcwd() for p in sys.path)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from blocksim.studies.local import serve; serve()"],
+            [sys.executable, "-c", "from blocksim.studies.workers.processes import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **SINGLE, "PYTHONPATH": path},

@@ -1,0 +1,1 @@
+"""What a study shows: one page, its figures, its tables in words."""
