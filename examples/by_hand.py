@@ -1,6 +1,6 @@
 """Stepping by hand: a simulation that waits for Python between its sample hits.
 
-    python examples/by_hand.py
+python examples/by_hand.py
 """
 
 import blocksim as bs

@@ -1,6 +1,6 @@
 """Events: a guard is a margin, and its reset happens at the instant the margin falls below zero.
 
-    python examples/events.py
+python examples/events.py
 """
 
 import math

@@ -1,6 +1,6 @@
 """A diagram from a file: run it, look at the result, change a number, run it again.
 
-    python examples/first_diagram.py
+python examples/first_diagram.py
 """
 
 from pathlib import Path

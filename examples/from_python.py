@@ -1,6 +1,6 @@
 """The same kind of diagram built in Python: a loop over blocks, a subsystem used twice, saved as YAML.
 
-    python examples/from_python.py
+python examples/from_python.py
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ record = bs.simulate(chain, stop=8, solver="rk4", step=0.01)
 
 # n equal lags answer a step with 1 - exp(-t/T) sum_k (t/T)^k / k!
 t = (record.t - 1).clip(0) / 0.4
-expected = 1 - 2.718281828459045 ** -t * (1 + t + t**2 / 2 + t**3 / 6 + t**4 / 24)
+expected = 1 - 2.718281828459045**-t * (1 + t + t**2 / 2 + t**3 / 6 + t**4 / 24)
 print(f"five lags: off by {abs(record['lag5'] - expected).max():.1e} from the closed form")
 
 # Settings are checked at once, in the same words as in a file.

@@ -1,6 +1,6 @@
 """A loop as a linear model: its poles, its margin, its Bode plot; a joint linearised where it rests.
 
-    python examples/linearize.py
+python examples/linearize.py
 """
 
 import numpy as np
@@ -25,8 +25,14 @@ print(f"the loop crosses 1 at {w[crossing]:.2f} rad/s with a phase margin of {ma
 Jm, Ja, k, d, r = 1.21e-2, 1.13e3, 1.46e6, 2.63e3, 4.46e-3
 robot = bs.Diagram("Two masses")
 robot.add("u", "Constant", value=0.0)
-robot.add("robot", "StateSpace", inputs="u", B=[[0], [1 / Jm], [0]], C=[[0, 1, 0]],  # states: twist, motor speed, arm speed
-          A=[[0, r, -1], [-r * k / Jm, -r * r * d / Jm, r * d / Jm], [k / Ja, r * d / Ja, -d / Ja]])
+robot.add(
+    "robot",
+    "StateSpace",
+    inputs="u",
+    B=[[0], [1 / Jm], [0]],
+    C=[[0, 1, 0]],  # states: twist, motor speed, arm speed
+    A=[[0, r, -1], [-r * k / Jm, -r * r * d / Jm, r * d / Jm], [k / Ja, r * d / Ja, -d / Ja]],
+)
 two_mass = bs.linearize(robot, "u", "robot")
 bode(two_mass, "bode.png", w=np.geomspace(3, 300, 2000))
 print("zeros at", np.abs(two_mass.zeros()).round(2), "rad/s, poles at", np.abs(two_mass.poles()).round(2), "rad/s")

@@ -1,6 +1,6 @@
 """A block of one's own: declare names, write equations, use it by name in a file.
 
-    python examples/own_block.py
+python examples/own_block.py
 """
 
 import math

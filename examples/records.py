@@ -1,6 +1,6 @@
 """A record is time plus named signals with units: cut it, put it on another grid, keep it in a file.
 
-    python examples/records.py
+python examples/records.py
 """
 
 import tempfile

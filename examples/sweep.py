@@ -1,6 +1,6 @@
 """Many runs from one compiled program: every combination of some gains, and many seeds, on all cores.
 
-    python examples/sweep.py
+python examples/sweep.py
 """
 
 import numpy as np
@@ -32,8 +32,9 @@ for k, row in zip(gains, table, strict=True):
 print("seed by seed, k = 4 is worse than k = 1 in", int((table[3] > table[1]).sum()), "of", len(seeds), "runs")
 
 # With `collect` only what it returns is kept, so thousands of runs fit in memory.
-peaks = bs.simulate_many(LOOP, params=[{"gain.k": k, "noise.std": 0.0} for k in gains],
-                         collect=lambda record: float(record["plant"].max()))
+peaks = bs.simulate_many(
+    LOOP, params=[{"gain.k": k, "noise.std": 0.0} for k in gains], collect=lambda record: float(record["plant"].max())
+)
 print("overshoot without noise:", ", ".join(f"{100 * (p - 1):.1f}%" for p in peaks))
 
 # 1 / (s^2 + s + k) overshoots by exp(-pi z / sqrt(1 - z^2)), z = 1 / (2 sqrt(k))

@@ -22,14 +22,7 @@ from .linear import (
     strictly_proper,
 )
 
-__all__ = [
-    "DiscreteIntegrator",
-    "DiscreteStateSpace",
-    "DiscreteTransferFunction",
-    "MovingAverage",
-    "UnitDelay",
-    "ZeroOrderHold",
-]
+__all__ = ["DiscreteIntegrator", "DiscreteStateSpace", "DiscreteTransferFunction", "MovingAverage", "UnitDelay", "ZeroOrderHold"]
 
 
 def window_sum(u, ring, place, total, fresh):

@@ -59,8 +59,7 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
         "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }
     items = tuple(
-        Estimate(n, float(v), float(d), s.truth, s.unit)
-        for n, s, v, d in zip(names, task.sought, found.theta, std, strict=True)
+        Estimate(n, float(v), float(d), s.truth, s.unit) for n, s, v, d in zip(names, task.sought, found.theta, std, strict=True)
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
     reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"

@@ -255,13 +255,7 @@ def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values
 
 @cache
 def filter_for(
-    base: type[Block],
-    kind: type[Block],
-    eq: Equations,
-    ports: tuple[str, ...],
-    names: tuple[str, ...],
-    form: str,
-    turns: int,
+    base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], names: tuple[str, ...], form: str, turns: int
 ) -> type[Block]:
     """The filter's class for one plant and one choice of parameters."""
     plant = Plant(kind)

@@ -18,12 +18,23 @@ from ..errors import BlocksimError, SimulationError
 if TYPE_CHECKING:
     from .results import Outcome
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
-                  context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A diagram: a path, or a bundled name such as basics/servo.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="BLOCK.PARAM=VALUE",
-                help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="BLOCK.PARAM=VALUE",
+        help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.",
+    ),
+]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
 
@@ -77,8 +88,11 @@ def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: boo
 
 
 @app.callback()
-def blocksim(version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True,
-                                                   help="Show the version and leave.")] = False) -> None:
+def blocksim(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
     """Block diagrams for closed-loop identification: from a YAML file to a compiled simulation with known truth."""
 
 
@@ -96,10 +110,16 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
-    with_estimates: Annotated[Path | None, typer.Option("--with-estimates", metavar="FILE",
-                              help="Set the plant to the estimates of an earlier run (estimates.json).")] = None,
-    estimates_of: Annotated[str | None, typer.Option("--estimates-of", metavar="BLOCK",
-                            help="Whose, where the file has those of several identifiers.")] = None,
+    with_estimates: Annotated[
+        Path | None,
+        typer.Option(
+            "--with-estimates", metavar="FILE", help="Set the plant to the estimates of an earlier run (estimates.json)."
+        ),
+    ] = None,
+    estimates_of: Annotated[
+        str | None,
+        typer.Option("--estimates-of", metavar="BLOCK", help="Whose, where the file has those of several identifiers."),
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Run the program under plain Python: slow, breakpoints work.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     allow_outside: AllowOutside = False,
@@ -130,10 +150,17 @@ def run(
 def identify(
     file: File,
     record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="The measured record.")] = None,
-    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN",
-                    help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN",
-                    help="The column of time, when not t or time; 'zeit [ms]' with its unit.")] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="SIGNAL=COLUMN",
+            help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of time, when not t or time; 'zeit [ms]' with its unit.")
+    ] = None,
     every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
     missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
@@ -273,8 +300,8 @@ def demo() -> None:
     console.show_outcome(outcome)
     copy = folder / "diagram.yaml"
     typer.echo(f"""
-Look at   {folder / 'diagram.svg'}, the loop; {folder / 'plot.png'}, what it did;
-          {folder / 'estimates.png'}, what was found of it.
+Look at   {folder / "diagram.svg"}, the loop; {folder / "plot.png"}, what it did;
+          {folder / "estimates.png"}, what was found of it.
 Change    {copy}, then run it again:
           blocksim run {copy} --plot
 Or try    blocksim run {DEMO} --set smooth.bandwidth=40   too wide a band: least squares loses the inertia

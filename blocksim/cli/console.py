@@ -33,8 +33,13 @@ def complain(error: BlocksimError) -> None:
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="red"), err=True, color=colour)
 
 
-def show_table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[str] = (), header: bool = True,
-               width: int | None = None) -> None:
+def show_table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    numbers: Iterable[str] = (),
+    header: bool = True,
+    width: int | None = None,
+) -> None:
     """A plain table as wide as the terminal, or as it wants where there is none; columns in `numbers` are set flush right."""
     from rich.console import Console
     from rich.table import Table
@@ -42,8 +47,13 @@ def show_table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: I
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=header)
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold", no_wrap=place == 0,
-                         min_width=width if place == 0 else None)
+        table.add_column(
+            name,
+            justify="right" if name in numbers else "left",
+            overflow="fold",
+            no_wrap=place == 0,
+            min_width=width if place == 0 else None,
+        )
     for row in rows:
         table.add_row(*map(Text, row))
     console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
@@ -171,8 +181,14 @@ class Bar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        progress = Progress(TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-                            console=Console(stderr=True), transient=True)
+        progress = Progress(
+            TextColumn("simulating"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
         progress.update(progress.add_task("run", total=1.0), completed=self.share)
         progress.start()
         self.progress = progress

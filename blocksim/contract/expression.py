@@ -1,7 +1,7 @@
 """Arithmetic as text, made safe: an allow-list of operations, limits on size, and words for what is refused.
 
-    evaluate("2 * Ts", {"Ts": 1e-3})                 # 0.002, what the loader does with ${2 * Ts}
-    parse("sin(u1) * u2", {"u1", "u2"})              # an ast.expr in floats, what the block Function compiles
+evaluate("2 * Ts", {"Ts": 1e-3})                 # 0.002, what the loader does with ${2 * Ts}
+parse("sin(u1) * u2", {"u1", "u2"})              # an ast.expr in floats, what the block Function compiles
 """
 
 from __future__ import annotations
@@ -21,8 +21,31 @@ LARGEST_PRODUCT = 16
 CONSTANTS = ("pi", "tau", "e")
 #: Functions by the number of their arguments; all take floats and give a float.
 FUNCTIONS = {
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log10", "log1p",
-                     "sqrt", "abs", "floor", "ceil", "round_half_even", "sign"), 1),
+    **dict.fromkeys(
+        (
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "exp",
+            "expm1",
+            "log",
+            "log10",
+            "log1p",
+            "sqrt",
+            "abs",
+            "floor",
+            "ceil",
+            "round_half_even",
+            "sign",
+        ),
+        1,
+    ),
     **dict.fromkeys(("atan2", "copysign", "fmod", "maximum", "minimum", "hypot", "power"), 2),
 }
 #: What people write first, and the name it has here.
@@ -177,8 +200,9 @@ def refusal(node: ast.AST, names: frozenset[str]) -> str:
     kind = type(node.op) if isinstance(node, ast.BinOp) else type(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         kind = ast.Attribute
-    hint = HINTS.get(kind, f"{ALLOWED}, the names {listing([*sorted(names), *CONSTANTS])} and the functions "
-                           f"{listing(FUNCTIONS)} are allowed.")
+    hint = HINTS.get(
+        kind, f"{ALLOWED}, the names {listing([*sorted(names), *CONSTANTS])} and the functions {listing(FUNCTIONS)} are allowed."
+    )
     return f"'{shortened(found)}' is not allowed; {hint}"
 
 

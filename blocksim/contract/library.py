@@ -1,7 +1,7 @@
 """Type name -> Block class. Libraries are found through the entry-point group `blocksim.libraries`, ours like anyone's.
 
-    [project.entry-points."blocksim.libraries"]
-    mine = "my_package.blocks"           # a module, or a dict of name -> class such as "blocks:LIBRARY"
+[project.entry-points."blocksim.libraries"]
+mine = "my_package.blocks"           # a module, or a dict of name -> class such as "blocks:LIBRARY"
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ def installed() -> dict[str, type[Block]]:
             raise DiagramError(f"the block library '{entry.name}' ({entry.value}) cannot be loaded: {error}.") from error
         for name, cls in blocks.items():
             if found.setdefault(name, cls) is not cls:
-                raise DiagramError(f"two libraries have a block {name}: '{owner[name]}' ({origin(found[name])}) and "
-                                   f"'{entry.name}' ({origin(cls)}). Remove one.")
+                raise DiagramError(
+                    f"two libraries have a block {name}: '{owner[name]}' ({origin(found[name])}) and "
+                    f"'{entry.name}' ({origin(cls)}). Remove one."
+                )
             owner.setdefault(name, entry.name)
     return found
 
@@ -77,9 +79,13 @@ def members(loaded: Any) -> dict[str, type[Block]]:
     """The blocks of a loaded entry: a dict as it is, or the public Block classes a module defines."""
     if isinstance(loaded, ModuleType):
         return {
-            n: c for n, c in vars(loaded).items()
-            if isinstance(c, type) and issubclass(c, Block) and not n.startswith("_")
-            and c.__module__.split(".")[0] == loaded.__name__.split(".")[0] and not c.__dict__.get("abstract")
+            n: c
+            for n, c in vars(loaded).items()
+            if isinstance(c, type)
+            and issubclass(c, Block)
+            and not n.startswith("_")
+            and c.__module__.split(".")[0] == loaded.__name__.split(".")[0]
+            and not c.__dict__.get("abstract")
         }
     return dict(loaded)
 

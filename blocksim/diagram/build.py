@@ -39,16 +39,24 @@ def open_diagram(source: Any, parameters: Mapping[str, Any] | None = None, *, al
     return replace(rebuilt, log=[*(rebuilt.log or ()), *more]) if more else rebuilt
 
 
-def build(spec: Spec, library: Mapping[str, type[Block]] | None = None, parameters: Mapping[str, Any] | None = None, *,
-          allow_outside: bool = False) -> Diagram:
+def build(
+    spec: Spec,
+    library: Mapping[str, type[Block]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    allow_outside: bool = False,
+) -> Diagram:
     """Make the diagram a Spec describes. `parameters` replaces values of its `parameters:`."""
     folders = folders_for(spec.path, allow_outside or spec.allow_outside)
     site = Site(all_blocks() if library is None else library, folders)
     given = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in (parameters or {}).items()}
     for name in given:
         if name not in spec.parameters:
-            site.complain(f"the diagram has no parameter '{name}'. It has: {listing(spec.parameters)}."
-                          + did_you_mean(name, spec.parameters), None)
+            site.complain(
+                f"the diagram has no parameter '{name}'. It has: {listing(spec.parameters)}."
+                + did_you_mean(name, spec.parameters),
+                None,
+            )
     diagram = assemble(spec, given, site)
     raise_all(site.problems)
     return diagram
@@ -220,13 +228,17 @@ def subsystem(diagram: Diagram, entry: BlockSpec, settings: dict[str, Any], miss
     if spec is None:
         return None
     if spec.ports is None:
-        site.complain(f"block '{entry.name}': '{entry.type}' has no ports. A subsystem has ports: {{in: [...], out: {{...}}}}.",
-                      where)
+        site.complain(
+            f"block '{entry.name}': '{entry.type}' has no ports. A subsystem has ports: {{in: [...], out: {{...}}}}.", where
+        )
         return None
     for key in [k for k in settings if k not in spec.parameters]:
         del settings[key]
-        site.complain(f"block '{entry.name}' has no parameter '{key}'. {entry.type} takes: {listing(spec.parameters)}."
-                      + did_you_mean(key, spec.parameters), entry.places.get(key, entry.place))
+        site.complain(
+            f"block '{entry.name}' has no parameter '{key}'. {entry.type} takes: {listing(spec.parameters)}."
+            + did_you_mean(key, spec.parameters),
+            entry.places.get(key, entry.place),
+        )
     before = len(site.problems)
     part = assemble(spec, {**dict.fromkeys(missing & spec.parameters.keys(), 0), **settings}, site)
     if missing:
@@ -239,7 +251,7 @@ def subsystem_spec(path: str, entry: BlockSpec, where: Place | None, site: Site)
     """The Spec of a subsystem's file, read once. ValueError, in words, where it cannot be used at all."""
     real = os.path.realpath(path)
     if real in site.files:
-        cycle = list(site.files.values())[list(site.files).index(real):]
+        cycle = list(site.files.values())[list(site.files).index(real) :]
         raise ValueError(f"a subsystem cannot contain itself: {' -> '.join([*cycle, path])}.")
     if len(site.files) > MAX_NESTING:
         raise ValueError(f"subsystems are nested deeper than {MAX_NESTING} levels.")

@@ -31,8 +31,10 @@ Generated from the library by `{COMMAND}`; `blocksim blocks NAME` shows the same
 def catalogue(blocks: Mapping[str, type[Block]] | None = None) -> str:
     """Every block of a library (default: of all that are installed) as one Markdown page."""
     groups = families(blocks)
-    index = [f"- [{family}](#{anchor(family)}): " + ", ".join(f"[{n}](#{anchor(n)})" for n in members)
-             for family, members in groups.items()]
+    index = [
+        f"- [{family}](#{anchor(family)}): " + ", ".join(f"[{n}](#{anchor(n)})" for n in members)
+        for family, members in groups.items()
+    ]
     pages = [f"## {family}\n\n" + "\n".join(page(cls) for cls in members.values()) for family, members in groups.items()]
     return "\n".join([HEAD, *index, "", *pages])
 
@@ -48,8 +50,13 @@ def families(blocks: Mapping[str, type[Block]] | None = None) -> dict[str, dict[
 def page(cls: type[Block]) -> str:
     """One block: equation, what else there is to say, ports, parameters, an example."""
     first, _, rest = documentation(cls).partition("\n")
-    parts = [f"### {cls.__name__}", f"**{literal(first)}**", literal(rest.strip()), table(PORTS, port_rows(cls)),
-             table(PARAMETERS, parameter_rows(cls))]
+    parts = [
+        f"### {cls.__name__}",
+        f"**{literal(first)}**",
+        literal(rest.strip()),
+        table(PORTS, port_rows(cls)),
+        table(PARAMETERS, parameter_rows(cls)),
+    ]
     if cls.example.strip():
         parts.append(f"```yaml\n{cls.example.strip()}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"

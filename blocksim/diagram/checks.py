@@ -95,7 +95,7 @@ def time_problem(value: Any, zero: bool = False) -> str:
     """What is wrong with a time, in words; nothing and ${...} are fine. Texts are bounded before exact() multiplies them out."""
     if value is None or is_reference(value):
         return ""
-    wanted = "Seconds are wanted, a number such as 0.001 or a fraction such as \"1/3\"."
+    wanted = 'Seconds are wanted, a number such as 0.001 or a fraction such as "1/3".'
     if isinstance(value, str) and not TIME_TEXT.match(value):
         return f"found {described(value)}. {wanted}"
     try:

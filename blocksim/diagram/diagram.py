@@ -1,8 +1,8 @@
 """Diagram: named blocks and where each input comes from; made from a file or from Python.
 
-    d = Diagram("PI loop")
-    d.add("ref", "Step", time=1)
-    d.add("error", "Sum", signs="+-", inputs=["ref", "plant"])
+d = Diagram("PI loop")
+d.add("ref", "Step", time=1)
+d.add("error", "Sum", signs="+-", inputs=["ref", "plant"])
 """
 
 from __future__ import annotations
@@ -68,8 +68,17 @@ class Diagram:
     record: RecordSpec | None = None  # how a measured record is read
     unmade: set[str] = field(default_factory=set)  # blocks whose own problem is reported already: links to them are passed over
 
-    def add(self, name: str, block: str | Block | Diagram, inputs: Any = None, *, flip: bool | None = None,
-            place: Place | None = None, places: dict[str, Place] | None = None, **settings: Any) -> Node:
+    def add(
+        self,
+        name: str,
+        block: str | Block | Diagram,
+        inputs: Any = None,
+        *,
+        flip: bool | None = None,
+        place: Place | None = None,
+        places: dict[str, Place] | None = None,
+        **settings: Any,
+    ) -> Node:
         """Put a block into the diagram: a type name with settings, a Block, or a Diagram with ports as subsystem."""
         if not NAME.match(name):
             raise DiagramError(f"'{name}' cannot name a block; letters, digits and _ can.")
@@ -96,8 +105,10 @@ class Diagram:
 
     def __repr__(self) -> str:
         head = f"Diagram {self.name!r}: {len(self.nodes)} blocks"
-        return head + "".join(f"\n  {n.name:12} {n.block!r:40.80}  <- {n.inputs}" if n.inputs is not None
-                              else f"\n  {n.name:12} {n.block!r:.80}" for n in self.nodes.values())
+        return head + "".join(
+            f"\n  {n.name:12} {n.block!r:40.80}  <- {n.inputs}" if n.inputs is not None else f"\n  {n.name:12} {n.block!r:.80}"
+            for n in self.nodes.values()
+        )
 
     def _repr_svg_(self) -> str:
         return str(extension("views", "Diagram")(self))
@@ -200,8 +211,11 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
     for port, declaration in ports.items():
         refs = [reference(diagram, item, complain) for item in given.get(port, [])]
         links[port] = [r for r in refs if r is not None]
-        if port not in given and not declaration.optional and not any(p.where == node.at("in") and f"'{node.name}'" in p.what
-                                                                     for p in problems):
+        if (
+            port not in given
+            and not declaration.optional
+            and not any(p.where == node.at("in") and f"'{node.name}'" in p.what for p in problems)
+        ):
             complain(f"input '{port}' ({declaration.meaning()}) is not connected. Say in: <block> or in: {{{port}: <block>}}.")
     return links
 
@@ -260,7 +274,7 @@ def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
     if head not in diagram.nodes:
         known = [*diagram.nodes, *(diagram.ports.inputs if diagram.ports else {})]
         names = listing(known[:ENOUGH]) + (", ..." if len(known) > ENOUGH else "")
-        complain(f"'{written}' names no block. Blocks are: {names}." + did_you_mean(head, known[:10 * ENOUGH]))
+        complain(f"'{written}' names no block. Blocks are: {names}." + did_you_mean(head, known[: 10 * ENOUGH]))
         return None
     outputs = outports(diagram.nodes[head].block)
     if not rest:
@@ -270,8 +284,10 @@ def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
         complain(f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) {has}.")
         return None
     if rest not in outputs:
-        complain(f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) has no output '{rest}'. It has: "
-                 f"{listing(outputs)}." + did_you_mean(rest, outputs))
+        complain(
+            f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) has no output '{rest}'. It has: "
+            f"{listing(outputs)}." + did_you_mean(rest, outputs)
+        )
         return None
     return Ref(head, rest, element)
 

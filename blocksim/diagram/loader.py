@@ -156,6 +156,7 @@ class SpecReader:
 
     def inputs(self, name: str, at: Lined) -> Any:
         """`in:` as written: a signal, a list of them, or a mapping of ports to them."""
+
         def is_signal(item: Any) -> bool:
             return isinstance(item, str) and bool(item)
 
@@ -237,12 +238,20 @@ class SpecReader:
         written = entries["column"].plain() if "column" in entries else None
         names = written if isinstance(written, list) else [written]
         if not names or not all(isinstance(name, (str, int)) and name not in ("", True, False) for name in names):
-            self.complain(f"record: signals: {signal}: found {described(written)}. The name of a column is wanted, a list of "
-                          "them for a vector, or {column: name, unit: mm, scale: 1, offset: 0}.", at)
+            self.complain(
+                f"record: signals: {signal}: found {described(written)}. The name of a column is wanted, a list of "
+                "them for a vector, or {column: name, unit: mm, scale: 1, offset: 0}.",
+                at,
+            )
             return None
         given = {key: entries[key].plain() for key in keys[1:] if key in entries}
-        return ColumnSpec([str(n) for n in names] if isinstance(written, list) else str(written), str(given.get("unit") or ""),
-                          given.get("scale"), given.get("offset"), self.place(at))
+        return ColumnSpec(
+            [str(n) for n in names] if isinstance(written, list) else str(written),
+            str(given.get("unit") or ""),
+            given.get("scale"),
+            given.get("offset"),
+            self.place(at),
+        )
 
     def mapping(self, at: Lined, where: str) -> dict[str, Lined]:
         if not isinstance(at.value, dict):

@@ -1,6 +1,6 @@
 """JSON Schema of the file format and of every block's settings: completion and checking in editors.
 
-    # yaml-language-server: $schema=blocksim.schema.json
+# yaml-language-server: $schema=blocksim.schema.json
 """
 
 from __future__ import annotations
@@ -25,13 +25,19 @@ JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", l
 def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
     """The schema of a diagram file for these blocks (default: every block known)."""
     blocks = all_blocks() if library is None else library
-    choices = [{"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
-               for name in blocks]
+    choices = [
+        {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
+        for name in blocks
+    ]
     any_block = {
         "type": "object",
         "required": ["type"],
-        "properties": {"type": {"description": "what the block is, or the file of a subsystem",
-                                "anyOf": [{"enum": list(blocks)}, {"type": "string", "pattern": SUBSYSTEM}]}},
+        "properties": {
+            "type": {
+                "description": "what the block is, or the file of a subsystem",
+                "anyOf": [{"enum": list(blocks)}, {"type": "string", "pattern": SUBSYSTEM}],
+            }
+        },
         "allOf": choices,
     }
     return {
@@ -45,11 +51,19 @@ def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
             "name": {"description": "title of the experiment", "type": ["string", "number"]},
             "description": {"description": "what it is about", "type": "string"},
             "simulate": simulate_schema(),
-            "parameters": {"description": "values used below as ${name}; null must be given from outside", "type": "object",
-                           "propertyNames": {"pattern": NAME, "not": {"enum": ["type", "in", "flip"]}},
-                           "additionalProperties": {"type": ["number", "string", "boolean", "array", "null"]}},
-            "blocks": {"description": "the blocks by name", "type": "object", "minProperties": 1,
-                       "propertyNames": {"pattern": NAME}, "additionalProperties": {"$ref": "#/$defs/_block"}},
+            "parameters": {
+                "description": "values used below as ${name}; null must be given from outside",
+                "type": "object",
+                "propertyNames": {"pattern": NAME, "not": {"enum": ["type", "in", "flip"]}},
+                "additionalProperties": {"type": ["number", "string", "boolean", "array", "null"]},
+            },
+            "blocks": {
+                "description": "the blocks by name",
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {"pattern": NAME},
+                "additionalProperties": {"$ref": "#/$defs/_block"},
+            },
             "log": log_schema(),
             "ports": ports_schema(),
             "record": record_schema(),
@@ -64,10 +78,16 @@ def shared() -> dict[str, Any]:
     return {
         "_reference": {"type": "string", "pattern": r"^\$\{[^{}]*\}$"},
         "_signal": signal,
-        "_time": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^\s*[\d.]+\s*(/\s*\d+\s*)?$"},
-                             {"$ref": "#/$defs/_reference"}]},
-        "_signals": {"anyOf": [{"$ref": "#/$defs/_signal"},
-                               {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}]},
+        "_time": {
+            "anyOf": [
+                {"type": "number"},
+                {"type": "string", "pattern": r"^\s*[\d.]+\s*(/\s*\d+\s*)?$"},
+                {"$ref": "#/$defs/_reference"},
+            ]
+        },
+        "_signals": {
+            "anyOf": [{"$ref": "#/$defs/_signal"}, {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}]
+        },
     }
 
 
@@ -94,11 +114,20 @@ def simulate_schema() -> dict[str, Any]:
 
 
 def log_schema() -> dict[str, Any]:
-    entry = {"type": "object", "required": ["signal"], "additionalProperties": False,
-             "properties": {"signal": {"$ref": "#/$defs/_signal"},
-                            "every": {"description": "interval of this signal [s]", "$ref": "#/$defs/_time"}}}
-    return {"description": "signals to keep; without it, every output of every block", "type": ["array", "null"],
-            "items": {"anyOf": [{"$ref": "#/$defs/_signal"}, entry]}}
+    entry = {
+        "type": "object",
+        "required": ["signal"],
+        "additionalProperties": False,
+        "properties": {
+            "signal": {"$ref": "#/$defs/_signal"},
+            "every": {"description": "interval of this signal [s]", "$ref": "#/$defs/_time"},
+        },
+    }
+    return {
+        "description": "signals to keep; without it, every output of every block",
+        "type": ["array", "null"],
+        "items": {"anyOf": [{"$ref": "#/$defs/_signal"}, entry]},
+    }
 
 
 def ports_schema() -> dict[str, Any]:
@@ -108,11 +137,19 @@ def ports_schema() -> dict[str, Any]:
         "type": ["object", "null"],
         "additionalProperties": False,
         "properties": {
-            "in": {"description": "names of the inputs, or a mapping of names to sizes",
-                   "anyOf": [{"type": "array", "items": {"type": "string", "pattern": NAME}, "uniqueItems": True},
-                             {"type": "object", "propertyNames": {"pattern": NAME}, "additionalProperties": size}]},
-            "out": {"description": "the signal each output carries", "type": "object", "propertyNames": {"pattern": NAME},
-                    "additionalProperties": {"$ref": "#/$defs/_signal"}},
+            "in": {
+                "description": "names of the inputs, or a mapping of names to sizes",
+                "anyOf": [
+                    {"type": "array", "items": {"type": "string", "pattern": NAME}, "uniqueItems": True},
+                    {"type": "object", "propertyNames": {"pattern": NAME}, "additionalProperties": size},
+                ],
+            },
+            "out": {
+                "description": "the signal each output carries",
+                "type": "object",
+                "propertyNames": {"pattern": NAME},
+                "additionalProperties": {"$ref": "#/$defs/_signal"},
+            },
         },
     }
 
@@ -120,15 +157,29 @@ def ports_schema() -> dict[str, Any]:
 def record_schema() -> dict[str, Any]:
     time, number = {"$ref": "#/$defs/_time"}, {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/_reference"}]}
     names = [{"type": ["string", "integer"]}, {"type": "array", "minItems": 1, "items": {"type": ["string", "integer"]}}]
-    column = {"type": "object", "required": ["column"], "additionalProperties": False,
-              "properties": {"column": {"description": "the column, or a list of them for a vector", "anyOf": names},
-                             "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
-                             "scale": {"description": "multiplies the column", **number},
-                             "offset": {"description": "is added then", **number}}}
-    clock = {"type": "object", "required": ["column"], "additionalProperties": False,
-             "properties": {"column": {"type": "string"}, "unit": {"type": "string"}}}
-    grid = {"type": "object", "required": ["every"], "additionalProperties": False,
-            "properties": {"every": time, "method": {"enum": ["linear", "hold", "cubic"]}}}
+    column = {
+        "type": "object",
+        "required": ["column"],
+        "additionalProperties": False,
+        "properties": {
+            "column": {"description": "the column, or a list of them for a vector", "anyOf": names},
+            "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
+            "scale": {"description": "multiplies the column", **number},
+            "offset": {"description": "is added then", **number},
+        },
+    }
+    clock = {
+        "type": "object",
+        "required": ["column"],
+        "additionalProperties": False,
+        "properties": {"column": {"type": "string"}, "unit": {"type": "string"}},
+    }
+    grid = {
+        "type": "object",
+        "required": ["every"],
+        "additionalProperties": False,
+        "properties": {"every": time, "method": {"enum": ["linear", "hold", "cubic"]}},
+    }
     return {
         "description": "how a measured record is read as signals of the diagram",
         "type": ["object", "null"],
@@ -139,8 +190,11 @@ def record_schema() -> dict[str, Any]:
             "every": {"description": "interval of the rows [s] where no column of time is read", **time},
             "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
             "missing": {"description": "what to do with nan", "enum": ["refuse", "bridge"], "default": "refuse"},
-            "signals": {"description": "the column each signal of the diagram is read from", "type": ["object", "null"],
-                        "additionalProperties": {"anyOf": [*names, column]}},
+            "signals": {
+                "description": "the column each signal of the diagram is read from",
+                "type": ["object", "null"],
+                "additionalProperties": {"anyOf": [*names, column]},
+            },
         },
     }
 
@@ -175,8 +229,7 @@ def inputs_schema(ports: Mapping[str, Inport], follows: bool = False) -> dict[st
     if not follows and not any(port.many for port in ports.values()):
         ordered["maxItems"] = len(ports)
     told = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
-    return {"description": "; ".join(told),
-            "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, named, {"type": "null"}]}
+    return {"description": "; ".join(told), "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, named, {"type": "null"}]}
 
 
 def setting_schema(declaration: Declared) -> dict[str, Any]:
@@ -200,8 +253,12 @@ def setting_schema(declaration: Declared) -> dict[str, Any]:
 
 def number_schemas(declaration: Param) -> list[dict[str, Any]]:
     """A number within its limits, a list or a matrix of them: the shapes the declaration itself accepts."""
-    keys = {"exclusiveMinimum": declaration.above, "minimum": declaration.min, "exclusiveMaximum": declaration.below,
-            "maximum": declaration.max}
+    keys = {
+        "exclusiveMinimum": declaration.above,
+        "minimum": declaration.min,
+        "exclusiveMaximum": declaration.below,
+        "maximum": declaration.max,
+    }
     number = {"type": "number", **{key: limit for key, limit in keys.items() if limit is not None and math.isfinite(limit)}}
     item = {"anyOf": [number, {"$ref": "#/$defs/_reference"}]}
     row = {"type": "array", "minItems": 1, "items": item}

@@ -102,6 +102,7 @@ def moved_record(record: RecordSpec | None, old: str, new: str) -> RecordSpec | 
 
 def moved(block: BlockSpec, old: str, new: str) -> BlockSpec:
     """The same block written in another folder: the relative paths of its files lead to where they led."""
+
     def again(path: str) -> str:
         there = os.path.relpath(os.path.join(old, path), new)
         return path if os.path.isabs(path) else there if there.startswith("..") else f"./{there}"
@@ -118,8 +119,9 @@ def as_spec(source: Diagram | Spec) -> Spec:
         return source
     written: Spec = source.spec or Spec()
     scope = Scope(source.parameters)
-    simulate = SimulateSpec(**{f.name: kept(getattr(written.simulate, f.name), getattr(source.simulate, f.name), scope)
-                               for f in fields(SimulateSpec)})
+    simulate = SimulateSpec(
+        **{f.name: kept(getattr(written.simulate, f.name), getattr(source.simulate, f.name), scope) for f in fields(SimulateSpec)}
+    )
     grids = {e.signal: e.every for e in written.log or []}
     log = None if source.log is None else [LogSpec(e.signal, kept(grids.get(e.signal), e.every, scope)) for e in source.log]
     blocks = {name: block_spec(node, written.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
@@ -134,15 +136,18 @@ def record_spec(now: RecordSpec | None, written: RecordSpec | None, scope: Scope
     before = written or RecordSpec()
     keys = ("file", "time", "every", "resample", "missing")
     values = {key: kept(getattr(before, key), getattr(now, key), scope) for key in keys}
-    signals = {name: before.signals[name] if name in before.signals and column_is(before.signals[name], column, scope) else column
-               for name, column in now.signals.items()}
+    signals = {
+        name: before.signals[name] if name in before.signals and column_is(before.signals[name], column, scope) else column
+        for name, column in now.signals.items()
+    }
     return RecordSpec(**values, signals=signals)
 
 
 def column_is(written: ColumnSpec, now: ColumnSpec, scope: Scope) -> bool:
     """Whether what was written still means the present column."""
     return (written.column, written.unit) == (now.column, now.unit) and all(
-        kept(getattr(written, key), getattr(now, key), scope) is getattr(written, key) for key in ("scale", "offset"))
+        kept(getattr(written, key), getattr(now, key), scope) is getattr(written, key) for key in ("scale", "offset")
+    )
 
 
 def block_spec(node: Node, written: BlockSpec | None, scope: Scope, path: str) -> BlockSpec:
@@ -162,8 +167,15 @@ def block_spec(node: Node, written: BlockSpec | None, scope: Scope, path: str) -
 def subsystem_type(node: Node, part: Diagram, path: str) -> str:
     """The file of a subsystem as the diagram at `path` names it."""
     if not part.path:
-        raise DiagramError([Problem(f"subsystem '{node.name}' was made in Python and has no file. Save it to one, then add the "
-                                    "diagram loaded from there.", node.place)])
+        raise DiagramError(
+            [
+                Problem(
+                    f"subsystem '{node.name}' was made in Python and has no file. Save it to one, then add the "
+                    "diagram loaded from there.",
+                    node.place,
+                )
+            ]
+        )
     there = os.path.relpath(part.path, os.path.dirname(path) or ".")
     return there if there.startswith("..") else f"./{there}"
 

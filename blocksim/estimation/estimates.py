@@ -93,13 +93,7 @@ class Estimates(Mapping[str, Estimate]):
 
     @classmethod
     def of(
-        cls,
-        method: str,
-        names: Sequence[str],
-        values: Any,
-        covariance: Any = None,
-        plant: Plant | None = None,
-        **more: Any,
+        cls, method: str, names: Sequence[str], values: Any, covariance: Any = None, plant: Plant | None = None, **more: Any
     ) -> Estimates:
         """Estimates of parameters of a plant, which knows their units and, where it was simulated, their truth.
 

@@ -59,9 +59,7 @@ def process(
     return record
 
 
-def in_turn(
-    units: Iterable[Unit], record: Record, step: Callable[[Unit, Record], Record]
-) -> tuple[Record, list[DiagramError]]:
+def in_turn(units: Iterable[Unit], record: Record, step: Callable[[Unit, Record], Record]) -> tuple[Record, list[DiagramError]]:
     """The record after every block that could work, and what hindered the others; those that read them are left out."""
     failures: list[DiagramError] = []
     lost: set[str] = set()

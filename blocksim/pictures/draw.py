@@ -1,7 +1,7 @@
 """The picture of a diagram, from the diagram alone: no coordinates in the file, no browser, no system package.
 
-    draw(diagram, "servo.svg")      # or .png, .pdf; the diagram may also be a path, a bundled name or YAML text
-    text = draw_svg(diagram)
+draw(diagram, "servo.svg")      # or .png, .pdf; the diagram may also be a path, a bundled name or YAML text
+text = draw_svg(diagram)
 """
 
 from __future__ import annotations

@@ -84,8 +84,16 @@ def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
 
 def legend_of(axes: Any, titles: list[str]) -> None:
     handles = [axes.plot([], [], "o", color=COLOURS[n % len(COLOURS)], markersize=4)[0] for n in range(len(titles))]
-    legend = axes.legend(handles, [f"{n}" for n in range(len(titles))], fontsize=8, frameon=False, loc="lower right",
-                         bbox_to_anchor=(1.0, 1.0), ncols=len(titles), borderaxespad=0.1)
+    legend = axes.legend(
+        handles,
+        [f"{n}" for n in range(len(titles))],
+        fontsize=8,
+        frameon=False,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=len(titles),
+        borderaxespad=0.1,
+    )
     for text, title in zip(legend.get_texts(), titles, strict=True):
         text.set_parse_math(False)
         text.set_text(title)
@@ -124,11 +132,31 @@ def draw_one(axes: Any, estimate: Estimate, unit: float, y: float, colour: str, 
     inside = abs(x - 1) <= reach
     shown = min(max(x, 1 - reach), 1 + reach)
     if half:
-        axes.plot([max(x - half, 1 - 1.06 * reach), min(x + half, 1 + 1.06 * reach)], [y, y], color=colour, linewidth=1.6,
-                  solid_capstyle="butt", alpha=0.75, linestyle="-" if estimate.truth else ":")
-    axes.plot([shown], [y], "o" if inside else (">" if x > 1 else "<"), color=colour, markersize=4.5,
-              markerfacecolor=colour if estimate.truth else "white")
+        axes.plot(
+            [max(x - half, 1 - 1.06 * reach), min(x + half, 1 + 1.06 * reach)],
+            [y, y],
+            color=colour,
+            linewidth=1.6,
+            solid_capstyle="butt",
+            alpha=0.75,
+            linestyle="-" if estimate.truth else ":",
+        )
+    axes.plot(
+        [shown],
+        [y],
+        "o" if inside else (">" if x > 1 else "<"),
+        color=colour,
+        markersize=4.5,
+        markerfacecolor=colour if estimate.truth else "white",
+    )
     text = f"{estimate.value:.4g}" + (f" ± {estimate.quantile * estimate.std:.2g}" if math.isfinite(estimate.std) else "")
-    axes.annotate(f"{text} {estimate.unit}" + ("" if estimate.truth else ", truth 0"), (1.01, y),
-                  xycoords=("axes fraction", "data"), fontsize=8, va="center", color=colour, parse_math=False,
-                  annotation_clip=False)
+    axes.annotate(
+        f"{text} {estimate.unit}" + ("" if estimate.truth else ", truth 0"),
+        (1.01, y),
+        xycoords=("axes fraction", "data"),
+        fontsize=8,
+        va="center",
+        color=colour,
+        parse_math=False,
+        annotation_clip=False,
+    )

@@ -1,7 +1,7 @@
 """Scopes: the signals of a Record over time.
 
-    plot(record, ["ref", "joint.q", "pid"], "run.png")          # grouped by unit and size
-    plot(record, [["ref", "joint.q"], "pid"])                   # or as asked
+plot(record, ["ref", "joint.q", "pid"], "run.png")          # grouped by unit and size
+plot(record, [["ref", "joint.q"], "pid"])                   # or as asked
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class Line:
         return float(finite.max()) if len(finite) else 0.0
 
 
-def plot(record: Record, signals: str | Iterable[str | Sequence[str]] | None = None,
-         path: str | os.PathLike[str] | None = None) -> Any:
+def plot(
+    record: Record, signals: str | Iterable[str | Sequence[str]] | None = None, path: str | os.PathLike[str] | None = None
+) -> Any:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
@@ -114,8 +115,15 @@ def lines(record: Record, name: str) -> list[Line]:
     found = []
     for label, values in elements(name, signal.values):
         held = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
-        found.append(Line(label, signal.unit, np.append(t, record.t[-1]) if held else t,
-                          np.append(values, values[-1]) if held else values, signal.hold))
+        found.append(
+            Line(
+                label,
+                signal.unit,
+                np.append(t, record.t[-1]) if held else t,
+                np.append(values, values[-1]) if held else values,
+                signal.hold,
+            )
+        )
     return found
 
 
@@ -151,8 +159,14 @@ def draw_scope(axes: Any, group: list[Line]) -> None:
     drawn = []
     for n, line in enumerate(group):
         t, values = thinned(line.t, line.values)
-        drawn += axes.plot(t, values, color=COLOURS[n % len(COLOURS)], linewidth=1.1,
-                           linestyle="-" if n < len(COLOURS) else "--", drawstyle="steps-post" if line.hold else "default")
+        drawn += axes.plot(
+            t,
+            values,
+            color=COLOURS[n % len(COLOURS)],
+            linewidth=1.1,
+            linestyle="-" if n < len(COLOURS) else "--",
+            drawstyle="steps-post" if line.hold else "default",
+        )
     axes.set_ylabel(caption(group), fontsize=9, parse_math=False)
     axes.grid(True, linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
@@ -161,8 +175,16 @@ def draw_scope(axes: Any, group: list[Line]) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if len(group) > 1:
-        legend = axes.legend(drawn, [line.label.lstrip("_") or line.label for line in group], fontsize=8, loc="upper left",
-                             bbox_to_anchor=(1.0, 1.0), frameon=False, handlelength=1.4, borderaxespad=0.2)
+        legend = axes.legend(
+            drawn,
+            [line.label.lstrip("_") or line.label for line in group],
+            fontsize=8,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            handlelength=1.4,
+            borderaxespad=0.2,
+        )
         for text, line in zip(legend.get_texts(), group, strict=True):
             text.set_parse_math(False)
             text.set_text(line.label)

@@ -134,13 +134,7 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     source = generate(schedule, logs, written)
     settings = replace(settings, solver=solver)
     return Experiment(
-        diagram,
-        schedule,
-        Program(source, code_of(source.text, written)),
-        settings,
-        clock,
-        logs,
-        fill(schedule, source.slots),
+        diagram, schedule, Program(source, code_of(source.text, written)), settings, clock, logs, fill(schedule, source.slots)
     )
 
 

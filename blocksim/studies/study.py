@@ -138,12 +138,7 @@ def run_study(
 
 
 def run_pending(
-    plan: Plan,
-    store: Store,
-    job: Job,
-    jobs: int | None,
-    scheduler: str | None,
-    progress: bool | Callable[[Tally], None] | None,
+    plan: Plan, store: Store, job: Job, jobs: int | None, scheduler: str | None, progress: bool | Callable[[Tally], None] | None
 ) -> None:
     """Make the runs that are missing; when interrupted, say how to go on."""
     left = store.missing()

@@ -40,10 +40,7 @@ def joint_step(x, tau, b):
     load, speed = b["Ms"] * b["g"], np.tanh(b["beta"] * x[1])
     angle = x[0] / b["N"] + b["theta0"]
     qdd = (tau - b["Fv"] * x[1] - b["Fc"] * speed - load * np.cos(angle)) / b["J"]
-    slope = [
-        load * np.sin(angle) / (b["N"] * b["J"]),
-        -(b["Fv"] + b["Fc"] * b["beta"] * (1 - speed**2)) / b["J"],
-    ]
+    slope = [load * np.sin(angle) / (b["N"] * b["J"]), -(b["Fv"] + b["Fc"] * b["beta"] * (1 - speed**2)) / b["J"]]
     by_w = np.array([-qdd, -b["Fv"] * x[1] / b["J"], -b["Fc"] * speed / b["J"], -load * np.cos(angle) / b["J"]])
     F = np.eye(2) + Ts * np.array([[0.0, 1.0], slope])
     return x + Ts * np.array([x[1], qdd]), F, Ts * np.stack([np.zeros(4), by_w])

@@ -352,9 +352,9 @@ def test_integrator_stops_at_its_limits_and_leaves_when_the_input_turns():
     assert bench.settle(x=-1.0, u=0.1) == 1
 
 
-@pytest.mark.parametrize(("num", "den"), [
-    ([2.0], [1.0, 0.4, 2.0]), ([0.0, 3.0, 1.0], [2.0, 0.4, 2.0]), ([4.0, 1.0, 2.0], [2.0, 1.0, 3.0]),
-])
+@pytest.mark.parametrize(
+    ("num", "den"), [([2.0], [1.0, 0.4, 2.0]), ([0.0, 3.0, 1.0], [2.0, 0.4, 2.0]), ([4.0, 1.0, 2.0], [2.0, 1.0, 3.0])]
+)
 def test_transfer_function_realises_its_polynomials(num, den):
     bench = Bench("TransferFunction", num=num, den=den)
     n = len(den) - 1
@@ -420,9 +420,9 @@ def test_discrete_integrator_does_not_wind_up():
     assert list(y[-4:]) == [3, 2, 1, 0]
 
 
-@pytest.mark.parametrize(("num", "den"), [
-    ([0.2, 0.3, 0.1], [1.0, -0.9, 0.4]), ([1.0, 0.5], [2.0, -0.9, 0.4]), ([3.0], [1.0, 0.2]),
-])
+@pytest.mark.parametrize(
+    ("num", "den"), [([0.2, 0.3, 0.1], [1.0, -0.9, 0.4]), ([1.0, 0.5], [2.0, -0.9, 0.4]), ([3.0], [1.0, 0.2])]
+)
 def test_discrete_transfer_function_is_lfilter(num, den):
     u = np.random.default_rng(3).normal(size=60)
     y = Bench("DiscreteTransferFunction", num=num, den=den, Ts=0.1).sequence([{"u": v} for v in u])

@@ -191,10 +191,7 @@ def test_what_the_data_do_not_determine_is_said_in_words(noisy):
     found = fit(wide, y)
     names = ("J", "Fv", "Fc", "offset", "Fx", "k")
     assert found.rank == 4
-    assert null_words(found, names) == [
-        "k does not show in these data",
-        "Fv, Fx move together: only Fv + 0.8 Fx is determined",
-    ]
+    assert null_words(found, names) == ["k does not show in these data", "Fv, Fx move together: only Fv + 0.8 Fx is determined"]
     assert np.isinf(found.std[[1, 4, 5]]).all() and np.isfinite(found.std[[0, 2, 3]]).all()
     np.testing.assert_allclose(wide @ found.null.T, 0, atol=1e-9)
     np.testing.assert_allclose(found.std[[0, 2, 3]], fit(W, y).std[[0, 2, 3]], rtol=1e-2)

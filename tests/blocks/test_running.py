@@ -24,8 +24,11 @@ def test_a_limited_integrator_rests_at_its_limit_until_the_input_turns():
 
 
 def test_a_relay_makes_the_limit_cycle_of_its_hysteresis():
-    record = run("  e: {type: Gain, k: -1.0, in: x}\n  r: {type: Relay, on_point: 0.5, off_point: -0.5, on_value: 1.0, "
-                 "off_value: -1.0, in: e}\n  x: {type: Integrator, in: r}\n", 8.0)
+    record = run(
+        "  e: {type: Gain, k: -1.0, in: x}\n  r: {type: Relay, on_point: 0.5, off_point: -0.5, on_value: 1.0, "
+        "off_value: -1.0, in: e}\n  x: {type: Integrator, in: r}\n",
+        8.0,
+    )
     t = record.t
     triangle = np.abs((t + 0.5) % 2.0 - 1.0) - 0.5  # slope -1 from 0 to -0.5, then up to 0.5, and so on with period 2
     assert record["x"] == pytest.approx(triangle, abs=1e-8)
@@ -45,9 +48,12 @@ def test_a_quantised_ramp_integrates_to_its_stairs():
 
 
 def test_sign_and_switch_change_at_the_crossing():
-    record = run("  u: {type: Sine, frequency: 0.5, phase: 0.4}\n  s: {type: Sign, in: u}\n  x: {type: Integrator, in: s}\n"
-                 "  a: {type: Constant}\n  b: {type: Constant, value: 0.0}\n"
-                 "  w: {type: Switch, threshold: 0.0, in: [a, u, b]}\n  z: {type: Integrator, in: w}\n", 1.5)
+    record = run(
+        "  u: {type: Sine, frequency: 0.5, phase: 0.4}\n  s: {type: Sign, in: u}\n  x: {type: Integrator, in: s}\n"
+        "  a: {type: Constant}\n  b: {type: Constant, value: 0.0}\n"
+        "  w: {type: Switch, threshold: 0.0, in: [a, u, b]}\n  z: {type: Integrator, in: w}\n",
+        1.5,
+    )
     crossing = (math.pi - 0.4) / math.pi
     assert record["x"] == pytest.approx(crossing - np.abs(record.t - crossing), abs=1e-8)
     assert record["z"] == pytest.approx(np.minimum(record.t, crossing), abs=1e-8)

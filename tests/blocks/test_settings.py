@@ -107,18 +107,21 @@ def test_a_record_must_have_numbers(tmp_path, values):
         blocks.LIBRARY["FromRecord"].functions["size_n"](file=str(tmp_path / "bad.npz"), signal="y")
 
 
-@pytest.mark.parametrize(("name", "settings", "label"), [
-    ("TransferFunction", {"num": [0.5], "den": [2, 1]}, ["0.5/(2s + 1)"]),
-    ("TransferFunction", {"num": [1, 0], "den": [1, -0.4, 2]}, ["s/(s² - 0.4s + 2)"]),
-    ("TransferFunction", {"num": [1, 2.5], "den": [1, 0.4, -2, 1.234]}, ["(s + 2.5) /", "(s³ + 0.4s² - 2s + 1.23)"]),
-    ("DiscreteTransferFunction", {"num": [0.1], "den": [1, -0.9], "Ts": 0.1}, ["0.1/(z - 0.9)"]),
-    ("FirstOrderLag", {"T": 0.3}, ["1/(0.3s + 1)"]),
-    ("Gain", {"k": 2.0}, ["2"]),
-    ("Sum", {"signs": "+-"}, ["+-"]),
-    ("Product", {"operations": "*/"}, ["×÷"]),
-    ("Function", {"expression": "sin(u)"}, ["sin(u)"]),
-    ("StateSpace", {"A": [[1]], "B": [[1]], "C": [[1]]}, ["StateSpace", "1 states"]),
-])
+@pytest.mark.parametrize(
+    ("name", "settings", "label"),
+    [
+        ("TransferFunction", {"num": [0.5], "den": [2, 1]}, ["0.5/(2s + 1)"]),
+        ("TransferFunction", {"num": [1, 0], "den": [1, -0.4, 2]}, ["s/(s² - 0.4s + 2)"]),
+        ("TransferFunction", {"num": [1, 2.5], "den": [1, 0.4, -2, 1.234]}, ["(s + 2.5) /", "(s³ + 0.4s² - 2s + 1.23)"]),
+        ("DiscreteTransferFunction", {"num": [0.1], "den": [1, -0.9], "Ts": 0.1}, ["0.1/(z - 0.9)"]),
+        ("FirstOrderLag", {"T": 0.3}, ["1/(0.3s + 1)"]),
+        ("Gain", {"k": 2.0}, ["2"]),
+        ("Sum", {"signs": "+-"}, ["+-"]),
+        ("Product", {"operations": "*/"}, ["×÷"]),
+        ("Function", {"expression": "sin(u)"}, ["sin(u)"]),
+        ("StateSpace", {"A": [[1]], "B": [[1]], "C": [[1]]}, ["StateSpace", "1 states"]),
+    ],
+)
 def test_labels_show_the_formula(name, settings, label):
     assert blocks.LIBRARY[name](**settings).label() == label
 

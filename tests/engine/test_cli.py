@@ -174,18 +174,21 @@ class TestFailure:
     def test_an_unknown_name_gets_a_suggestion(self):
         assert "Did you mean 'basics/pi_loop'?" in blocksim("run", "basics/pi_lop", code=2).stderr
 
-    @pytest.mark.parametrize(("item", "words"), [
-        ("gain.k", "--set gain.k: write BLOCK.PARAM=VALUE"),
-        ("=3", "--set =3: write"),
-        ("gain.k=", "--set gain.k=: write"),
-        ("gain.k={a: 1}", "found a mapping"),
-        ("gain.k=[1", "--set gain.k=[1: this is not YAML"),
-        ("gain.k=!!python/object:os.system 1", "tag"),
-        ("gain.k=much", "'much'"),
-        ("gane.k=1", "there is no block 'gane'."),
-        ("gain.kk=1", "block 'gain' has no parameter 'kk'."),
-        ("S=1", "the diagram has no parameter 'S'. It has: T."),
-    ])
+    @pytest.mark.parametrize(
+        ("item", "words"),
+        [
+            ("gain.k", "--set gain.k: write BLOCK.PARAM=VALUE"),
+            ("=3", "--set =3: write"),
+            ("gain.k=", "--set gain.k=: write"),
+            ("gain.k={a: 1}", "found a mapping"),
+            ("gain.k=[1", "--set gain.k=[1: this is not YAML"),
+            ("gain.k=!!python/object:os.system 1", "tag"),
+            ("gain.k=much", "'much'"),
+            ("gane.k=1", "there is no block 'gane'."),
+            ("gain.kk=1", "block 'gain' has no parameter 'kk'."),
+            ("S=1", "the diagram has no parameter 'S'. It has: T."),
+        ],
+    )
     def test_a_bad_setting_is_said_in_words(self, item, words):
         assert words in blocksim("run", "loop.yaml", "--set", item, code=2).stderr
 

@@ -130,8 +130,9 @@ def test_help_names_every_command():
 def test_files_outside_the_folder_need_leave(folder):
     (folder / "inner").mkdir()
     (folder / "part.yaml").write_text("format: 1\nports: {in: [u], out: {y: g}}\nblocks:\n  g: {type: Gain, k: 3, in: u}\n")
-    (folder / "inner/main.yaml").write_text("format: 1\nsimulate: {stop: 1}\nblocks:\n  one: {type: Constant}\n"
-                                            "  part: {type: ../part.yaml, in: one}\n")
+    (folder / "inner/main.yaml").write_text(
+        "format: 1\nsimulate: {stop: 1}\nblocks:\n  one: {type: Constant}\n  part: {type: ../part.yaml, in: one}\n"
+    )
     assert "inner/main.yaml:5:" in blocksim("run", "inner/main.yaml", code=2).stderr
     data = json.loads(blocksim("run", "inner/main.yaml", "--json", "--allow-outside", "--out", "copy").stdout)
     assert data["signals"]["part.g.y"]["final"] == 3.0

@@ -22,7 +22,8 @@ def diagram(tmp_path):
     (tmp_path / "work/main.yaml").write_text(
         "format: 1\nsimulate: {stop: 1, solver: rk4, step: 0.1}\nblocks:\n  one: {type: Constant}\n"
         "  first: {type: ./a/stage.yaml, k: 3, in: one}\n  second: {type: ./b/stage.yaml, k: 2, in: first}\n"
-        "  third: {type: ./a/stage.yaml, in: second}\nlog: [third.last]\n")
+        "  third: {type: ./a/stage.yaml, in: second}\nlog: [third.last]\n"
+    )
     return bs.open_diagram(tmp_path / "work/main.yaml")
 
 
@@ -46,7 +47,8 @@ def test_data_files_are_found_from_the_new_place(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "work/lab.csv").write_text("t,q\n0,1\n1,3\n")
     (tmp_path / "work/main.yaml").write_text(
-        "format: 1\nsimulate: {stop: 1, solver: rk4, step: 0.5}\nblocks:\n  lab: {type: FromRecord, file: lab.csv, signal: q}\n")
+        "format: 1\nsimulate: {stop: 1, solver: rk4, step: 0.5}\nblocks:\n  lab: {type: FromRecord, file: lab.csv, signal: q}\n"
+    )
     diagram = bs.open_diagram(tmp_path / "work/main.yaml")
     (tmp_path / "copy").mkdir()
     write_copy(diagram, tmp_path / "copy/diagram.yaml")

@@ -229,8 +229,10 @@ def scattered(seed: int) -> Diagram:
     """Random blocks, mostly wired to near ones, with loops, self loops, several ports and unconnected inputs."""
     dice = random.Random(seed)
     d = Diagram(f"random {seed}")
-    kinds = [dice.choice([Source, Plain, Lag, Plant, Adder, Adder, Amplifier, Display, Robot, Smoother])
-             for _ in range(dice.randint(1, 26))]
+    kinds = [
+        dice.choice([Source, Plain, Lag, Plant, Adder, Adder, Amplifier, Display, Robot, Smoother])
+        for _ in range(dice.randint(1, 26))
+    ]
     signals = [(n, f"b{n}.{port}") for n, kind in enumerate(kinds) for port in kind(**{}).of(type(Robot.q))]
     running = [(n, s) for n, s in signals if kinds[n] is not Smoother]
 
@@ -271,15 +273,19 @@ def overlap(one, other) -> bool:
 
 
 def on(point, wire: Wire) -> bool:
-    return any(min(a[0], b[0]) - 0.01 <= point[0] <= max(a[0], b[0]) + 0.01
-               and min(a[1], b[1]) - 0.01 <= point[1] <= max(a[1], b[1]) + 0.01 for a, b in segments(wire))
+    return any(
+        min(a[0], b[0]) - 0.01 <= point[0] <= max(a[0], b[0]) + 0.01
+        and min(a[1], b[1]) - 0.01 <= point[1] <= max(a[1], b[1]) + 0.01
+        for a, b in segments(wire)
+    )
 
 
 def at_edge(point, shape: Shape) -> bool:
     left, top, right, bottom = shape.box
     x, y = point
-    return (min(abs(x - left), abs(x - right)) < 0.01 and top <= y <= bottom) or \
-        (min(abs(y - top), abs(y - bottom)) < 0.01 and left <= x <= right)
+    return (min(abs(x - left), abs(x - right)) < 0.01 and top <= y <= bottom) or (
+        min(abs(y - top), abs(y - bottom)) < 0.01 and left <= x <= right
+    )
 
 
 def check_geometry(diagram: Diagram, picture: Picture) -> None:

@@ -60,16 +60,20 @@ HOSTILE = {
     "python module tag": ("!!python/module:os\nformat: 1\n", "not YAML|is not read"),
     "unknown local tag": (gain("!include /etc/passwd"), "tag !include"),
     "aliases without end": (bomb(10, 12), "aliases repeat more than 100000 values"),
-    "quadratic aliases": ("format: 1\nparameters:\n  a: &a [" + "1, " * 20000 + "]\n  b: [" + "*a, " * 2000 + "]\n",
-                          "aliases repeat more than"),
+    "quadratic aliases": (
+        "format: 1\nparameters:\n  a: &a [" + "1, " * 20000 + "]\n  b: [" + "*a, " * 2000 + "]\n",
+        "aliases repeat more than",
+    ),
     "references without end": (reference_bomb(10, 12), "repeat more than 100000 values"),
     "alias of itself": ("format: 1\nparameters: {a: &a [1, *a]}\nblocks: {one: {type: Constant}}\n", "stands inside the value"),
     "mapping of itself": ("&a\nformat: 1\nblocks: *a\n", "stands inside the value"),
     "deep flow list": (gain("[" * 30000), "nested deeper than 50"),
     "deep flow mapping": (gain("{a: " * 30000), "nested deeper than 50|not YAML"),
     "deep block list": (gain("\n" + "".join("  " * n + "-\n" for n in range(400))), "nested deeper|not YAML"),
-    "deep by aliases": ("format: 1\nparameters:\n  a0: &a0 [1]\n"
-                        + "".join(f"  a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 400)), "50 levels through aliases"),
+    "deep by aliases": (
+        "format: 1\nparameters:\n  a0: &a0 [1]\n" + "".join(f"  a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 400)),
+        "50 levels through aliases",
+    ),
     "float overflow": (gain("1e400"), "1e400 is too large"),
     "a million digits": (gain("9" * 1_000_000), "a number of 1000000 characters"),
     "a million digits after the point": (gain("0." + "1" * 1_000_000), "a number of 1000002 characters"),
@@ -98,12 +102,18 @@ HOSTILE = {
     "dunder as a setting": (block("g: {type: Gain, __class__: 1, self: 2, settings: 3, in: one}"), "no parameter '__class__'"),
     "dunder as a type": (block("g: {type: __class__, in: one}"), "no block type '__class__'"),
     "many open inputs": ("format: 1\nblocks:\n" + "".join(f"  b{n}: {{type: Gain}}\n" for n in range(20000)), "51 more problems"),
-    "many links to nowhere": ("format: 1\nblocks:\n" + "".join(f"  b{n}: {{type: Gain, in: c{n}}}\n" for n in range(20000)),
-                              "and 51 more problems"),
+    "many links to nowhere": (
+        "format: 1\nblocks:\n" + "".join(f"  b{n}: {{type: Gain, in: c{n}}}\n" for n in range(20000)),
+        "and 51 more problems",
+    ),
     "many double keys": ("a: 1\n" * 100000, "and many more problems"),
-    "long texts in many messages": ("format: 1\nparameters: {s: " + "x" * 500000 + "}\nblocks:\n  one: {type: Constant}\n"
-                                    + "".join(f"  b{n}: {{type: Gain, k: '${{s}}', in: one}}\n" for n in range(150)),
-                                    "100 more problems"),
+    "long texts in many messages": (
+        "format: 1\nparameters: {s: "
+        + "x" * 500000
+        + "}\nblocks:\n  one: {type: Constant}\n"
+        + "".join(f"  b{n}: {{type: Gain, k: '${{s}}', in: one}}\n" for n in range(150)),
+        "100 more problems",
+    ),
     "many mistakes": ("format: 1\nblocks:\n" + "".join(f"  b{n}: {{type: X{n}}}\n" for n in range(5000)), "many more problems"),
 }
 
@@ -123,15 +133,18 @@ def test_a_hostile_text_is_refused(name: str, tmp_path: Path, monkeypatch: pytes
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(("data", "words"), [
-    (b"format: 1\nname: caf\xe9\n", "d.yaml:2: byte 0xe9 is not UTF-8"),
-    (b"\xff\xfef\x00o\x00", "d.yaml:1: the file is UTF-16"),
-    (b"\xef\xbb\xbfformat: 1\n", "d.yaml:1: the file starts with a byte order mark"),
-    (b"", "d.yaml:1: the file is empty"),
-    (b"\x00" * 100, "a NUL"),
-    (b"#" * (1 << 21), "larger than 1048576 bytes"),
-    (b"\x89PNG\r\n\x1a\n", "not UTF-8"),
-])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"format: 1\nname: caf\xe9\n", "d.yaml:2: byte 0xe9 is not UTF-8"),
+        (b"\xff\xfef\x00o\x00", "d.yaml:1: the file is UTF-16"),
+        (b"\xef\xbb\xbfformat: 1\n", "d.yaml:1: the file starts with a byte order mark"),
+        (b"", "d.yaml:1: the file is empty"),
+        (b"\x00" * 100, "a NUL"),
+        (b"#" * (1 << 21), "larger than 1048576 bytes"),
+        (b"\x89PNG\r\n\x1a\n", "not UTF-8"),
+    ],
+)
 def test_hostile_bytes(data: bytes, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     Path("d.yaml").write_bytes(data)
@@ -222,10 +235,16 @@ def test_random_yaml_raises_nothing_else(text: str):
     only_diagram_errors(f"format: 1\nblocks:\n  a: {{type: Constant}}\n  b: {text}\n")
 
 
-EDITS = st.lists(st.tuples(st.sampled_from(["delete", "insert", "replace", "drop line", "double line", "swap"]),
-                           st.integers(0, len(GOOD)), st.integers(1, 8),
-                           st.text(st.one_of(st.sampled_from("{}[]:,-&*!'\"#\n ${}.0e9~"), st.characters()), max_size=4)),
-                 min_size=1, max_size=6)
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(["delete", "insert", "replace", "drop line", "double line", "swap"]),
+        st.integers(0, len(GOOD)),
+        st.integers(1, 8),
+        st.text(st.one_of(st.sampled_from("{}[]:,-&*!'\"#\n ${}.0e9~"), st.characters()), max_size=4),
+    ),
+    min_size=1,
+    max_size=6,
+)
 
 
 def mutated(text: str, edits: list[tuple[str, int, int, str]]) -> str:
@@ -234,17 +253,17 @@ def mutated(text: str, edits: list[tuple[str, int, int, str]]) -> str:
         lines = text.split("\n")
         line = text.count("\n", 0, at)
         if act == "delete":
-            text = text[:at] + text[at + length:]
+            text = text[:at] + text[at + length :]
         elif act == "insert":
             text = text[:at] + new + text[at:]
         elif act == "replace":
-            text = text[:at] + new + text[at + length:]
+            text = text[:at] + new + text[at + length :]
         elif act == "drop line":
-            text = "\n".join(lines[:line] + lines[line + 1:])
+            text = "\n".join(lines[:line] + lines[line + 1 :])
         elif act == "double line":
             text = "\n".join([*lines[:line], lines[line], *lines[line:]])
         else:
-            text = text[:at] + text[at:at + 2 * length][::-1] + text[at + 2 * length:]
+            text = text[:at] + text[at : at + 2 * length][::-1] + text[at + 2 * length :]
     return text
 
 
@@ -254,18 +273,28 @@ def test_a_good_file_with_random_edits_raises_nothing_else(edits):
     only_diagram_errors(mutated(GOOD, edits))
 
 
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
-                    st.sampled_from(["${K}", "${K/0}", "${}", "1/3", "1/0", "a.b", "plant", "1e999999999", "", "./x.yaml", "."]))
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(["${K}", "${K/0}", "${}", "1/3", "1/0", "a.b", "plant", "1e999999999", "", "./x.yaml", "."]),
+)
 KEYS = st.sampled_from(["type", "in", "k", "T", "Ts", "flip", "signal", "every", "out", "stop", "x", "num", "den", "file"])
-TREES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)),
-                     max_leaves=6)
+TREES = st.recursive(
+    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)), max_leaves=6
+)
 PLACES = st.sampled_from(["format", "name", "simulate", "parameters", "blocks", "log", "ports", "block", "in", "setting"])
 
 
 @settings(max_examples=400, deadline=None)
-@given(place=PLACES, tree=TREES,
-       kind=st.sampled_from(["Gain", "Sum", "FirstOrderLag", "TransferFunction", "Mux", "UnitDelay", "Function", "StateSpace"]),
-       key=st.sampled_from(["k", "T", "Ts", "signs", "num", "den", "x", "expression", "A", "B"]))
+@given(
+    place=PLACES,
+    tree=TREES,
+    kind=st.sampled_from(["Gain", "Sum", "FirstOrderLag", "TransferFunction", "Mux", "UnitDelay", "Function", "StateSpace"]),
+    key=st.sampled_from(["k", "T", "Ts", "signs", "num", "den", "x", "expression", "A", "B"]),
+)
 def test_values_of_any_shape_anywhere_raise_nothing_else(place, tree, kind, key):
     from blocksim.diagram.writer import flow
 

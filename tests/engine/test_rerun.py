@@ -27,13 +27,16 @@ def same(a, b):
         np.testing.assert_array_equal(a[name], b[name])
 
 
-@pytest.mark.parametrize("options", [
-    {},
-    {"seed": 9, "params": {"plant.T": 0.3}},
-    {"params": {"Ts": 0.01, "gain": 3.0}},
-    {"params": {"act.k": [1.0]}, "stop": 0.2},
-    {"solver": "dopri5", "rtol": 1e-9, "every": 0.002, "start": 0.1},
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"seed": 9, "params": {"plant.T": 0.3}},
+        {"params": {"Ts": 0.01, "gain": 3.0}},
+        {"params": {"act.k": [1.0]}, "stop": 0.2},
+        {"solver": "dopri5", "rtol": 1e-9, "every": 0.002, "start": 0.1},
+    ],
+)
 def test_a_saved_record_runs_again_bit_for_bit(tmp_path, options):
     first = bs.simulate(LOOP, engine="python", **options)
     first.save(tmp_path / "r.npz")
@@ -55,8 +58,10 @@ def test_a_measured_record_says_that_there_is_nothing_to_run():
 
 
 def test_a_diagram_with_a_subsystem_runs_again_from_its_file(tmp_path):
-    (tmp_path / "part.yaml").write_text("format: 1\nparameters: {T: 0.1}\nports: {in: [u], out: {y: lag}}\n"
-                                        "blocks:\n  lag: {type: FirstOrderLag, T: \"${T}\", in: u}\n")
+    (tmp_path / "part.yaml").write_text(
+        "format: 1\nparameters: {T: 0.1}\nports: {in: [u], out: {y: lag}}\n"
+        'blocks:\n  lag: {type: FirstOrderLag, T: "${T}", in: u}\n'
+    )
     top = tmp_path / "top.yaml"
     top.write_text("format: 1\nsimulate: {stop: 1}\nblocks:\n  s: {type: Step}\n  p: {type: ./part.yaml, T: 0.3, in: s}\n")
     first = bs.simulate(top, engine="python")

@@ -21,19 +21,76 @@ from blocksim.errors import DiagramError
 NAMES = st.builds(str.__add__, st.sampled_from("aKq_nyo"), st.text("bT0_9efno", max_size=5))
 #: Control characters are refused in files, and half a surrogate pair is no text.
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), max_size=20).map(
-    lambda t: t.replace("${", "$"))
-LOOKALIKES = st.sampled_from(["1", "1e-3", "true", "no", "on", "~", "null", "", " a", "a ", "- a", "a: b", "a #b", "#", "'", '"',
-                              "${x}", "+-", "0x10", ".inf", "1/3", "{", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "a,b", "é",
-                              "\\", "\ufeffx", "\u2028", "x\ny", "\ty", "1_0", "<<", "=", "?", "a:", "-"])
+    lambda t: t.replace("${", "$")
+)
+LOOKALIKES = st.sampled_from(
+    [
+        "1",
+        "1e-3",
+        "true",
+        "no",
+        "on",
+        "~",
+        "null",
+        "",
+        " a",
+        "a ",
+        "- a",
+        "a: b",
+        "a #b",
+        "#",
+        "'",
+        '"',
+        "${x}",
+        "+-",
+        "0x10",
+        ".inf",
+        "1/3",
+        "{",
+        "[a]",
+        "&a",
+        "*a",
+        "!a",
+        "%a",
+        "@a",
+        "`a",
+        "a,b",
+        "é",
+        "\\",
+        "\ufeffx",
+        "\u2028",
+        "x\ny",
+        "\ty",
+        "1_0",
+        "<<",
+        "=",
+        "?",
+        "a:",
+        "-",
+    ]
+)
 NUMBERS = st.one_of(st.integers(-(10**20), 10**20), st.floats(allow_nan=False))
 SCALARS = st.one_of(st.booleans(), NUMBERS, TEXTS, LOOKALIKES)
-VALUES = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(
-    st.one_of(NAMES, LOOKALIKES.filter(lambda k: k != "<<")), inner, max_size=3)), max_leaves=6)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.one_of(NAMES, LOOKALIKES.filter(lambda k: k != "<<")), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
 TIMES = st.one_of(st.integers(1, 1000), st.floats(1e-6, 1e6), st.sampled_from(["1/3", "2/7", "${T}", "${1 / 3}"]))
-SIGNALS = st.builds(lambda a, b, e: a + (f".{b}" if b else "") + (f"[{e}]" if e is not None else ""), NAMES, st.none() | NAMES,
-                    st.none() | st.integers(0, 9))
-INPUTS = st.one_of(st.none(), SIGNALS, st.lists(SIGNALS, min_size=1, max_size=3),
-                   st.dictionaries(NAMES, st.one_of(SIGNALS, st.lists(SIGNALS, min_size=1, max_size=3)), min_size=1, max_size=3))
+SIGNALS = st.builds(
+    lambda a, b, e: a + (f".{b}" if b else "") + (f"[{e}]" if e is not None else ""),
+    NAMES,
+    st.none() | NAMES,
+    st.none() | st.integers(0, 9),
+)
+INPUTS = st.one_of(
+    st.none(),
+    SIGNALS,
+    st.lists(SIGNALS, min_size=1, max_size=3),
+    st.dictionaries(NAMES, st.one_of(SIGNALS, st.lists(SIGNALS, min_size=1, max_size=3)), min_size=1, max_size=3),
+)
 SETTINGS = st.dictionaries(NAMES.filter(lambda n: n not in ("type", "in", "flip")), VALUES | st.none(), max_size=4)
 TYPES = st.one_of(NAMES, st.sampled_from(["./parts/servo.yaml", "../x y.yml", "no", "1", "null"]))
 
@@ -42,17 +99,34 @@ TYPES = st.one_of(NAMES, st.sampled_from(["./parts/servo.yaml", "../x y.yml", "n
 def specs(draw: st.DrawFn) -> Spec:
     names = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
     blocks = {n: BlockSpec(n, draw(TYPES), draw(INPUTS), draw(SETTINGS), draw(st.none() | st.booleans())) for n in names}
-    simulate = SimulateSpec(stop=draw(st.none() | st.integers(10**7, 10**8)), start=draw(st.sampled_from([0, 0.5, "1/3"])),
-                            solver=draw(st.sampled_from([None, "rk4", "scipy:LSODA"])), step=draw(st.none() | TIMES),
-                            rtol=draw(st.none() | st.floats(1e-12, 1)), seed=draw(st.integers(0, 2**40)),
-                            every=draw(st.none() | TIMES), algebraic_loops=draw(st.sampled_from(["refuse", "solve"])))
+    simulate = SimulateSpec(
+        stop=draw(st.none() | st.integers(10**7, 10**8)),
+        start=draw(st.sampled_from([0, 0.5, "1/3"])),
+        solver=draw(st.sampled_from([None, "rk4", "scipy:LSODA"])),
+        step=draw(st.none() | TIMES),
+        rtol=draw(st.none() | st.floats(1e-12, 1)),
+        seed=draw(st.integers(0, 2**40)),
+        every=draw(st.none() | TIMES),
+        algebraic_loops=draw(st.sampled_from(["refuse", "solve"])),
+    )
     free = NAMES.filter(lambda n: n not in names)
-    ports = draw(st.none() | st.builds(PortSpec, st.dictionaries(free, st.integers(1, 9), max_size=3),
-                                       st.dictionaries(NAMES, SIGNALS, max_size=3)))
-    return Spec(draw(TEXTS | LOOKALIKES), draw(st.lists(TEXTS | LOOKALIKES, max_size=4).map("\n".join)), simulate,
-                draw(st.dictionaries(NAMES.filter(lambda n: n not in ("type", "in", "flip")),
-                                     SCALARS | st.lists(SCALARS, max_size=4), max_size=3)),
-                blocks, draw(st.none() | st.lists(st.builds(LogSpec, SIGNALS, st.none() | TIMES), max_size=3)), ports)
+    ports = draw(
+        st.none()
+        | st.builds(PortSpec, st.dictionaries(free, st.integers(1, 9), max_size=3), st.dictionaries(NAMES, SIGNALS, max_size=3))
+    )
+    return Spec(
+        draw(TEXTS | LOOKALIKES),
+        draw(st.lists(TEXTS | LOOKALIKES, max_size=4).map("\n".join)),
+        simulate,
+        draw(
+            st.dictionaries(
+                NAMES.filter(lambda n: n not in ("type", "in", "flip")), SCALARS | st.lists(SCALARS, max_size=4), max_size=3
+            )
+        ),
+        blocks,
+        draw(st.none() | st.lists(st.builds(LogSpec, SIGNALS, st.none() | TIMES), max_size=3)),
+        ports,
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -159,8 +233,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_subsystems_are_written_as_their_file(folder: Path):
-    source = ("format: 1\nblocks:\n  one: {type: Constant, value: 2}\n  s:   {type: ./parts/lag.yaml, T: 3, in: one}\n"
-              "  r:   {type: ./parts/lag.yaml, in: one}\n")
+    source = (
+        "format: 1\nblocks:\n  one: {type: Constant, value: 2}\n  s:   {type: ./parts/lag.yaml, T: 3, in: one}\n"
+        "  r:   {type: ./parts/lag.yaml, in: one}\n"
+    )
     Path("d.yaml").write_text(source)
     assert dump(build(load("d.yaml"))) == source
 

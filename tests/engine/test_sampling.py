@@ -321,10 +321,7 @@ def test_sampled_pid_around_a_mass_equals_a_plain_loop():
 
 def test_a_purely_discrete_loop_equals_a_plain_loop_bit_for_bit():
     # x[k+1] = 3.9 x[k] (1 - x[k]): chaotic, so that one wrong bit or one sample of delay would show at once.
-    made = diagram(
-        x=("UnitDelay", "next", {"Ts": 1, "x": 0.3}),
-        next=("Function", "x", {"expression": "3.9 * u * (1 - u)"}),
-    )
+    made = diagram(x=("UnitDelay", "next", {"Ts": 1, "x": 0.3}), next=("Function", "x", {"expression": "3.9 * u * (1 - u)"}))
     record = run(made, stop=500)
     x, expected = 0.3, []
     for _ in range(501):

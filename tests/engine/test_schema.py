@@ -46,29 +46,32 @@ def test_a_good_diagram_passes(validator):
     assert [e.message for e in validator.iter_errors(data(GOOD))] == []
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("format: 1", "format: 2"),
-    ("name:", "nmae:"),
-    ("step: 1e-3", "step: 1 ms"),
-    ("seed: 3", "seed: -3"),
-    ("solver: rk4", "sovler: rk4"),
-    ("type: Gain", "type: Gian"),
-    ("type: Gain, ", ""),
-    ('k: "${K}"', "k: high"),
-    ('k: "${K}"', "kk: 1"),
-    ('T: "${T}"', "T: -1"),
-    ('T: "${T}"', "T: 0"),
-    ('T: "${T}", ', ""),
-    ("Ts: 1/3", "Ts: 3 Hz"),
-    ("in: {u: hold}", "in: {v: hold}"),
-    ("in: {u: hold}", "in: [hold, hold]"),
-    ("type: Step, ", "type: Step, in: gain, "),
-    ("flip: true", "flip: left"),
-    ("  ref: ", "  re.f: "),
-    ("signal: error", "sinal: error"),
-    ("in: [u]", "in: [u, u]"),
-    ("{Ts: 0.001", "{Ts: {a: 1}"),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("format: 1", "format: 2"),
+        ("name:", "nmae:"),
+        ("step: 1e-3", "step: 1 ms"),
+        ("seed: 3", "seed: -3"),
+        ("solver: rk4", "sovler: rk4"),
+        ("type: Gain", "type: Gian"),
+        ("type: Gain, ", ""),
+        ('k: "${K}"', "k: high"),
+        ('k: "${K}"', "kk: 1"),
+        ('T: "${T}"', "T: -1"),
+        ('T: "${T}"', "T: 0"),
+        ('T: "${T}", ', ""),
+        ("Ts: 1/3", "Ts: 3 Hz"),
+        ("in: {u: hold}", "in: {v: hold}"),
+        ("in: {u: hold}", "in: [hold, hold]"),
+        ("type: Step, ", "type: Step, in: gain, "),
+        ("flip: true", "flip: left"),
+        ("  ref: ", "  re.f: "),
+        ("signal: error", "sinal: error"),
+        ("in: [u]", "in: [u, u]"),
+        ("{Ts: 0.001", "{Ts: {a: 1}"),
+    ],
+)
 def test_a_mistake_does_not_pass(validator, before, after):
     assert before in GOOD
     assert not validator.is_valid(data(GOOD.replace(before, after, 1)))

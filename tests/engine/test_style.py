@@ -11,7 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("command", [("ruff", "check", "--no-cache"), ("mypy",)], ids=["ruff", "mypy"])
+@pytest.mark.parametrize(
+    "command",
+    [("ruff", "check", "--no-cache"), ("ruff", "format", "--check", "--no-cache"), ("mypy",)],
+    ids=["lint", "format", "mypy"],
+)
 def test_nothing_to_complain_about(command):
     result = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -52,8 +52,10 @@ def test_what_an_identifier_predicts_is_in_the_unit_of_the_effort():
 
 
 def test_the_unit_of_a_rate_tells_that_of_what_changes():
-    found = units("  ref: {type: FourierTrajectory, base_frequency: 1, a: [1], b: [0.2]}\n"
-                  "  error: {type: Sum, in: [ref.qd, joint.qd]}\n  joint: {type: GravityJoint, in: u}\n  u: {type: Constant}\n")
+    found = units(
+        "  ref: {type: FourierTrajectory, base_frequency: 1, a: [1], b: [0.2]}\n"
+        "  error: {type: Sum, in: [ref.qd, joint.qd]}\n  joint: {type: GravityJoint, in: u}\n  u: {type: Constant}\n"
+    )
     assert [found[f"ref.{p}"] for p in ("q", "qd", "qdd")] == ["rad", "rad/s", "rad/s^2"]
 
 

@@ -94,8 +94,16 @@ def test_the_oscillator_ends_on_the_cycle_that_scipy_finds():
         return z[0]
 
     up.direction = 1
-    reference = solve_ivp(lambda t, z: (z[1], 2 * (1 - z[0] ** 2) * z[1] - z[0]), (0, 80), (2.0, 0.0), method="DOP853", events=up,
-                          rtol=1e-11, atol=1e-12, max_step=0.01)
+    reference = solve_ivp(
+        lambda t, z: (z[1], 2 * (1 - z[0] ** 2) * z[1] - z[0]),
+        (0, 80),
+        (2.0, 0.0),
+        method="DOP853",
+        events=up,
+        rtol=1e-11,
+        atol=1e-12,
+        max_step=0.01,
+    )
     record = bs.simulate("basics/oscillator", stop=60, every=0.001, rtol=1e-9)
     t, x = record.t, record["position"]
     found = t[1:][(x[:-1] < 0) & (x[1:] >= 0)]

@@ -97,11 +97,7 @@ log: [rpem.theta]
 
 @pytest.mark.parametrize(
     ("printed", "seeds"),
-    [
-        ("scaling", 1),
-        ("none", 1),
-        *(pytest.param(p, 4, marks=pytest.mark.slow) for p in ("both", "scaling", "gain", "none")),
-    ],
+    [("scaling", 1), ("none", 1), *(pytest.param(p, 4, marks=pytest.mark.slow) for p in ("both", "scaling", "gain", "none"))],
 )
 def test_why_the_thesis_could_not_move_the_hysteresis(printed, seeds):
     """Fig. 8.14 with its own torque, P(0), R1, R2 and start at zero.

@@ -200,6 +200,8 @@ def assumed_sources(twin: Twin) -> list[str]:
 def remarks(path: Path, looped: Looped) -> list[str]:
     """Warnings every such identifier has."""
     told = [] if path.settled else [f"not converged: {path.reason}"]
-    return told + assumed_sources(looped.twin) + [
-        f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()
-    ]
+    return (
+        told
+        + assumed_sources(looped.twin)
+        + [f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()]
+    )

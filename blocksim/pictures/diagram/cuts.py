@@ -23,8 +23,11 @@ def find_cuts(graph: Graph) -> list[Link]:
         size = [0] * len(graph.items)
         for n in part.values():
             size[n] += 1
-        looping = [link for link in kept if part[link.source] == part[link.target]
-                   and (size[part[link.source]] > 1 or link.source == link.target)]
+        looping = [
+            link
+            for link in kept
+            if part[link.source] == part[link.target] and (size[part[link.source]] > 1 or link.source == link.target)
+        ]
         if not looping:
             break
         cuts.append(min(looping, key=lambda link: cut_rank(graph, link)))
@@ -110,8 +113,14 @@ def may_flip(graph: Graph, key: str, cuts: list[Link], flipped: set[str], chain:
         return False
     if len(graph.into(key)) != 1:
         return False
-    return all(link in cuts or link.target in flipped or link.target in chain or graph.items[link.target].sink
-               or graph.items[link.target].record for link in graph.out_of(key))
+    return all(
+        link in cuts
+        or link.target in flipped
+        or link.target in chain
+        or graph.items[link.target].sink
+        or graph.items[link.target].record
+        for link in graph.out_of(key)
+    )
 
 
 def branches(graph: Graph, key: str, cuts: list[Link]) -> bool:

@@ -133,8 +133,18 @@ def item_of(node: Node, index: int) -> Item:
     block, name = node.block, clean(node.name)
     if isinstance(block, Diagram):
         title = f"{name}: subsystem {block.name or block.path}, {len(block.nodes)} blocks"
-        return Item(node.name, name, "box", "plain", [shortened(clean(block.name or name))], title, index,
-                    hint=node.flip, double=True, dynamic=any(is_dynamic(n.block) for _, n in walk(block)))
+        return Item(
+            node.name,
+            name,
+            "box",
+            "plain",
+            [shortened(clean(block.name or name))],
+            title,
+            index,
+            hint=node.flip,
+            double=True,
+            dynamic=any(is_dynamic(n.block) for _, n in walk(block)),
+        )
     lines = [clean(line) for line in block.label()][:2] or [type(block).__name__]
     if block.shape == "triangle":
         lines = [shortened(gain_text(block, lines), 12)]
@@ -144,9 +154,22 @@ def item_of(node: Node, index: int) -> Item:
     many = len(node.inputs) if isinstance(node.inputs, (list, tuple, dict)) else 1
     if block.shape == "circle" and "signs" in block.settings:
         signs = signs.ljust(many, "+")
-    return Item(node.name, name, block.shape, colour_of(block), lines, tooltip(name, block), index, signs=signs, hint=node.flip,
-                record=block.after_run, sink=not outports(block), plant=block.colour == "plant",
-                dynamic=is_dynamic(block), sampled=block.sampled)
+    return Item(
+        node.name,
+        name,
+        block.shape,
+        colour_of(block),
+        lines,
+        tooltip(name, block),
+        index,
+        signs=signs,
+        hint=node.flip,
+        record=block.after_run,
+        sink=not outports(block),
+        plant=block.colour == "plant",
+        dynamic=is_dynamic(block),
+        sampled=block.sampled,
+    )
 
 
 def gain_text(block: Block, lines: list[str]) -> str:
@@ -169,6 +192,8 @@ def is_dynamic(block: Block | Diagram) -> bool:
 def tooltip(name: str, block: Block) -> str:
     """Name, type and every setting with its unit."""
     declared = type(block).declared
-    rows = [f"{k} = {shortened(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
-            for k, v in block.settings.items()]
+    rows = [
+        f"{k} = {shortened(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
+        for k, v in block.settings.items()
+    ]
     return "\n".join([f"{name}: {type(block).__name__}", *rows])

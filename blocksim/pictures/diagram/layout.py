@@ -1,6 +1,6 @@
 """Diagram -> Picture: the stages in order, and the geometry they end in.
 
-    read_graph -> find_cuts, find_flips -> find_columns -> find_rows -> wrap -> sizes and ports -> grid -> route -> Picture
+read_graph -> find_cuts, find_flips -> find_columns -> find_rows -> wrap -> sizes and ports -> grid -> route -> Picture
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ def ready(where: Plan, attempt: int) -> tuple[Grid, list[Job]]:
         line, side = grid.heights[where.rows[key], where.height(kind, key, number)], where.spots[kind, key, number].side
         return End(where.columns[key], line, side, clear_line(grid, line, side, where.shifts[key], where.sizes[key].height / 2))
 
-    return grid, [Job(nets[link.net], end("out", link.source, link.port), end("in", link.target, link.slot))
-                  for link in where.graph.links]
+    return grid, [
+        Job(nets[link.net], end("out", link.source, link.port), end("in", link.target, link.slot)) for link in where.graph.links
+    ]
 
 
 def clear_line(grid: Grid, line: int, side: str, middle: float, half: float) -> int:

@@ -57,12 +57,15 @@ def wire_of(where: Plan, grid: Grid, nodes: Nodes, n: int, centres: dict[str, Po
         return None
     points = [(grid.x[i], grid.y[j]) for i, j in turning(path)]
     points[-1] = port(where, centres, "in", link.target, link.slot)
-    if path[0] == (grid.centres[where.columns[link.source]], grid.heights[
-            where.rows[link.source], where.height("out", link.source, link.port)]):
+    if path[0] == (
+        grid.centres[where.columns[link.source]],
+        grid.heights[where.rows[link.source], where.height("out", link.source, link.port)],
+    ):
         points[0] = port(where, centres, "out", link.source, link.port)
     source, target = where.graph.items[link.source], where.graph.items[link.target]
-    return Wire(tuple(points), (link.source, source.outputs[link.port].name), (link.target, target.inputs[link.slot].name),
-                link.dashed)
+    return Wire(
+        tuple(points), (link.source, source.outputs[link.port].name), (link.target, target.inputs[link.slot].name), link.dashed
+    )
 
 
 def dots(where: Plan, grid: Grid, nodes: Nodes) -> list[Point]:
@@ -89,8 +92,9 @@ def shape_of(where: Plan, item: Item, x: float, y: float, wires: list[Wire]) -> 
     elif item.shape != "oval":
         texts.append(Text(x, y + size.height / 2 + 10, item.name, NAME, GREY))
     fill = "#ffffff" if item.shape == "circle" else FILLS.get(item.colour, FILLS["plain"])
-    return Shape(item.key, item.name, item.shape, x, y, size.width, size.height, fill, flipped, item.double, item.title,
-                 tuple(texts))
+    return Shape(
+        item.key, item.name, item.shape, x, y, size.width, size.height, fill, flipped, item.double, item.title, tuple(texts)
+    )
 
 
 def label_texts(item: Item, x: float, y: float, width: float, flipped: bool) -> list[Text]:
@@ -151,8 +155,13 @@ def touches(area: tuple[float, float, float, float], points: tuple[Point, ...]) 
 
 def frame(shapes: list[Shape]) -> Frame:
     boxes = [shape.box for shape in shapes]
-    return Frame(min(b[0] for b in boxes) - 14, min(b[1] for b in boxes) - 12, max(b[2] for b in boxes) + 14,
-                 max(b[3] for b in boxes) + 22, "after the run")
+    return Frame(
+        min(b[0] for b in boxes) - 14,
+        min(b[1] for b in boxes) - 12,
+        max(b[2] for b in boxes) + 14,
+        max(b[3] for b in boxes) + 22,
+        "after the run",
+    )
 
 
 def fit(picture: Picture) -> Picture:

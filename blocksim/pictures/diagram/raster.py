@@ -37,13 +37,31 @@ def draw_wires(axes: Any, picture: Picture) -> None:
 
     pens = {"M": Path.MOVETO, "L": Path.LINETO, "Q": Path.CURVE3, "": Path.CURVE3}
     for f in picture.frames:
-        axes.add_patch(FancyBboxPatch((f.left + 8, f.top + 8), f.right - f.left - 16, f.bottom - f.top - 16, "round,pad=8",
-                                      facecolor="none", edgecolor="#bbbbbb", linewidth=POINT, linestyle=(0, (2, 4))))
+        axes.add_patch(
+            FancyBboxPatch(
+                (f.left + 8, f.top + 8),
+                f.right - f.left - 16,
+                f.bottom - f.top - 16,
+                "round,pad=8",
+                facecolor="none",
+                edgecolor="#bbbbbb",
+                linewidth=POINT,
+                linestyle=(0, (2, 4)),
+            )
+        )
     for wire in picture.wires:
         strokes = rounded(wire.points, picture.dots)
         path = Path([p for _, p in strokes], [pens[pen] for pen, _ in strokes])
-        axes.add_patch(PathPatch(path, facecolor="none", edgecolor=INK,
-                                 linewidth=LINE * POINT, linestyle=(0, (3.6, 2.9)) if wire.dashed else "-", capstyle="butt"))
+        axes.add_patch(
+            PathPatch(
+                path,
+                facecolor="none",
+                edgecolor=INK,
+                linewidth=LINE * POINT,
+                linestyle=(0, (3.6, 2.9)) if wire.dashed else "-",
+                capstyle="butt",
+            )
+        )
         axes.add_patch(Polygon(arrowhead(wire.points), facecolor=INK, edgecolor="none"))
     for dot in picture.dots:
         axes.add_patch(Circle(dot, DOT, facecolor=INK, edgecolor="none"))
@@ -57,8 +75,15 @@ def draw_shape(axes: Any, shape: Shape) -> None:
 
     def box(inset: float, radius: float, **looks: Any) -> None:
         pad = inset + radius
-        axes.add_patch(FancyBboxPatch((left + pad, top + pad), shape.width - 2 * pad, shape.height - 2 * pad,
-                                      f"round,pad={radius},rounding_size={radius}", **looks))
+        axes.add_patch(
+            FancyBboxPatch(
+                (left + pad, top + pad),
+                shape.width - 2 * pad,
+                shape.height - 2 * pad,
+                f"round,pad={radius},rounding_size={radius}",
+                **looks,
+            )
+        )
 
     if shape.kind == "circle":
         axes.add_patch(Circle((shape.x, shape.y), shape.width / 2, **style))
@@ -72,5 +97,14 @@ def draw_shape(axes: Any, shape: Shape) -> None:
 
 def draw_text(axes: Any, text: Text) -> None:
     align = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
-    axes.text(text.x, text.baseline, text.text, fontsize=text.size * POINT, color=text.colour, ha=align, va="baseline",
-              family="DejaVu Sans", parse_math=False)
+    axes.text(
+        text.x,
+        text.baseline,
+        text.text,
+        fontsize=text.size * POINT,
+        color=text.colour,
+        ha=align,
+        va="baseline",
+        family="DejaVu Sans",
+        parse_math=False,
+    )

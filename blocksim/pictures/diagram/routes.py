@@ -121,8 +121,11 @@ def effort(grid: Grid, job: Job) -> tuple[int, float]:
     width = len(grid.xs)
     dx = abs(grid.x[start % width] - grid.x[end % width])
     dy = abs(grid.y[start // width] - grid.y[end // width])
-    straight = job.start.line == job.end.line and {job.start.side, job.end.side} == {"E", "W"} \
+    straight = (
+        job.start.line == job.end.line
+        and {job.start.side, job.end.side} == {"E", "W"}
         and (job.start.side == "E") == (job.start.column < job.end.column)
+    )
     return 0 if straight else 1, dx + dy
 
 

@@ -111,8 +111,9 @@ class Board:
         if self.floor is not None:
             self.floor = min(r for k, r in self.rows.items() if self.graph.items[k].record) - 1
         self.cells = {(self.columns[key], value): key for key, value in self.rows.items()}
-        self.sketches = {link: self.sketch(link)[1] for link in self.graph.links
-                         if link.source in self.rows and link.target in self.rows}
+        self.sketches = {
+            link: self.sketch(link)[1] for link in self.graph.links if link.source in self.rows and link.target in self.rows
+        }
 
     def lift(self, path: list[str]) -> None:
         """Take a path off the board."""
@@ -129,8 +130,9 @@ class Board:
         total = 0.0 if row % 2 == 0 and low <= row <= high else FRESH
         for link in sorted(near, key=lambda link: (self.graph.items[link.target].index, link.slot)):
             price, sketch = self.sketch(link)
-            total += price + CROSSING * sum(crossings(sketch, other) for known, other in self.sketches.items()
-                                            if known.net != link.net)
+            total += price + CROSSING * sum(
+                crossings(sketch, other) for known, other in self.sketches.items() if known.net != link.net
+            )
         mine = {(2 * self.columns[key], 2 * row) for key in path}
         total += BLOCKED * sum(len(mine.intersection(other.places)) for other in self.sketches.values())
         for key in path:
@@ -142,8 +144,9 @@ class Board:
         options = ((self.price(sketch), sketch) for sketch in map(make_sketch, self.ways(link)))
         price, best = min(options, key=lambda option: option[0])
         rise = self.rows[link.target] - self.rows[link.source]
-        ports = (passed_ports(self.graph.items[link.target].inputs, link.slot, rise)
-                 + passed_ports(self.graph.items[link.source].outputs, link.port, -rise))
+        ports = passed_ports(self.graph.items[link.target].inputs, link.slot, rise) + passed_ports(
+            self.graph.items[link.source].outputs, link.port, -rise
+        )
         ends = {link.source, link.target} & self.flipped
         wrong = len(ends) == 1 and (-rise if link.source in self.flipped else rise) < 1
         return price + PASSED * ports + WRONG * wrong, best

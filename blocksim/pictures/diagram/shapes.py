@@ -8,13 +8,7 @@ Point = tuple[float, float]
 
 INK = "#2f2f2f"
 GREY = "#858585"
-FILLS = {
-    "source": "#eef7ee",
-    "plant": "#eaf2fc",
-    "plain": "#f5f5f5",
-    "sink": "#fdf3e2",
-    "record": "#f3eefa",
-}
+FILLS = {"source": "#eef7ee", "plant": "#eaf2fc", "plain": "#f5f5f5", "sink": "#fdf3e2", "record": "#f3eefa"}
 LINE = 1.4
 CORNER = 5.0
 ARROW = (10.0, 4.2)

@@ -50,8 +50,9 @@ def offsets(count: int) -> list[float]:
     return [(n - (count - 1) / 2) * PITCH for n in range(count)]
 
 
-def find_spots(graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[str, int],
-               rows: dict[str, int]) -> dict[tuple[str, str, int], Spot]:
+def find_spots(
+    graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[str, int], rows: dict[str, int]
+) -> dict[tuple[str, str, int], Spot]:
     """For every ('in' or 'out', item, number) the spot where its wire ends."""
     spots: dict[tuple[str, str, int], Spot] = {}
     for key, item in graph.items.items():
@@ -84,8 +85,9 @@ def circle_sides(graph: Graph, item: Item, cuts: list[Link], columns: dict[str, 
     return sides
 
 
-def west_input(graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int],
-               rows: dict[str, int]) -> int:
+def west_input(
+    graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int], rows: dict[str, int]
+) -> int:
     """The first input, unless its wire must go round a block of the row that itself drives a later input, as a bypass does."""
     if not inputs:
         return -1
@@ -98,8 +100,9 @@ def west_input(graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], 
     return inputs[0][0]
 
 
-def find_shifts(graph: Graph, columns: dict[str, int], rows: dict[str, int], sizes: dict[str, Size],
-                spots: dict[tuple[str, str, int], Spot]) -> dict[str, float]:
+def find_shifts(
+    graph: Graph, columns: dict[str, int], rows: dict[str, int], sizes: dict[str, Size], spots: dict[tuple[str, str, int], Spot]
+) -> dict[str, float]:
     """How far below the middle of its row each item stands: so that a wire along the row is straight at both its ports."""
     shifts: dict[str, float] = {}
     cells = {(columns[key], rows[key]) for key in graph.items}

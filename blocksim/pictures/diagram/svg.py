@@ -28,13 +28,15 @@ def picture_svg(picture: Picture) -> str:
         f'<rect width="{w}" height="{h}" fill="#fff"/>',
     ]
     for f in picture.frames:
-        rows.append(f'<rect x="{number(f.left)}" y="{number(f.top)}" width="{number(f.right - f.left)}" '
-                    f'height="{number(f.bottom - f.top)}" rx="8" fill="none" stroke="#bbb" stroke-dasharray="2 4"/>')
+        rows.append(
+            f'<rect x="{number(f.left)}" y="{number(f.top)}" width="{number(f.right - f.left)}" '
+            f'height="{number(f.bottom - f.top)}" rx="8" fill="none" stroke="#bbb" stroke-dasharray="2 4"/>'
+        )
         rows.append(text_svg(f.label()))
     rows.append(f'<g fill="none" stroke="{INK}" stroke-width="{LINE}">')
     rows += [wire_svg(wire, picture.dots) for wire in picture.wires]
     rows.append(f'</g><g fill="{INK}">')
-    rows += ["<path d=\"M" + " ".join(pair(p) for p in arrowhead(wire.points)) + 'z"/>' for wire in picture.wires]
+    rows += ['<path d="M' + " ".join(pair(p) for p in arrowhead(wire.points)) + 'z"/>' for wire in picture.wires]
     rows += [f'<circle cx="{number(x)}" cy="{number(y)}" r="{DOT}"/>' for x, y in picture.dots]
     rows.append("</g>")
     rows += [shape_svg(shape) for shape in picture.shapes]
@@ -60,13 +62,17 @@ def shape_svg(shape: Shape) -> str:
         radius = shape.height / 2 if shape.kind == "oval" else 4
         body = f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{number(radius)}" {style}/>'
     if shape.double:
-        body += (f'<rect x="{number(left + 3)}" y="{number(top + 3)}" width="{number(shape.width - 6)}" '
-                 f'height="{number(shape.height - 6)}" rx="2" fill="none" stroke="{INK}" stroke-width="0.7"/>')
+        body += (
+            f'<rect x="{number(left + 3)}" y="{number(top + 3)}" width="{number(shape.width - 6)}" '
+            f'height="{number(shape.height - 6)}" rx="2" fill="none" stroke="{INK}" stroke-width="0.7"/>'
+        )
     return f"<g><title>{escape(shape.title)}</title>{body}{''.join(text_svg(t) for t in shape.texts)}</g>"
 
 
 def text_svg(text: Text) -> str:
     colour = "" if text.colour == INK else f' fill="{text.colour}"'
     anchor = "" if text.anchor == "start" else f' text-anchor="{text.anchor}"'
-    return (f'<text x="{number(text.x)}" y="{number(text.baseline)}" font-size="{number(text.size)}"{anchor}{colour}>'
-            f"{escape(text.text)}</text>")
+    return (
+        f'<text x="{number(text.x)}" y="{number(text.baseline)}" font-size="{number(text.size)}"{anchor}{colour}>'
+        f"{escape(text.text)}</text>"
+    )

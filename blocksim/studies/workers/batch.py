@@ -138,10 +138,7 @@ def reason_of(error: Exception) -> str:
 
 
 def told(
-    record: Record,
-    blocks: tuple[str, ...] | None,
-    signals: tuple[tuple[str, str], ...],
-    bound: Mapping[str, float] | None = None,
+    record: Record, blocks: tuple[str, ...] | None, signals: tuple[tuple[str, str], ...], bound: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
     """What is kept of a run."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
