@@ -7,6 +7,7 @@ have written, a text that differs, or a broken seal is never loaded; it is compi
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import hmac
 import os
@@ -54,12 +55,14 @@ def secret(base: Path) -> bytes:
     return path.read_bytes()
 
 
+@functools.cache
 def version() -> str:
     """What the compiled files depend on beside the text."""
     import platform
     from importlib.metadata import version as installed
 
     parts = [platform.python_version(), platform.machine(), *(installed(n) for n in ("numba", "llvmlite", "numpy"))]
+    parts += [__package__, Path(__file__).with_name("pointers.py").read_text(encoding="utf-8")]  # compiled into every program
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 
@@ -87,6 +90,14 @@ def has(key: str) -> bool:
     """Whether a sealed program of this hash is there."""
     base = root()
     return base is not None and (base / f"{key}-{version()}" / SEAL).exists()
+
+
+def drop(key: str) -> bool:
+    """Forget a program; whether there was one."""
+    base, there = root(), has(key)
+    if base is not None:
+        shutil.rmtree(base / f"{key}-{version()}", ignore_errors=True)
+    return there
 
 
 @contextlib.contextmanager

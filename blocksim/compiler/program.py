@@ -112,7 +112,17 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
 
 
 def compile_code(code: Code) -> Any:
-    """Compile with numba; the result is kept on disk under the text's own hash."""
+    """Compile with numba; the result is kept on disk under the text's own hash, and what is there but cannot be loaded, dropped."""
+    try:
+        return compile_at(code)
+    except Exception:  # whatever a pickle of another installation raises
+        if not cache.drop(code.key):
+            raise
+        return compile_at(code)
+
+
+def compile_at(code: Code) -> Any:
+    """Compile, or load from the cache."""
     from numba import njit, types
 
     from .pointers import matrix, pointer, view

@@ -498,6 +498,18 @@ def test_a_poisoned_folder_is_replaced_by_a_sound_one(sealed):
     assert loads(key, text)
 
 
+def test_compiled_files_that_cannot_be_loaded_are_compiled_anew(private, monkeypatch):
+    """As after an update that moved what the files name."""
+    count, value = in_another_process()
+    assert count > 0
+    (place,) = [p for p in private.iterdir() if p.is_dir()]
+    (index,) = place.rglob("*.nbc")
+    index.write_bytes(b"not a pickle")
+    (place / cache.SEAL).write_text(cache.seal_of(place, cache.secret(private)))
+    assert in_another_process() == (count, value)
+    assert in_another_process() == (0, value)
+
+
 def test_a_cache_others_may_write_to_is_not_used(private):
     private.mkdir(mode=0o700)
     private.chmod(0o777)
