@@ -112,7 +112,7 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
 
 
 def compile_code(code: Code) -> Any:
-    """Compile with numba; the result is kept on disk under the text's own hash, and what is there but cannot be loaded, dropped."""
+    """Compile with numba; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped."""
     try:
         return compile_at(code)
     except Exception:  # whatever a pickle of another installation raises
