@@ -129,4 +129,4 @@ def valley_remarks(found: Search) -> list[str]:
     worse = [c for c in ended if c > 1.01 * min(ended) + 1e-300]
     lost = len(found.costs) - len(ended)
     told = [f"{len(worse)} of {len(found.costs)} starts ended in a worse minimum"] if worse else []
-    return told + ([f"{lost} of {len(found.costs)} starts could not be simulated"] if lost else [])
+    return told + ([f"{lost} of {len(found.costs)} starts led to no end"] if lost else [])

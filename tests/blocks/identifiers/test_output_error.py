@@ -299,3 +299,23 @@ def test_elements_of_a_vector_are_weighted_each_by_its_own_noise():
     assert 0.7 < np.sqrt(np.mean((errors / std) ** 2)) < 1.4
     one, other = runs[0].details["sigma"]
     assert one == pytest.approx(1e-2, rel=0.2) and other == pytest.approx(1e-4, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "starts",
+    [
+        "{joint.J: 0.01, joint.Fv: 1e-6, joint.Ms: 0.01}",  # one of them a millionth of its size
+        "{joint.J: 1.0, joint.Fv: 1e-6, joint.Ms: 1e-6}",
+        "{joint.J: 1e-4, joint.Fv: 1e-4, joint.Ms: 1e-4}",  # the cost is rough there
+    ],
+)
+def test_starts_of_the_wrong_size_do_not_stall_it(starts):
+    found = bs.simulate(diagram(OPEN, 1e-3, starts)).estimates["found"]
+    assert found.details["converged"] and found.details["simulations"] < 900
+    assert all(abs(found[n].z) < 4 for n in NAMES)
+    assert found.details["relative_error"]["joint.q"] < 2  # %
+
+
+def test_where_noise_is_all_there_is_a_second_search_confirms_the_first():
+    found = bs.simulate(diagram(OPEN, 20.0)).estimates["found"]  # noise far above the motion
+    assert 2 <= len(found.details["costs"]) <= 6
