@@ -46,9 +46,9 @@ class CLOE(RecordBlock):
 
     With white noise on y the estimate is that of maximum likelihood, and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao
     bound (`errors: white`). Noise that enters the loop through the sensor is not in the twin: it is noise of y, coloured by the
-    loop. Where residuals are not white, the covariance is that of an autoregression fitted to them (`errors: coloured`), of
-    every y by itself. Feedback hides parameters: where the controller holds y fixed whatever they are, fit the control signal
-    too.
+    loop. So the covariance comes from the smoothed spectrum of the residuals, of every y by itself, with the degrees of freedom
+    that leaves (`errors: coloured`). Feedback hides parameters: where the controller holds y fixed whatever they are, fit the
+    control signal too.
     """
 
     family = "identification"
@@ -75,6 +75,7 @@ blocks:
     seed: int = static(0, "of the random starts", kind=int)
     skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
     y = inport("measured signals", size="any", many=True)
@@ -103,7 +104,11 @@ blocks:
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
         rest = np.concatenate(measured, axis=1) - shown
         slim = shown.shape[1] == 1
-        return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found, self.errors)
+        return (
+            (shown[:, 0] if slim else shown),
+            (rest[:, 0] if slim else rest),
+            report(self.method, task, found, self.errors, self.smoothing),
+        )
 
     def ended(self, task: Task, search: Search) -> Search:
         """The end of a search, judged by central differences."""
