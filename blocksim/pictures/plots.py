@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,12 @@ def plot(
     record: Record,
     signals: str | Iterable[str | Sequence[str]] | None = None,
     path: str | os.PathLike[str] | None = None,
-    kind: str = "record",
+    kind: str | Callable[[Record], Any] = "record",
 ) -> Any:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
-    Another `kind` is drawn by the function that the extension point `blocksim.plots` has under that name.
+    Another `kind` is drawn by a function of the record: one at hand, or the one `blocksim.plots` has under that name.
     """
     ending = suffix(path) if path is not None else ""
     chosen = [signals] if isinstance(signals, str) else signals
@@ -64,9 +64,11 @@ def plot(
         groups = asked(record, chosen)
         figure = scopes(groups[:MOST], len(groups) - MOST)
     else:
-        figure = extension("plots", kind)(record if chosen is None else record.select(*chosen))
+        draw = kind if callable(kind) else extension("plots", kind)
+        names = [name for entry in chosen or () for name in ([entry] if isinstance(entry, str) else entry)]
+        figure = draw(record.select(*names) if names else record)
         if not hasattr(figure, "savefig"):
-            raise RecordError(f"the plot '{kind}' gave {type(figure).__name__} where a matplotlib Figure is wanted.")
+            raise RecordError(f"the plot {kind} gave {type(figure).__name__} where a matplotlib Figure is wanted.")
     if path is not None:
         save(figure, str(path), ending)
     return figure
