@@ -55,7 +55,7 @@ def test_a_block_that_needs_itself_is_guessed():
     assert tear([A], {A: [A]}) == {A}
 
 
-@pytest.mark.parametrize("engine", ["python", "auto"])
+@pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_two_loops_side_by_side(engine):
     record = bs.simulate(TWO, engine=engine)
     u = record["u"]
@@ -63,7 +63,7 @@ def test_two_loops_side_by_side(engine):
         np.testing.assert_allclose(record[name], expected, rtol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("engine", ["python", "auto"])
+@pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_a_loop_that_reads_two_others(engine):
     """e = s - e^2/4 with s = a + c: e = 2 (sqrt(1 + s) - 1), the root near zero."""
     record = bs.simulate(CHAINED, engine=engine)
@@ -71,7 +71,7 @@ def test_a_loop_that_reads_two_others(engine):
     np.testing.assert_allclose(record["e"], 2 * (np.sqrt(1 + s) - 1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("engine", ["python", "auto"])
+@pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_two_loops_of_vectors_and_one_that_drives_a_state(engine):
     """a = u - 2 b, b = a: a = u/3 element by element; x' = c, c = x0 - c: x = 3 + t for c = 1."""
     text = """

@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
+import blocksim as bs
 from blocksim.compiler.program import IEEE, ieee
+from blocksim.contract.block import Block, inport, outport
 
 NUMPY = {"asin": "arcsin", "acos": "arccos"}
 NASTY = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-310, 710.5, -745.5, 1e5, 1e308, -1e308, math.inf, -math.inf, math.nan]
@@ -52,6 +54,32 @@ def test_quotients_of_nasty_numbers():
 
 def test_every_division_of_a_text_is_one_that_does_not_raise():
     names = dict(IEEE)
-    exec(compile(ieee("def f(a, b):\n    c = a / b\n    c /= 2.0\n    return 1.0 / (c / b)\n"), "text", "exec"), names)
-    assert names["f"](1.0, 4.0) == 1.0 / (0.125 / 4.0)
-    assert math.isnan(names["f"](0.0, 0.0)) and names["f"](0.0, 1.0) == math.inf
+    exec(
+        compile(ieee("def f(a, b, c):\n    a = a / b\n    a /= c\n    d = [a]\n    d[0] /= b\n    return d[0]\n"), "x", "exec"),
+        names,
+    )
+    assert names["f"](1.0, 4.0, 2.0) == 1 / 32
+    assert names["f"](1.0, 4.0, 0.0) == math.inf and math.isnan(names["f"](0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_division_in_place_by_nothing_is_infinity(engine):
+    diagram = bs.Diagram()
+    diagram.add("u", "Constant", value=0.0)
+    diagram.add("halves", Halves(), inputs="u")
+    assert list(bs.simulate(diagram, stop=1, every=0.5, engine=engine)["halves"]) == [math.inf] * 3
+
+
+class Halves(Block):
+    """y = 1/u/2, in a loop that is not written out."""
+
+    u = inport("input")
+    y = outport("output")
+
+    @staticmethod
+    def output(u):
+        y, n = 1.0, 0
+        while n < 2:
+            y /= u if n == 0 else 2.0
+            n += 1
+        return y

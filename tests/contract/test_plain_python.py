@@ -225,24 +225,34 @@ def block(function) -> type[Block]:
     return type("Case", (Block,), {"__doc__": "y = f(u, k).", **members})
 
 
-@pytest.mark.parametrize("engine", ["python", "auto"])
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-def test_it_means_what_it_means_in_python(function, engine):
+def check(functions, engine: str) -> None:
+    """A diagram of these functions gives at each sample what calling them gives."""
     diagram = bs.Diagram()
     diagram.add("wave", "Sine", amplitude=1.0, frequency=1.0)
+    for function in functions:
+        diagram.add(function.__name__, block(function)(k=2.5), inputs="wave")
+    record = bs.simulate(diagram, stop=1, solver="rk4", step=1 / 16, engine=engine)
+    assert len(record.t) == 17
+    for function in functions:
+        expected = [function(float(u), 2.5) for u in record["wave"]]
+        np.testing.assert_array_equal(record[function.__name__], expected, err_msg=function.__name__)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_it_means_what_it_means_in_python(function):
     try:
-        diagram.add("case", block(function)(k=2.5), inputs="wave")
-        record = bs.simulate(diagram, stop=1, solver="rk4", step=1 / 16, engine=engine)
+        check([function], "python")
     except BlockDefinitionError as error:
         assert function in REFUSABLE, error
         assert function.__name__ in str(error) or "output" in str(error)  # it says where
-        return
-    expected = [function(float(u), 2.5) for u in record["wave"]]
-    assert len(expected) == 17
-    np.testing.assert_array_equal(record["case.y"], expected)
 
 
-@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_it_means_the_same_compiled():
+    """All in one program, which is compiled once; a function that may be refused is left to the test before."""
+    check([function for function in FUNCTIONS if function not in REFUSABLE], "compiled")
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_locals_born_in_both_branches_of_a_derivative(engine):
     """x' = -a x with a = 1 before 1 s, 3 after: exp(-1 - 3 (t - 1))."""
     diagram = bs.Diagram()
