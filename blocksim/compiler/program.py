@@ -163,13 +163,23 @@ def load_module(code: Code, place: Any) -> ModuleType:
 def ieee(text: str) -> Any:
     """The text with every division as a call that never raises."""
     import ast
+    import copy
+
+    def divided(node: ast.AST, left: ast.expr, right: ast.expr) -> ast.expr:
+        return ast.copy_location(ast.Call(ast.Name("divide", ast.Load()), [left, right], []), node)
 
     class Divisions(ast.NodeTransformer):
         def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
             self.generic_visit(node)
-            if isinstance(node.op, ast.Div):
-                return ast.copy_location(ast.Call(ast.Name("divide", ast.Load()), [node.left, node.right], []), node)
-            return node
+            return divided(node, node.left, node.right) if isinstance(node.op, ast.Div) else node
+
+        def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+            self.generic_visit(node)
+            if not isinstance(node.op, ast.Div):
+                return node
+            old = copy.deepcopy(node.target)
+            old.ctx = ast.Load()
+            return ast.copy_location(ast.Assign([node.target], divided(node, old, node.value)), node)
 
     return ast.fix_missing_locations(Divisions().visit(parse(text)))
 

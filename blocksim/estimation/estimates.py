@@ -103,7 +103,8 @@ class Estimates(Mapping[str, Estimate]):
         values = np.asarray(values, dtype=float)
         given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
         std = np.sqrt(np.diag(given)) if given.ndim == 2 else given
-        truth = plant.truth if plant is not None else {}
+        settings = plant.settings if plant is not None and plant.path else {}
+        truth = {n: float(settings[n]) for n in names if isinstance(settings.get(n), (int, float))}
         declared = plant.kind.declared if plant is not None else {}
         quantiles = np.broadcast_to(more.pop("quantile", NORMAL), len(names))
         items = tuple(
