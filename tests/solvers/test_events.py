@@ -8,8 +8,9 @@ from scipy.optimize import brentq
 
 import blocksim as bs
 from blocksim.contract.block import Block, both, falling, inport, memory, outport, param, rising, state
-from blocksim.solvers import COMPILED
+from blocksim.solvers import find_solver, solver_names
 
+COMPILED = [name for name in solver_names() if find_solver(name).compiled]
 #: Every way to run a diagram, with what it needs.
 WAYS = {"dopri5": {}, "rodas4": {}, "rk4": {"step": 0.01}, "heun": {"step": 0.01}}
 

@@ -9,10 +9,12 @@ from scipy.integrate import solve_ivp
 import blocksim as bs
 from blocksim.contract.block import Block, outport, param, state
 from blocksim.contract.vocabulary import cos
-from blocksim.solvers import ADAPTIVE, COMPILED, FIXED
-from blocksim.solvers.tableaus import DOPRI5, EXPLICIT, RK4, Tableau
+from blocksim.solvers import find_solver, solver_names
 
-ORDER = {"euler": 1, "heun": 2, "rk4": 4, "dopri5": 5, "rodas4": 4}
+COMPILED = [name for name in solver_names() if find_solver(name).compiled]
+ADAPTIVE = [name for name in COMPILED if find_solver(name).adaptive]
+FIXED = [name for name in COMPILED if name not in ADAPTIVE]
+ORDER = {name: find_solver(name).order for name in COMPILED}
 
 
 class Oscillator(Block):
@@ -195,43 +197,6 @@ def test_tiny_first_scales_in_a_long_run():
 def test_max_step_bounds_every_step():
     _, _, work = solve(Logistic(), stop=10, max_step=0.01)
     assert work["steps"] >= 1000
-
-
-def test_a_tableau_that_does_not_add_up_is_refused():
-    with pytest.raises(ValueError, match="row 1 of a"):
-        Tableau("bad", 4, RK4.c, (RK4.a[0], (RK4.c[1] * 2,), *RK4.a[2:]), RK4.b)
-    with pytest.raises(ValueError, match="integrate"):
-        Tableau("bad", 4, RK4.c, RK4.a, (*RK4.b[:-1], RK4.b[0] * 2))
-
-
-@pytest.mark.parametrize("tableau", EXPLICIT.values(), ids=lambda t: t.name)
-def test_order_conditions_up_to_four(tableau):
-    """Butcher's conditions of the rooted trees up to order 4, in exact fractions (Hairer, Norsett & Wanner, Table II.2.1)."""
-    n = len(tableau.c)
-    a = [[*row, *[0] * (n - len(row))] for row in tableau.a]
-    b, c = tableau.b, tableau.c
-    ac = [sum(a[i][j] * c[j] for j in range(n)) for i in range(n)]
-    ac2 = [sum(a[i][j] * c[j] ** 2 for j in range(n)) for i in range(n)]
-    aac = [sum(a[i][j] * ac[j] for j in range(n)) for i in range(n)]
-    weigh = lambda values: sum(x * y for x, y in zip(b, values, strict=True))
-    conditions = [
-        (1, [1] * n, 1),
-        (2, c, 2),
-        (3, [x**2 for x in c], 3),
-        (3, ac, 6),
-        (4, [x**3 for x in c], 4),
-        (4, [x * y for x, y in zip(c, ac, strict=True)], 8),
-        (4, ac2, 12),
-        (4, aac, 24),
-    ]
-    for order, values, denominator in conditions:
-        if order <= tableau.order:
-            assert weigh(values) * denominator == 1
-
-
-def test_dense_output_weights_belong_to_dopri5():
-    # Hairer & Wanner's d annihilates constants, as every weight vector of a correction must: sum(d) = 0.
-    assert float(sum(DOPRI5.d)) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA"])
