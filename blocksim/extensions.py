@@ -1,6 +1,7 @@
 """Extension points: what installed packages add to blocksim, found through entry points, ours like anyone's.
 
 [project.entry-points."blocksim.libraries"]     # a module of blocks, or a dict of name -> class
+[project.entry-points."blocksim.solvers"]       # name -> Tableau, a solver under that name
 [project.entry-points."blocksim.views"]         # class name -> function that shows an object as SVG text
 [project.entry-points."blocksim.plots"]         # name -> function that draws an object, plot(thing, path=None)
 """

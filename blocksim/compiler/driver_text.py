@@ -30,19 +30,19 @@ def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs
         "FIRST": 1 / (method.order + 1),
         **method.numbers(),
     }
-    stiff: list[Callable[..., Any]] = [implicit.linearise, implicit.factorise, implicit.backsolve, implicit.stages]
-    functions: list[Callable[..., Any]] = [
-        *([*stiff, implicit.attempt, implicit.interpolate] if method.implicit else [explicit.attempt, explicit.interpolate]),
-        *([control.first_step] if method.adaptive else []),
-        *([events.settle, events.fires, events.rearms, events.crossing] if guards else []),
-        shared.seconds,
-        shared.all_finite,
-        *([control.next_size, control.fitting, control.shrink] if method.adaptive else []),
-        *([shared.count_event] if guards else []),
-        *([shared.rows] if logs else []),
-        shared.integrate,
-        shared.advance,
-    ]
+    functions: list[Callable[..., Any]] = [shared.seconds, shared.all_finite]
+    if method.implicit:
+        functions += [implicit.linearise, implicit.factorise, implicit.backsolve, implicit.stages]
+        functions += [implicit.attempt, implicit.interpolate]
+    else:
+        functions += [explicit.attempt, explicit.interpolate]
+    if method.adaptive:
+        functions += [control.first_step, control.next_size, control.fitting, control.shrink]
+    if guards:
+        functions += [events.settle, events.fires, events.rearms, events.crossing, shared.count_event]
+    if logs:
+        functions.append(shared.rows)
+    functions += [shared.integrate, shared.advance]
     return (*(folded(function, numbers) for function in functions), entry_text(solver))
 
 

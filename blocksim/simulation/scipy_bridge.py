@@ -60,7 +60,7 @@ class Bridge:
             f[stores.STEPS] += 1.0
             if self.loops and m[-1] > 0.0:
                 return kernel.LOOP
-            if solver.status == "failed":
+            if solver.status == "failed" or not solver.t > solver.t_old:  # LSODA goes on without moving
                 return kernel.TOLERANCE
             self.inside = solver.dense_output()
             status, event = self.accept(solver, stop, *given)
@@ -78,6 +78,8 @@ class Bridge:
         g, armed, f, k, y, x, rest = (*(named(given, n) for n in ("g", "armed", "f", "k", "y", "x")), after(given, "x"))
         now, h = solver.t_old, solver.t - solver.t_old
         y[:] = solver.y.tolist()
+        if not functions["all_finite"](y, len(y)):
+            return kernel.DIVERGED, False
         theta = functions["crossing"](now, h, f, k, y, g, armed, x, *rest) if g else 2.0
         if theta < 0.0:
             return kernel.CHATTERING, False
@@ -87,10 +89,7 @@ class Bridge:
             functions["rows"](now, h, then, event, stop, *given)
         if event:
             y[:] = self.inside(then).tolist()
-        f[stores.NOW] = then
-        if not functions["all_finite"](y, len(y)):
-            return kernel.DIVERGED, event
-        x[:] = y
+        f[stores.NOW], x[:] = then, y
         if event and (functions["settle"](then, g, armed, f, x, *rest) < 0 or not functions["count_event"](then, f)):
             return kernel.CHATTERING, True
         return 0, event

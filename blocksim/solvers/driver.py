@@ -20,7 +20,9 @@ from .kernel import (
     LOOP,
     LOOP_FLAG,
     LOOPS,
+    MANY,
     MEMORY,
+    NEAR,
     NX,
     PAUSED,
     SPARE,
@@ -202,12 +204,12 @@ def integrate(
 
 
 def count_event(now: float, f: Any) -> bool:
-    """Note an event; false when a hundred came with next to no time between them."""
+    """Note an event; false when a hundred more came with next to no time between them."""
     f[FRESH] = 0.0
-    f[COUNTED] = f[COUNTED] + 1.0 if now - f[EVENT] < 1e-9 * maximum(1.0, abs(now)) else 0.0
+    f[COUNTED] = f[COUNTED] + 1.0 if now - f[EVENT] < NEAR * maximum(1.0, abs(now)) else 0.0
     f[EVENT] = now
     f[EVENTS] += 1.0
-    return f[COUNTED] < 100.0
+    return f[COUNTED] < MANY
 
 
 def rows(

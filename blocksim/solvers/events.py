@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kernel import ADAPTIVE, GUARDS, SPARE, guards, interpolate, maximum, reset
+from .kernel import ADAPTIVE, GUARDS, MANY, NEAR, SPARE, guards, interpolate, maximum, reset
 from .stores import FIRED
 
 
@@ -37,11 +37,11 @@ def settle(t: float, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:
             armed[GUARDS + fired] = -armed[GUARDS + fired]
         else:
             gap = t - armed[4 * GUARDS + fired]
-            armed[fired] = -2.0 if gap > 0.0 and gap < 1e-9 * maximum(1.0, abs(t)) else -1.0
+            armed[fired] = -2.0 if gap > 0.0 and gap < NEAR * maximum(1.0, abs(t)) else -1.0
         armed[4 * GUARDS + fired] = t
         reset(fired, t, x, *rest)
         total += 1
-        if total > 100 + 10 * GUARDS:
+        if total > MANY + 10 * GUARDS:
             return -1
 
 

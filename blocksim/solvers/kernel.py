@@ -25,6 +25,9 @@ SPARE = 0  # a row of k that the solver's interpolation does not use
 #: How a run can end early.
 CHATTERING, DIVERGED, TOLERANCE, LOOP, PAUSED = 1, 2, 3, 4, 5
 
+#: Events closer than NEAR, relative to the time, count as one after the other; MANY of them in a row as chattering.
+NEAR, MANY = 1e-9, 100
+
 unrolled = range  #: a loop that is written out, turn by turn
 
 
