@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +21,14 @@ def numbers(text: str) -> Row:
 
 def rows(*lines: str) -> tuple[Row, ...]:
     return tuple(numbers(line) for line in lines)
+
+
+def refuse(name: str, *checks: Callable[[], str]) -> None:
+    """An error with the first problem there is."""
+    for check in checks:
+        problem = check()
+        if problem:
+            raise SolverDefinitionError(f"solver '{name}': {problem}.")
 
 
 def square(a: tuple[Row, ...]) -> list[list[Fraction]]:
@@ -67,9 +76,7 @@ class Tableau:
         return min(self.order, self.embedded or self.order - 1)
 
     def __post_init__(self) -> None:
-        for problem in (self.shape_problem(), self.row_problem(), self.order_problem(), self.dense_problem()):
-            if problem:
-                raise SolverDefinitionError(f"solver '{self.name}': {problem}.")
+        refuse(self.name, self.shape_problem, self.row_problem, self.order_problem, self.dense_problem)
 
     def shape_problem(self) -> str:
         count = len(self.c)
@@ -79,8 +86,6 @@ class Tableau:
             return f"row i of a has i entries below the diagonal, for {count} stages 0 to {count - 1}: found {self.lengths()}"
         if len(self.b) != count or len(self.e) not in (0, count):
             return f"b and e have one weight per stage, {count}: found {len(self.b)} and {len(self.e)}"
-        if self.d and (not self.e or len(self.d) != self.ends):
-            return f"d has {self.ends} weights and belongs to an error row e: found {len(self.d)} and {len(self.e)}"
         return "e is zero everywhere: it estimates no error" if self.e and not any(self.e) else ""
 
     def lengths(self) -> str:
@@ -100,14 +105,16 @@ class Tableau:
             order = self.embedded or self.order - 1
             missing = broken("(b - e)", [b - e for b, e in zip(self.b, self.e, strict=True)], order, square(self.a))
             if missing:
-                return f"{missing}. A coefficient of e is wrong, or the embedded method is not of order {order}"
+                return f"{missing}. A coefficient is wrong, or the embedded method is not of order {order}"
         return ""
 
     def dense_problem(self) -> str:
         """The cubic through both ends is of order 3; d is there to make it 4."""
+        method = self.ended
+        if self.d and (not self.e or len(self.d) != len(method.c)):
+            return f"d has {self.ends} weights and belongs to an error row e: found {len(self.d)} and {len(self.e)}"
         if not self.e:
             return ""
-        method = self.ended
         order = min(self.order, 4 if self.d else 3)
         missing = broken_inside(method.powers, order, square(method.a))
         return f"{missing}. A coefficient of d is wrong" if missing else ""
@@ -199,9 +206,7 @@ class Rosenbrock:
         return self.order - 1
 
     def __post_init__(self) -> None:
-        for problem in (self.shape_problem(), self.order_problem()):
-            if problem:
-                raise SolverDefinitionError(f"solver '{self.name}': {problem}.")
+        refuse(self.name, self.shape_problem, self.order_problem)
 
     def shape_problem(self) -> str:
         count = len(self.alpha)

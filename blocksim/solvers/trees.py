@@ -76,7 +76,9 @@ def broken(weight: str, weights: Sequence[Any], order: int, forked: Matrix, sing
     for tree in (t for n in range(1, order + 1) for t in trees(n)):
         value = dot(weights, elementary(tree, forked, single or forked))
         if abs(value - Fraction(1, density(tree))) > CLOSE:
-            return f"{title(tree, weight)} = 1/{density(tree)} (order {size(tree)}) does not hold: it is {shown(value)}"
+            return (
+                f"{title(tree, weight)} = {Fraction(1, density(tree))} (order {size(tree)}) does not hold: it is {shown(value)}"
+            )
     return ""
 
 
@@ -97,4 +99,4 @@ def broken_inside(powers: Sequence[Sequence[Any]], order: int, forked: Matrix, s
 
 
 def shown(value: Any) -> str:
-    return str(value) if isinstance(value, Fraction) and value.denominator < 10**6 else f"{float(value):.6g}"
+    return str(value) if isinstance(value, Fraction) and value.denominator < 10**6 else f"{float(value):.12g}"

@@ -111,7 +111,7 @@ RIGHT_SIDES = {
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize(("solver", "more"), [("dopri5", 1.3), ("rodas4", 7)])
+@pytest.mark.parametrize(("solver", "more"), [("dopri5", 1.1), ("rodas4", 7)])
 def test_error_and_work_at_the_default_tolerance(problem, solver, more):
     # scipy's RK45 is the same pair of Dormand and Prince; a method of order 4 with a Jacobian may cost several times as much.
     block, truth = PROBLEMS[problem]
@@ -131,12 +131,31 @@ def test_error_follows_the_tolerance(problem, solver):
 
 
 @pytest.mark.parametrize("solver", ADAPTIVE)
+def test_work_follows_the_tolerance(solver):
+    # A step's error is C h^(q + 1), q the order of the estimate: a tolerance 1000 times tighter takes 1000^(1 / (q + 1)) times the
+    # evaluations, and no more than that: an estimate of the wrong size, or steps thrown away, would show.
+    evaluations = []
+    for tolerance in (1e-5, 1e-8):
+        _, _, work = solve(Oscillator(), solver=solver, stop=20, every=20, rtol=tolerance, atol=tolerance, max_step=20)
+        assert work["rejected"] < 0.15 * work["steps"]
+        evaluations.append(work["evaluations"])
+    wanted = 1000 ** (1 / (find_solver(solver).error_order + 1))
+    assert 0.8 * wanted < evaluations[1] / evaluations[0] < 1.25 * wanted
+
+
+def test_dopri5_counts_what_it_evaluates():
+    # Six slopes a step, a rejected one too, the seventh being the first of the next; two for the first step size, one at the start.
+    _, _, work = solve(Oscillator(), solver="dopri5", stop=10, every=10)
+    assert work["evaluations"] == 6 * work["steps"] + 3
+
+
+@pytest.mark.parametrize("solver", ADAPTIVE)
 def test_dense_output_is_as_accurate_as_the_steps(solver):
-    # 2000 log rows over about 100 steps: nearly every row lies inside a step.
+    # 2000 log rows over at most half as many steps: every other row and more lies inside a step.
     tolerance = 1e-6
     t, y, work = solve(Oscillator(), solver=solver, stop=20, every=0.01, rtol=tolerance, atol=tolerance, max_step=20)
-    assert len(t) == 2001 and work["steps"] < 250
-    assert np.max(np.abs(y - np.sin(t))) < 20 * tolerance
+    assert len(t) == 2001 and work["steps"] < 1000
+    assert np.max(np.abs(y - np.sin(t))) < (20 if ORDER[solver] > 3 else 50) * tolerance
 
 
 @pytest.mark.parametrize("solver", FIXED)
@@ -169,8 +188,9 @@ def test_a_stop_that_cuts_a_step_does_not_slow_what_follows(solver):
     # Hits of a sampled block cut every step; the step size found before goes on. 200 hits cannot cost much more than 200 steps.
     made = diagram(Oscillator())
     made.add("hold", "ZeroOrderHold", Ts=0.05, inputs="b.y")
-    record = bs.simulate(made, solver=solver, stop=10, rtol=1e-6, atol=1e-8, engine="python")
-    assert record["b.y"] == pytest.approx(np.sin(record.t), abs=1e-5)
+    tolerance = 1e-6 if ORDER[solver] > 3 else 1e-4  # for steps longer than 50 ms
+    record = bs.simulate(made, solver=solver, stop=10, rtol=tolerance, atol=tolerance / 100, engine="python")
+    assert record["b.y"] == pytest.approx(np.sin(record.t), abs=10 * tolerance)
     assert record.provenance["work"]["steps"] <= 210
 
 
