@@ -41,8 +41,8 @@ class Tableau:
     """An explicit Runge-Kutta method, k_i = f(t + c_i h, x + h sum_j a_ij k_j), y = x + h sum b_i k_i.
 
     e   b minus the weights of the embedded method: the step's error is h sum e_i k_i, and steps are chosen by it
-    d   dense output: theta^2 (1 - theta)^2 h sum d_i k_i on top of the cubic through both ends; a last weight more than
-        stages, where the last stage is not the slope at the end, is that slope's
+    d   dense output of order 4: theta^2 (1 - theta)^2 h sum d_i k_i on top of the cubic through both ends, which alone is of
+        order 3; where the last stage is not the slope at the end, one weight more belongs to that slope
     """
 
     name: str

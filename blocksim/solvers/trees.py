@@ -74,11 +74,9 @@ def title(tree: Tree, weight: str) -> str:
 def broken(weight: str, weights: Sequence[Any], order: int, forked: Matrix, single: Matrix | None = None) -> str:
     """The first order condition that the weights miss, in words; '' when they meet all."""
     for tree in (t for n in range(1, order + 1) for t in trees(n)):
-        value = dot(weights, elementary(tree, forked, single or forked))
-        if abs(value - Fraction(1, density(tree))) > CLOSE:
-            return (
-                f"{title(tree, weight)} = {Fraction(1, density(tree))} (order {size(tree)}) does not hold: it is {shown(value)}"
-            )
+        value, wanted = dot(weights, elementary(tree, forked, single or forked)), Fraction(1, density(tree))
+        if abs(value - wanted) > CLOSE:
+            return f"{title(tree, weight)} = {wanted} (order {size(tree)}) does not hold: it is {shown(value)}"
     return ""
 
 

@@ -277,14 +277,14 @@ def test_resets_at_one_instant_are_borne_a_hundred_times_and_ten_more_a_guard(so
 
 @pytest.mark.parametrize("solver", [*WAYS, "scipy:DOP853"])
 def test_a_guard_that_returns_in_the_step_in_which_another_fires(solver):
-    # The wave falls at 0.1 s, is back at 0.5 s and falls again at 0.9 s; the step comes at 0.3 s, all within one step of 1 s. That
-    # the wave will be back must not count at 0.3 s, where it is still negative.
+    # The wave falls at 0.1 s, is back at 0.5 s and falls again at 0.9 s; the step comes at 0.3 s, all within one step of 1 s.
+    # That the wave will be back must not count at 0.3 s, where it is still negative.
     made = moving(
         wave=("Sine", None, {"frequency": 1.25, "phase": 0.75 * math.pi}),
         count=(Counter(), "wave", {}),
         jump=("Step", None, {"time": 0.3}),
     )
-    record = run(made, solver, stop=1, every=1, **({"step": 1} if solver in WAYS and WAYS[solver] else {"max_step": 1}))
+    record = run(made, solver, stop=1, every=1, **({"step": 1} if WAYS.get(solver) else {"max_step": 1}))
     assert (record["count.falls"][-1], record["count.rises"][-1]) == (2, 2)  # one rise at the start, where it is positive
     assert (record["count.before"][-1], record["count.last"][-1]) == pytest.approx((0.5, 0.9), abs=1e-12)
     assert record["jump"][-1] == 1

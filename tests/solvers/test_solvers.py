@@ -132,8 +132,8 @@ def test_error_follows_the_tolerance(problem, solver):
 
 @pytest.mark.parametrize("solver", ADAPTIVE)
 def test_work_follows_the_tolerance(solver):
-    # A step's error is C h^(q + 1), q the order of the estimate: a tolerance 1000 times tighter takes 1000^(1 / (q + 1)) times the
-    # evaluations, and no more than that: an estimate of the wrong size, or steps thrown away, would show.
+    # A step's error is C h^(q + 1), q the order of the estimate: a tolerance 1000 times tighter takes 1000^(1 / (q + 1)) times
+    # the evaluations, and no more than that: an estimate of the wrong size, or steps thrown away, would show.
     evaluations = []
     for tolerance in (1e-5, 1e-8):
         _, _, work = solve(Oscillator(), solver=solver, stop=20, every=20, rtol=tolerance, atol=tolerance, max_step=20)
@@ -144,7 +144,7 @@ def test_work_follows_the_tolerance(solver):
 
 
 def test_dopri5_counts_what_it_evaluates():
-    # Six slopes a step, a rejected one too, the seventh being the first of the next; two for the first step size, one at the start.
+    # Six slopes a step, a rejected one too, the seventh being the next step's first; two for the first size, one at the start.
     _, _, work = solve(Oscillator(), solver="dopri5", stop=10, every=10)
     assert work["evaluations"] == 6 * work["steps"] + 3
 
