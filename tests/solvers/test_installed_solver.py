@@ -88,7 +88,7 @@ def test_the_command_line_and_the_schema_know_it(theirs):
     done = blocksim(theirs, "run", "lag.yaml", "--solver", "ralston")
     assert done.returncode and "the fixed-step solver ralston needs a 'step'" in done.stderr
     done = blocksim(theirs, "run", "lag.yaml", "--solver", "bs23")
-    assert "no solver 'bs23'. Solvers are: euler, heun, rk4, dopri5, rodas4, bs32, ralston, kutta32, scipy:RK45" in done.stderr
+    assert "no solver 'bs23'. Solvers are: euler, heun, rk4, dopri5, rodas4, bs32, kutta32, ralston, scipy:RK45" in done.stderr
     assert "Did you mean 'bs32'?" in done.stderr
     assert '"bs32"' in blocksim(theirs, "schema").stdout
 

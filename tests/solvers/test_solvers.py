@@ -152,7 +152,7 @@ def test_dopri5_counts_what_it_evaluates():
 @pytest.mark.parametrize("solver", ADAPTIVE)
 def test_dense_output_is_as_accurate_as_the_steps(solver):
     # 2000 log rows over at most half as many steps: every other row and more lies inside a step.
-    tolerance = 1e-6
+    tolerance = 1e-6 if ORDER[solver] > 3 else 1e-5
     t, y, work = solve(Oscillator(), solver=solver, stop=20, every=0.01, rtol=tolerance, atol=tolerance, max_step=20)
     assert len(t) == 2001 and work["steps"] < 1000
     assert np.max(np.abs(y - np.sin(t))) < (20 if ORDER[solver] > 3 else 50) * tolerance
@@ -188,7 +188,7 @@ def test_a_stop_that_cuts_a_step_does_not_slow_what_follows(solver):
     # Hits of a sampled block cut every step; the step size found before goes on. 200 hits cannot cost much more than 200 steps.
     made = diagram(Oscillator())
     made.add("hold", "ZeroOrderHold", Ts=0.05, inputs="b.y")
-    tolerance = 1e-6 if ORDER[solver] > 3 else 1e-4  # for steps longer than 50 ms
+    tolerance = 1e-6 if ORDER[solver] > 3 else 1e-3  # for steps longer than 50 ms
     record = bs.simulate(made, solver=solver, stop=10, rtol=tolerance, atol=tolerance / 100, engine="python")
     assert record["b.y"] == pytest.approx(np.sin(record.t), abs=10 * tolerance)
     assert record.provenance["work"]["steps"] <= 210
