@@ -3,6 +3,7 @@
 [project.entry-points."blocksim.libraries"]     # a module of blocks, or a dict of name -> class
 [project.entry-points."blocksim.formats"]       # suffix such as .rec -> read(path) and, where it can, write(record, path)
 [project.entry-points."blocksim.plots"]         # kind -> function that draws a record, draw(record) -> matplotlib Figure
+[project.entry-points."blocksim.solvers"]       # name -> Tableau, a solver under that name
 [project.entry-points."blocksim.views"]         # class name -> function that shows an object as SVG text
 
 docs/extending.md has an example of each.

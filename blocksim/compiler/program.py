@@ -12,7 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..contract.syntax import compiled, parse
-from . import cache, driver_text
+from ..solvers import find_tableau
+from ..solvers.stores import REAL, ROWS, STORES, WHOLE
+from . import cache
 from .codegen import Source
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ class Code:
     @functools.cached_property
     def careful(self) -> dict[str, Any]:
         """The functions under CPython with IEEE rules: 1/0 is inf, as in the compiled program, instead of an exception."""
+        return self.namespace()
+
+    def namespace(self) -> dict[str, Any]:
+        """The same once more, for who puts functions of their own in place of some."""
         made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
         exec(compiled(ieee(self.text), self.filename, "exec"), made)
         made.update(IEEE)
@@ -127,11 +133,9 @@ def compile_at(code: Code) -> Any:
 
     from .pointers import matrix, pointer, view
 
-    real, whole = types.float64[::1], types.int64[::1]
-    rows = types.UniTuple(real, driver_text.k_rows(code.solver)[0])
-    signature = types.int64(
-        types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
-    )
+    real = types.float64[::1]
+    kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, len(find_tableau(code.solver).work()))}
+    signature = types.int64(types.int64, *(kinds[store.kind] for store in STORES))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
     inner = njit(**options)

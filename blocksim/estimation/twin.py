@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.instants import LOG
 from ..compiler.slots import Numbers
 from ..contract.block import Block
 from ..contract.declarations import Inport, Memory, Noise, Outport, Param, State
@@ -32,7 +31,7 @@ from ..simulation.overrides import by_unit, changed_numbers, find_setting, obser
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
 from ..simulation.threads import share_out
-from ..solvers import COMPILED
+from ..solvers.stores import LOG
 from .process import Run
 from .twin_diagram import Played, models_named, player_path, twin_diagram
 
@@ -81,7 +80,7 @@ class Twin:
         begun = time.perf_counter()
         simulation = Rerun(self, dict(params))
         found = simulation.signals(self)
-        if not program.compiled and self.experiment.options.solver in COMPILED:
+        if not program.compiled and self.experiment.method.compiled:
             SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
             if SPENT[program.key] > simulation.cost_of_compiling():
                 program.fast()
@@ -91,7 +90,7 @@ class Twin:
         self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
     ) -> list[Any | SimulationError]:
         """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
-        if self.experiment.options.solver in COMPILED:
+        if self.experiment.method.compiled:
             self.experiment.program.fast()  # once, before the threads start
         if not self.draws:
             Rerun(self, {})  # draws for all of them
@@ -141,7 +140,7 @@ class Rerun(Simulation):
 
     def signals(self, twin: Twin) -> Signals:
         """What the twin is asked for, straight from the log where that is possible: a record of all has much to say besides."""
-        if twin.columns is None or self.experiment.options.solver not in COMPILED:
+        if twin.columns is None or not self.experiment.method.compiled:
             record = self.run()
             return {name: record[name][twin.first :] for name in twin.signals}
         status = self.run_to(self.end)
@@ -152,7 +151,7 @@ class Rerun(Simulation):
         _, _, filled, rows, start = self.machine.logs[:LOG].tolist()
         found = {}
         for name, column, size in twin.columns:
-            values = self.machine.log[start + column * rows :][: filled * size]
+            values = self.machine.record[start + column * rows :][: filled * size]
             found[name] = (values if size == 1 else values.reshape(filled, size))[twin.first :]
         return found
 

@@ -23,7 +23,7 @@ from ..schedule.hidden import hidden
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
 from ..schedule.units import infer_units
-from ..solvers import DEFAULT, SCIPY, check_solver
+from ..solvers import DEFAULT, find_solver
 from .machine import Machine, blank_machine
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ class Experiment:
     @property
     def slots(self) -> Any:
         return self.program.source.slots
+
+    @functools.cached_property
+    def method(self) -> Any:
+        """The solver."""
+        return find_solver(str(self.options.solver))
 
     @functools.cached_property
     def text(self) -> str:
@@ -123,14 +128,14 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     """Flatten, fix the clock, write the program. Options override the diagram's `simulate:`."""
     settings = merge(diagram, options)
     schedule = flatten(replace_simulate(diagram, settings))
-    solver = check_solver_at(diagram, settings.solver or DEFAULT)
+    solver = checked_solver(diagram, settings.solver or DEFAULT)
     moving = any(not isinstance(d, Memory) for u in schedule.units for d in u.kind.of(State).values())
     times = exact_times(diagram, settings, schedule, solver, moving)
     logs = log_groups(diagram, schedule, times["every"])
     clock = make_clock(schedule, times, logs)
     for group, (first, period) in zip(logs, clock.logs, strict=True):
         group.follows = next((g for g, hit in enumerate(clock.hits) if hit == (first, period)), None)
-    written = DEFAULT if solver in SCIPY else solver  # scipy's solvers use the program's functions, not its driver
+    written = solver if find_solver(solver).compiled else DEFAULT  # scipy's solvers use the program's functions, not its driver
     source = generate(schedule, logs, written)
     settings = replace(settings, solver=solver)
     return Experiment(
@@ -150,8 +155,10 @@ def replace_simulate(diagram: Diagram, settings: SimulateSpec) -> Diagram:
     return replace(diagram, simulate=settings)
 
 
-def check_solver_at(diagram: Diagram, name: str) -> str:
+def checked_solver(diagram: Diagram, name: str) -> str:
+    """The name of a solver there is, or an error with its place in the file."""
     try:
-        return check_solver(name)
+        find_solver(name)
+        return name
     except DiagramError as error:
         raise DiagramError([Problem(p.what, place_of(diagram, "simulate.solver")) for p in error.problems]) from None
