@@ -14,7 +14,7 @@ from ..diagram.diagram import signals
 from ..errors import BlocksimError, SimulationError
 from ..estimation.process import Run
 from ..estimation.twin import Played, twin_of
-from ..simulation.overrides import find_setting
+from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +45,7 @@ def value_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) 
     """A number, or that of a setting: 'y.std'."""
     if not isinstance(given, str):
         return float(given)
-    unit, key = find_setting(ready.schedule, given)
-    return float(changes.get(given, unit.settings[key]))
+    return float(Overrides(changes).value(ready.schedule, given))
 
 
 def sensitivities(

@@ -206,12 +206,12 @@ _ready_lock = threading.RLock()
 
 def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
     """The experiment a row runs on, made once for each shape of the code, and the changes left for the run."""
-    from ...simulation.overrides import shaping
+    from ...simulation.overrides import Overrides
     from ...simulation.prepare import experiment
 
     with _ready_lock:
         base = kept((job.key, variant, ""), lambda: base_experiment(job, variant))
-        shape = shaping(base, changes)
+        shape = Overrides(changes).shaping(base.schedule, base)
         if not shape:
             return base, dict(changes)
         key = repr(sorted((name, changes[name]) for name in shape))
@@ -230,8 +230,7 @@ def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experimen
 
 def base_experiment(job: Job, variant: int) -> Experiment:
     """The diagram of a variant as the study's folder has it, or from the texts where that folder is out of reach."""
-    from ...diagram.build import build
-    from ...diagram.loader import load
+    from ...diagram.build import open_diagram
     from ...simulation.prepare import experiment
 
     if job.classes:
@@ -244,7 +243,7 @@ def base_experiment(job: Job, variant: int) -> Experiment:
             for path, text in texts.items():
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_text(text, encoding="utf-8")
-        return experiment(build(load(folder / name, allow_outside=True)), {}, **job.options)
+        return experiment(open_diagram(folder / name, allow_outside=True), {}, **job.options)
 
 
 def same_text(path: Path, text: str) -> bool:
