@@ -29,16 +29,16 @@ STEP, STEP_AT_ZERO = 1e-4, 1e-6
 SINGULAR = 1e-13
 
 
-def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> dict[str, float]:
-    """The standard deviation each parameter cannot fall below; nothing where a noise is 0 or the model cannot be run."""
+def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> tuple[dict[str, float], str]:
+    """The standard deviation each parameter cannot fall below; nothing where a noise is 0, or why the model cannot be run."""
     stds = {signal: value_of(ready, changes, std) for signal, std in asked.outputs.items()}
     if not all(std > 0 for std in stds.values()):
-        return {}
+        return {}, ""
     try:
         psi = sensitivities(asked, stds, ready, changes, record)
-    except BlocksimError:
-        return {}
-    return dict(zip(asked.parameters, smallest_stds(psi.T @ psi), strict=True))
+    except BlocksimError as error:
+        return {}, f"no Cramer-Rao bound, since the run without noise cannot be made with other parameters: {error}"
+    return dict(zip(asked.parameters, smallest_stds(psi.T @ psi), strict=True)), ""
 
 
 def value_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) -> float:

@@ -113,7 +113,7 @@ def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[
     from ..bound import bound_of
 
     bound = functools.partial(bound_of, job.bound, ready, changes)
-    return lambda record: told(record, job.blocks, job.signals, bound(record))
+    return lambda record: told(record, job.blocks, job.signals, *bound(record))
 
 
 def told_of(job: Job, result: Any) -> dict[str, Any]:
@@ -138,11 +138,16 @@ def reason_of(error: Exception) -> str:
 
 
 def told(
-    record: Record, blocks: tuple[str, ...] | None, signals: tuple[tuple[str, str], ...], bound: Mapping[str, float] | None = None
+    record: Record,
+    blocks: tuple[str, ...] | None,
+    signals: tuple[tuple[str, str], ...],
+    bound: Mapping[str, float] | None = None,
+    unbound: str = "",
 ) -> dict[str, Any]:
-    """What is kept of a run."""
+    """What is kept of a run; `unbound` says why it has no Cramer-Rao bound where one was asked for."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
-    found: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name], bound or {}) for name in names}}
+    kept = {name: record.estimates[name].warned(*([unbound] if unbound else [])) for name in names}
+    found: dict[str, Any] = {"estimates": {name: estimates_told(estimates, bound or {}) for name, estimates in kept.items()}}
     if signals:
         found["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
     return found
