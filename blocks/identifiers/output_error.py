@@ -16,10 +16,10 @@ from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import Played, twin_of
 
+from .free_parameters import drawn, free_parameters
 from .output_report import report
 from .output_search import Search, Task, ascertained, descend
 from .regression.regression import all_present
-from .sought import drawn, sought_in
 
 __all__ = ["CLOE", "OutputError"]
 
@@ -91,14 +91,12 @@ blocks:
             {**{f"y[{k}]" if len(y) > 1 else "y": v for k, v in enumerate(y)}, **({"u": played[0].values} if played else {})}
         )
         twin = twin_of(run, t, outputs, played)
-        sought = sought_in(self, run.path, twin.experiment.schedule, run)
+        free = free_parameters(self, run.path, twin.experiment.schedule, run)
         measured = [np.asarray(values, dtype=float).reshape(len(t), -1) for values in y]
-        task = Task(twin, sought, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
+        task = Task(twin, free, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
         left = sum(len(m) - task.first for m in measured)
-        if left <= len(sought):
-            raise RecordError(
-                f"{left} samples are too few for {len(sought)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s."
-            )
+        if left <= len(free):
+            raise RecordError(f"{left} samples are too few for {len(free)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s.")
         found = self.restarted(task, self.ended(task, self.search(task)))
         predicted = task.signals(found.theta) if found.ok else None
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
@@ -123,7 +121,7 @@ blocks:
         for reach in REACHES if self.starts == 1 else ():
             if best.ok and task.unexplained(best.theta) < POOR:
                 break
-            first = np.array([drawn(s, random, reach) for s in task.sought])
+            first = np.array([drawn(s, random, reach) for s in task.free])
             again = self.ended(task, descend(task, first, self.tol, self.max_iterations))
             costs.append(again.cost if again.ok else math.nan)
             same = best.ok and again.ok and abs(again.cost - best.cost) <= SAME * best.cost
@@ -155,8 +153,8 @@ blocks:
 
     def from_starts(self, task: Task) -> Search:
         random = np.random.default_rng(self.seed)
-        firsts = [np.array([s.start for s in task.sought])]
-        firsts += [np.array([drawn(s, random) for s in task.sought]) for _ in range(self.starts - 1)]
+        firsts = [np.array([s.start for s in task.free])]
+        firsts += [np.array([drawn(s, random) for s in task.free]) for _ in range(self.starts - 1)]
         searches = [descend(task, first, self.tol, self.max_iterations) for first in firsts]
         best = min(searches, key=lambda s: s.cost if s.ok else math.inf)
         best.costs = [s.cost if s.ok else math.nan for s in searches]
@@ -170,7 +168,7 @@ blocks:
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
-        sought_in(self, path, schedule, None)
+        free_parameters(self, path, schedule, None)
         outputs = self.names(path)
         for name in outputs:
             check_output(schedule, name)

@@ -25,7 +25,7 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
     told = [] if found.reason.startswith("converged") else [found.reason]
     details: dict[str, Any] = {"iterations": found.iterations, "costs": found.costs}
     if not found.ok:
-        items = tuple(Estimate(n, math.nan, math.nan, s.truth, s.unit) for n, s in zip(names, task.sought, strict=True))
+        items = tuple(Estimate(n, math.nan, unit=s.unit) for n, s in zip(names, task.free, strict=True))
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
         return Estimates(method, items, None, model, warnings=tuple(told), reason=found.reason, details=details)
     rest = -task.residuals(found.theta)
@@ -62,8 +62,8 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
         "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }
     items = tuple(
-        Estimate(n, float(v), float(d), s.truth, s.unit, float(q))
-        for n, s, v, d, q in zip(names, task.sought, found.theta, std, quantile, strict=True)
+        Estimate(n, float(v), float(d), unit=s.unit, quantile=float(q))
+        for n, s, v, d, q in zip(names, task.free, found.theta, std, quantile, strict=True)
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
     reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"
@@ -72,10 +72,10 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
 
 def named(task: Task) -> tuple[str, list[str]]:
     """The block whose parameters these are and their names in it, as other identifiers say them; '' and paths of several."""
-    blocks = {s.path.rpartition(".")[0] for s in task.sought}
+    blocks = {s.path.rpartition(".")[0] for s in task.free}
     if len(blocks) > 1:
-        return "", [s.path for s in task.sought]
-    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.sought]
+        return "", [s.path for s in task.free]
+    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.free]
 
 
 def rms(values: np.ndarray) -> float:
@@ -103,7 +103,7 @@ def series_of(task: Task) -> np.ndarray:
 
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
     told = []
-    for one, value in zip(task.sought, theta, strict=True):
+    for one, value in zip(task.free, theta, strict=True):
         word = one.at_bound(value)
         if word:
             bound = one.low if word == "min" else one.high

@@ -96,19 +96,19 @@ def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
-    from ..simulation.overrides import applied
+    from ..simulation.overrides import Overrides
 
     readied(diagram, params)
-    return applied(diagram, params) if params else diagram
+    return Overrides(params).put_into(diagram)
 
 
 def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
     """The diagram ready to run, with settings changed; one that names no stop time is taken to run for a second."""
-    from ..simulation.overrides import changed_numbers
+    from ..simulation.overrides import Overrides
     from ..simulation.prepare import prepared
 
     ready, left = prepared(diagram, params, {} if diagram.simulate.stop is not None else {"stop": 1})
-    changed_numbers(ready, left)
+    Overrides(left).numbers(ready)
     return ready
 
 

@@ -107,6 +107,11 @@ class Program:
         return self.code.fast()
 
 
+def compile_program(source: Source, solver: str) -> Program:
+    """Source -> Program: at once under CPython, under numba when `fast` is first asked for; one code for equal texts."""
+    return Program(source, code_of(source.text, solver))
+
+
 def view(a: np.ndarray, start: int, end: int) -> np.ndarray:
     """A stretch of the array store."""
     return a[start:end]

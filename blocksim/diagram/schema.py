@@ -14,6 +14,7 @@ from typing import Any
 from ..contract.block import Block
 from ..contract.declarations import Declared, Inport, Model, Param, Period, Static
 from ..contract.library import library as all_blocks
+from ..contract.limits import Interval
 from .spec import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -254,28 +255,25 @@ def setting_schema(declaration: Declared) -> dict[str, Any]:
 
 def number_schemas(declaration: Param) -> list[dict[str, Any]]:
     """A number within its limits, a list or a matrix of them: the shapes the declaration itself accepts."""
-    keys = {
-        "exclusiveMinimum": declaration.above,
-        "minimum": declaration.min,
-        "exclusiveMaximum": declaration.below,
-        "maximum": declaration.max,
+    inside = declaration.limits
+    ends = {
+        "exclusiveMinimum" if inside.open_low else "minimum": inside.low,
+        "exclusiveMaximum" if inside.open_high else "maximum": inside.high,
     }
-    number = {"type": "number", **{key: limit for key, limit in keys.items() if limit is not None and math.isfinite(limit)}}
+    number = {"type": "number", **{key: end for key, end in ends.items() if math.isfinite(end)}}
     item = {"anyOf": [number, {"$ref": "#/$defs/_reference"}]}
     row = {"type": "array", "minItems": 1, "items": item}
     matrix = {"type": "array", "minItems": 1, "items": row}
-    inside = number_inside(declaration)
-    shapes = ((number, inside), (row, [inside]), (matrix, [[inside]]))
+    some = number_inside(inside)
+    shapes = ((number, some), (row, [some]), (matrix, [[some]]))
     return [shape for shape, value in shapes if not declaration.problems(value)] or [{}]
 
 
-def number_inside(declaration: Param) -> float:
+def number_inside(limits: Interval) -> float:
     """Some number that meets the limits."""
-    low = declaration.min if declaration.above is None else declaration.above
-    high = declaration.max if declaration.below is None else declaration.below
-    if low is not None and high is not None:
-        return (low + high) / 2
-    return low + 1 if low is not None else high - 1 if high is not None else 1.0
+    if math.isfinite(limits.low) and math.isfinite(limits.high):
+        return (limits.low + limits.high) / 2
+    return limits.low + 1 if math.isfinite(limits.low) else limits.high - 1 if math.isfinite(limits.high) else 1.0
 
 
 def static_schemas(declaration: Static) -> list[dict[str, Any]]:

@@ -165,24 +165,9 @@ class Estimates(Mapping[str, Estimate]):
         Numbers of another model are not comparable, and a plant of another type is refused. Where the type is the same and the
         identifier took other settings for known (another law of friction, another ratio), the estimates say so in a warning.
         """
-        if isinstance(truth, Mapping):
-            return self.beside({n: float(v) for n, v in truth.items()})
-        kind, settings, path = plant_parts(truth)
-        other = f"'{path}' ({kind.__name__})" if path else kind.__name__
-        taken = self.details.get("assumed")
-        if taken is None:
-            return self.beside({n: float(settings[n]) for n in self if n in settings})
-        if taken["type"] != kind.__name__:
-            raise RecordError(
-                f"estimates of {taken['type']} cannot be compared with the values of {other}: the models differ, and parameters "
-                "of one name need not mean the same. Identify with the model of the plant, or compare simulated motion."
-            )
-        words = [f"{n} = {told(v)} (in truth {told(settings[n])})" for n, v in taken["settings"].items() if settings.get(n) != v]
-        made = self.beside({n: float(settings[n]) for n in self if n in settings})
-        if not words:
-            return made
-        warning = f"another model than the truth: the identifier assumed {'; '.join(words)}, so errors and z include that."
-        return replace(made, warnings=(*self.warnings, warning))
+        from .score import compare
+
+        return compare(self, truth)
 
     def beside(self, truth: Mapping[str, float]) -> Estimates:
         """The same estimates with this truth."""
@@ -300,19 +285,6 @@ def assumed(plant: Plant) -> dict[str, Any]:
         names += [] if function is None else arguments(function)
     kept = {n: plant.settings[n] for n in names if n in plant.settings and n not in plant.parameters and n not in plant.motion}
     return {"type": plant.kind.__name__, "settings": kept}
-
-
-def plant_parts(truth: Any) -> tuple[type, Mapping[str, Any], str]:
-    """Type, settings and path of a Plant or of a block."""
-    if hasattr(truth, "kind") and hasattr(truth, "settings"):
-        return truth.kind, truth.settings, truth.path
-    if hasattr(truth, "settings"):
-        return type(truth), truth.settings, ""
-    raise RecordError(f"found {truth!r}; estimates are scored against a Plant, a block, or values by name.")
-
-
-def told(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def jsonable(value: Any) -> Any:

@@ -72,11 +72,11 @@ class Machine(SimpleNamespace):
         return int(status)
 
 
-def blank_machine(experiment: Experiment, end: int, rows: list[int]) -> Machine:
-    """A machine at the start of a run to the tick `end`, with the experiment's own numbers and an empty log."""
+def blank_machine(experiment: Experiment) -> Machine:
+    """A machine at the start of a run, with the experiment's own numbers and an empty log."""
     import numpy as np
 
-    clock, options = experiment.clock, experiment.options
+    clock, options, rows = experiment.clock, experiment.options, experiment.rows
     states, guards = len(experiment.numbers.x), experiment.program.source.guards
     powers = find_tableau(experiment.program.solver).work()
     starts = np.concatenate([[0], np.cumsum([n * g.width for n, g in zip(rows, experiment.logs, strict=True)])])
@@ -85,7 +85,7 @@ def blank_machine(experiment: Experiment, end: int, rows: list[int]) -> Machine:
     sides = [float(d) for _, _, d in guards]
     f = np.zeros(len(stores.F))
     f[stores.RTOL], f[stores.ATOL] = options.rtol or RTOL, options.atol or ATOL
-    span = float((end - clock.start) * clock.base)
+    span = float((clock.end - clock.start) * clock.base)
     f[stores.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
     f[stores.ERROR], f[stores.EVENT], f[stores.BUDGET] = 1.0, -math.inf, math.inf
     whole = [clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start]

@@ -15,7 +15,7 @@ from blocksim.compiler import cache
 from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, state
 from blocksim.contract.vocabulary import log, sqrt
 from blocksim.diagram.build import open_diagram
-from blocksim.simulation.overrides import shaping
+from blocksim.simulation.overrides import Overrides
 from blocksim.simulation.prepare import experiment
 from blocksim.solvers.tableaus import OWN
 
@@ -233,7 +233,7 @@ def test_what_changes_without_compiling_again():
 )
 def test_what_shapes_the_code_makes_another_program(params):
     first = experiment(rich(), **options_of("rk4"))
-    assert shaping(first, params)
+    assert Overrides(params).shaping(first.schedule, first)
     assert experiment(first, params).program.source.text != first.program.source.text or params == {"filter.Ts": 0.02}
 
 

@@ -69,7 +69,7 @@ def test_it_is_made_once_and_parameters_are_only_numbers(sensed, monkeypatch):
     first = twin_of(run_of(diagram, record), record.t, ["joint.qd"])
     made = []
     monkeypatch.setattr(twins, "make_experiment", lambda *a, **k: made.append(a))
-    monkeypatch.setattr(twins, "refilled", lambda *a, **k: made.append(a))
+    monkeypatch.setattr(twins, "fill", lambda *a, **k: made.append(a))
     second = twin_of(run_of(diagram, record), record.t, ["joint.qd"])
     before = first.experiment.program
     results = [second.run({"joint.J": J})["joint.qd"] for J in (0.02, 0.03, 0.04)]

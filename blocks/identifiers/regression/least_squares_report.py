@@ -134,5 +134,5 @@ def physical_warnings(plant: Plant, found: Found) -> list[str]:
     for name, value in zip(found.names, found.fit.values, strict=True):
         declared = plant.kind.of(Param)[name]
         if declared.problems(float(value)):
-            told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {declared.limits() or 'finite'}.")
+            told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {str(declared.limits) or 'finite'}.")
     return told

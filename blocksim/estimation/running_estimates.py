@@ -29,7 +29,7 @@ def estimators(schedule: Schedule) -> list[Unit]:
     return [unit for unit in [*schedule.units, *schedule.after_run] if unit.kind.estimated]
 
 
-def last_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates | None:
+def running_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates | None:
     """The last estimates of a block with their standard deviations; None where they are not in the record."""
     import numpy as np
 
@@ -50,7 +50,7 @@ def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) 
     """Values the plant itself would refuse."""
     declared = {name: plant.kind.of(Param)[name] for name in names} if plant is not None else {}
     return [
-        f"unphysical: {name} = {value:.4g}, but {one.doc} is {one.limits() or 'finite'}."
+        f"unphysical: {name} = {value:.4g}, but {one.doc} is {str(one.limits) or 'finite'}."
         for (name, one), value in zip(declared.items(), values, strict=False)
         if one.problems(float(value))
     ]
