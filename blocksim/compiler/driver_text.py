@@ -10,7 +10,7 @@ from ..contract import syntax
 from ..solvers import driver as shared
 from ..solvers import events, explicit, implicit, kernel, loops
 from ..solvers.tableaus import EXPLICIT, RODAS4
-from ..tracing.fold import Specialiser, as_list, constant, specialise, without_docstring
+from ..tracing.specialise import Specialiser, constant, specialise
 from .slots import Slots
 
 NAMES = (
@@ -50,7 +50,7 @@ def fold_text(text: str, numbers: dict[str, Any]) -> str:
     folder = Specialiser(fold_text, {n: constant(v) for n, v in numbers.items()}, {})
     for function in tree.body:
         assert isinstance(function, ast.FunctionDef)
-        function.body = [s for statement in without_docstring(function.body) for s in as_list(folder.visit(statement))]
+        function.body = folder.body(function.body)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import BlockDefinitionError, did_you_mean, listing
 from .declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
+from .grammar import check_text
 from .vocabulary import VOCABULARY
 
 #: Functions the engine calls, and the kinds of name each may ask for (besides `t`, parameters, statics and tables).
@@ -60,6 +61,16 @@ def check_class(cls: Any) -> None:
         if not name.startswith("_"):
             check_function(cls, name, function, refuse)
     check_completeness(cls, refuse)
+    check_texts(cls)
+
+
+def check_texts(cls: Any) -> None:
+    """Refuse functions whose text could not be compiled; those of a base have been read with it."""
+    arrays = {n for n, d in cls.of(Memory).items() if d.array} | {"out"}
+    inherited = {f for base in cls.__mro__[1:] for f in getattr(base, "functions", {}).values()}
+    for name, function in cls.functions.items():
+        if kind_of(name) and function not in inherited:
+            check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), kind_of(name) == "reset")
 
 
 def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[str], None]) -> None:
@@ -105,7 +116,7 @@ def resolvable(function: Callable, name: str) -> bool:
     if name in VOCABULARY or name == "math":
         return True
     value = function.__globals__.get(name, getattr(builtins, name, None))
-    return isinstance(value, (int, float)) or (isinstance(value, types.FunctionType) and hasattr(value, "__code__"))
+    return isinstance(value, (int, float, str, tuple)) or (isinstance(value, types.FunctionType) and hasattr(value, "__code__"))
 
 
 def check_completeness(cls: Any, refuse: Callable[[str], None]) -> None:
