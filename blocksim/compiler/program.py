@@ -126,7 +126,9 @@ def compile_at(code: Code) -> Any:
     """Compile, or load from the cache."""
     from numba import njit, types
 
-    from .pointers import matrix, pointer, view
+    from .pointers import libm_pow, matrix, pointer, register_power, view
+
+    register_power()
 
     real, whole = types.float64[::1], types.int64[::1]
     rows = types.UniTuple(real, driver_text.k_rows(code.solver)[0])
@@ -142,7 +144,7 @@ def compile_at(code: Code) -> Any:
         for name in functions:
             if name != ENTRY:
                 setattr(module, name, inner(getattr(module, name)))
-        module.__dict__.update(pointer=pointer, view=view, matrix=matrix)
+        module.__dict__.update(pointer=pointer, view=view, matrix=matrix, libm_pow=libm_pow)
         return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 

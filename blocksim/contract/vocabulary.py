@@ -10,8 +10,8 @@ from typing import Any
 inf, nan, pi, e, tau = math.inf, math.nan, math.pi, math.e, math.tau
 sin, cos, tan, asin, acos, atan, atan2 = math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2
 sinh, cosh, tanh, exp, expm1 = math.sinh, math.cosh, math.tanh, math.exp, math.expm1
-log, log10, log1p, sqrt, copysign, fmod, libm_pow = (
-    math.log, math.log10, math.log1p, math.sqrt, math.copysign, math.fmod, math.pow
+log, log10, log1p, sqrt, copysign, libm_pow = (
+    math.log, math.log10, math.log1p, math.sqrt, math.copysign, math.pow
 )  # fmt: skip
 
 
@@ -57,6 +57,11 @@ def minimum(a: float, b: float) -> float:
 def hypot(a: float, b: float) -> float:
     """sqrt(a^2 + b^2)."""
     return sqrt(a * a + b * b)
+
+
+def fmod(a: float, b: float) -> float:
+    """What is left of a after whole multiples of b, with the sign of a."""
+    return copysign(abs(a) % abs(b), a)
 
 
 def power(a: float, b: float) -> float:
@@ -154,11 +159,10 @@ WORDS: dict[str, Word] = {
         libm("log10", 1, pole(0.0)),
         libm("log1p", 1, pole(-1.0)),
         libm("copysign", 2, safe=True),
-        libm("fmod", 2, invalid),
         *(prelude(meaning) for meaning in (floor, ceil, round_half_even)),
         *(prelude(meaning, safe=True) for meaning in (sign, square, cube)),
         *(prelude(meaning, 2, safe=True) for meaning in (maximum, minimum)),
-        *(prelude(meaning, 2) for meaning in (hypot, power, power_int)),
+        *(prelude(meaning, 2) for meaning in (hypot, fmod, power, power_int)),
         Word("abs", abs, "builtin", safe=True),
         Word("bool", bool, "builtin", safe=True),
         Word("float", float, "builtin", safe=True),
@@ -169,7 +173,7 @@ WORDS: dict[str, Word] = {
         Word("min", min, "builtin", 0, same_as="minimum"),
         Word("round", round, "builtin", 1, same_as="round_half_even"),
         Word("pow", power, "builtin", 2, same_as="power"),
-        *(Word(name, getattr(math, name), "constant", 0) for name in ("pi", "inf", "nan", "e", "tau")),
+        *(Word(name, getattr(math, name), "constant", 0) for name in ("pi", "tau", "e", "inf", "nan")),
     )
 }
 LIBM, PRELUDE, BUILTINS, CONSTANT_NAMES = (
@@ -181,11 +185,10 @@ VOCABULARY = tuple(WORDS)
 FUNCTIONS: dict[str, Word] = {n: w for n, w in WORDS.items() if w.takes and not w.same_as}
 
 
-def power_form(base: float | None, exponent: float | None) -> tuple[str, Any]:
-    """How base ** exponent is computed, of which either may be known: the word that does it, and its exponent.
+def power_form(exponent: float | None) -> tuple[str, Any]:
+    """How a number is raised to an exponent that may be known: the word that does it, and what more it takes.
 
-    Whole powers are products and square roots sqrt, because libm's pow and the compiler's differ in the last bit; a known base
-    is raised by exp, because the compiler would make another function of it.
+    Whole powers are products and square roots sqrt, which is faster than libm's pow.
     """
     count = exponent
     if isinstance(count, float) and count.is_integer() and abs(count) < 64:
@@ -194,7 +197,7 @@ def power_form(base: float | None, exponent: float | None) -> tuple[str, Any]:
         return ("sqrt", None) if count == 0.5 else ("1/sqrt", None)
     if isinstance(count, int):
         return {2: ("square", None), 3: ("cube", None)}.get(count, ("power_int", count))
-    return ("exp", math.log(base)) if base is not None and count is None and base > 0 else ("power", None)
+    return ("power", None)
 
 
 __all__ = ["BUILTINS", "CONSTANTS", "FUNCTIONS", "LIBM", "PRELUDE", "VOCABULARY", "WORDS", "Word", "power_form"]

@@ -98,11 +98,9 @@ class ExpressionTrace:
         g = self.graph
         if base.known and exponent.known and type(base.value) is type(exponent.value) is int and exponent.value >= 0:
             return g.constant(base.value**exponent.value)
-        word, more = power_form(base.value if base.known else None, exponent.value if exponent.known else None)
+        word, more = power_form(exponent.value if exponent.known else None)
         if word == "1/sqrt":
             return g.apply("/", g.constant(1.0), g.apply("sqrt", base))
-        if word == "exp":
-            return g.apply("exp", g.call("*", exponent, more))
         if word == "power_int":
             return g.call("power_int", base, more)
         return g.apply(word, base, exponent) if word == "power" else g.apply(word, base)

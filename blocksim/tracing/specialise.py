@@ -155,12 +155,9 @@ class Specialiser(ast.NodeTransformer):
 
 def power(base: ast.expr, exponent: ast.expr) -> ast.expr:
     """base ** exponent in the words that `power_form` says."""
-    numbers = [n.value if isinstance(n, ast.Constant) else None for n in (base, exponent)]
-    form, more = power_form(*numbers)  # type: ignore[arg-type]
+    form, more = power_form(exponent.value if isinstance(exponent, ast.Constant) else None)  # type: ignore[arg-type]
     if form == "1/sqrt":
         return ast.BinOp(ast.Constant(1.0), ast.Div(), call("sqrt", base))
-    if form == "exp":
-        return call("exp", ast.BinOp(exponent, ast.Mult(), ast.Constant(more)))
     if form == "power_int":
         return call(form, base, constant(more))
     return call(form, base, exponent) if form == "power" else call(form, base)
