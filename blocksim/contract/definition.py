@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
-import types
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import BlockDefinitionError, did_you_mean, listing
 from .declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
 from .grammar import check_text
-from .vocabulary import VOCABULARY
 
 #: Functions the engine calls, and the kinds of name each may ask for (besides `t`, parameters, statics and tables).
 KINDS: dict[str, tuple[type, ...]] = {
@@ -103,20 +100,6 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
                 f"{name} asks for '{asked}', which is not declared. Declared for it: {listing(allowed)}."
                 + did_you_mean(asked, allowed)
             )
-    for used in code.co_names:
-        if not resolvable(function, used):
-            refuse(
-                f"{name} uses '{used}', which a compiled function cannot see. It may use its arguments, numbers and "
-                f"functions of its module, and: {listing(VOCABULARY)}." + did_you_mean(used, [*allowed, *VOCABULARY])
-            )
-
-
-def resolvable(function: Callable, name: str) -> bool:
-    """Whether a global name of a block function can be carried into the generated program."""
-    if name in VOCABULARY or name == "math":
-        return True
-    value = function.__globals__.get(name, getattr(builtins, name, None))
-    return isinstance(value, (int, float, str, tuple)) or (isinstance(value, types.FunctionType) and hasattr(value, "__code__"))
 
 
 def check_completeness(cls: Any, refuse: Callable[[str], None]) -> None:

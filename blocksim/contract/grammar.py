@@ -70,7 +70,9 @@ class Reading:
 
     def refuse(self, node: ast.AST, found: str, instead: str) -> NoReturn:
         line = getattr(node, "lineno", self.tree.lineno) - self.tree.lineno + 1
-        raise BlockDefinitionError(f"block {self.title}, line {line} of the function: {found}; {instead}.")
+        raise BlockDefinitionError(
+            f"block {self.title}, line {line} of the function: {found}; {instead}{'' if instead.endswith('?') else '.'}"
+        )
 
     def body(self) -> None:
         plain = self.tree.args
@@ -206,12 +208,16 @@ class Reading:
         if isinstance(value, types.FunctionType) or (name in WORDS and WORDS[name].form != "constant"):
             self.refuse(node, f"'{name}' is a function", f"call it: {name}(...)")
         if not (name in WORDS or isinstance(value, (int, float, str, tuple))):
-            options = [*self.locals, *VOCABULARY]
-            self.refuse(
-                node,
-                f"'{name}' is neither an argument, nor a number of the module, nor a word it may use",
-                f"those are: {listing(VOCABULARY)}" + did_you_mean(name, options).rstrip("."),
-            )
+            self.unseen(node, name)
+
+    def unseen(self, node: ast.AST, name: str) -> NoReturn:
+        options = [*sorted(self.locals), *VOCABULARY]
+        self.refuse(
+            node,
+            f"it uses '{name}', which a compiled function cannot see",
+            f"it may use its arguments, numbers and functions of its module, and: {listing(VOCABULARY)}"
+            + did_you_mean(name, options).replace(" Did", ". Did"),
+        )
 
     def attribute(self, node: ast.Attribute) -> None:
         if not (isinstance(node.value, ast.Name) and node.value.id == "math" and node.attr in WORDS):
@@ -234,11 +240,7 @@ class Reading:
         if isinstance(value, types.FunctionType) and not is_word(name, value):
             self.helper(node, name, value)
         elif name not in WORDS or WORDS[name].form == "constant":
-            self.refuse(
-                node,
-                f"it calls '{name}'",
-                f"it may call functions of its module and: {listing(VOCABULARY)}" + did_you_mean(name, WORDS),
-            )
+            self.unseen(node, name)
         elif name == "range":
             self.refuse(node, "it uses range(...) as a value", "range stands in 'for i in range(n)' only")
         elif node.keywords or (WORDS[name].takes and len(node.args) != WORDS[name].takes) or not node.args:

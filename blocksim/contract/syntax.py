@@ -50,6 +50,7 @@ def quick_tree(function: Callable) -> ast.Module | None:
     """The tree by the lines its code says it has, which is far faster than looking where it ends; None where that fails."""
     code = function.__code__
     last = max((end for _, end, _, _ in code.co_positions() if end), default=code.co_firstlineno)
+    linecache.checkcache(code.co_filename)  # a module that was edited and loaded again
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 : last]
     try:
         tree = parse(textwrap.dedent("".join(lines)))
