@@ -196,7 +196,7 @@ def program_text(function: Callable) -> str:
     """A function with all it calls, as one text."""
     from blocksim.compiler.codegen import helper_functions, prelude
     from blocksim.contract.vocabulary import LIBM
-    from blocksim.tracing.fold import specialise
+    from blocksim.tracing.specialise import specialise
 
     helpers: dict[str, Callable] = {}
     entry = specialise(function, "backward", {}, helpers)

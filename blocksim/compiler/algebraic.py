@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..schedule.schedule import Element, Evaluation, evaluation_of, output_functions
-from ..tracing.fold import expression
+from ..tracing.code import SUM, code
 from .emitter import STORES, Emitter
+from .following import element_of, written
 from .scope import Scope, indented
 from .slots import Slot
 
@@ -45,14 +45,14 @@ def make_loop(emitter: Emitter, number: int, evaluations: list[Evaluation]) -> A
     count = len(unknown)
     for part, length in (("z", count), ("r", count), ("q", count), ("jacobian", count * count)):
         emitter.slots.region(-1 - number, part, (), length)
-    guesses = {e: expression(f"z[{i}]") for i, e in enumerate(unknown)}
-    scope = Scope(signals={**guesses, **{e: expression(f"m[{i}]") for e, i in loop.borrowed.items()}})
+    guesses = {e: code(f"z[{i}]") for i, e in enumerate(unknown)}
+    scope = Scope(signals={**guesses, **{e: code("m[", i, "]") for e, i in loop.borrowed.items()}})
     for evaluation in within(evaluations, torn, needs):
         emitter.evaluate(scope, evaluation)
         if evaluation in torn:  # others in the loop read the guess, not what was made of it
             for i, element in enumerate(unknown):
                 if evaluation_of(units[element[0]], element[1]) == evaluation:
-                    scope.write(f"r[{i}] = {ast.unparse(scope.signals[element])} - z[{i}]")
+                    scope.write(code(f"r[{i}] = ", written(scope.signals[element]).within(SUM), f" - z[{i}]"))
                     scope.signals[element] = guesses[element]
     loop.text = f"def loop_{number}(z, r, t, {STORES}):\n{indented(scope.blocks())}\n"
     return loop
@@ -62,12 +62,11 @@ def solve(emitter: Emitter, scope: Scope, loop: AlgebraicLoop) -> None:
     """Solve a loop, then compute its signals from the solution."""
     scope.begin()
     for element, address in loop.borrowed.items():
-        scope.write(f"m[{address}] = {ast.unparse(emitter.signal(scope, element))}")
+        scope.write(code("m[", address, "] = ", written(emitter.signal(scope, element))))
     scope.write(f"solve_loop_{loop.number}(t, {STORES})")
-    start = emitter.slots.arrays[(-1 - loop.number, "z")].index
+    region = emitter.slots.arrays[(-1 - loop.number, "z")]
     for i, element in enumerate(loop.unknown):
-        value = expression(f"a[o[{start}] + {i}]")
-        scope.signals[element] = emitter.keep(scope, emitter.units[element[0]], element[1], element[2], value)
+        scope.signals[element] = emitter.keep(scope, emitter.units[element[0]], element[1], element[2], element_of(region, i))
     torn = {evaluation_of(emitter.units[e[0]], e[1]) for e in loop.unknown}
     for evaluation in within(loop.evaluations, torn, emitter.schedule.needs):
         if evaluation not in torn:

@@ -10,17 +10,19 @@ The same text runs under CPython (lists of floats) and numba (arrays), so it use
 
 from __future__ import annotations
 
-import ast
+import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..contract.syntax import parse
-from ..contract.vocabulary import LIBM, PRELUDE
+from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
-from ..tracing.fold import specialise
+from ..tracing.specialise import specialise
 from .generator import Generator
 from .instants import hit
 from .slots import Slot, Slots
+
+NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass
@@ -35,19 +37,18 @@ class Source:
 
 def prelude(text: str) -> list[str]:
     """The prelude functions a text uses, each after those it uses itself."""
-    from ..contract import vocabulary
+    used: set[str] = set()
+    texts = [text]
+    while texts:
+        found = (set(NAME.findall(texts.pop())) & set(PRELUDE)) - used
+        used |= found
+        texts += [prelude_text(name) for name in found]
+    return [prelude_text(name) for name in sorted(used)]
 
-    used: list[str] = []
 
-    def include(body: str) -> None:
-        names = {n.id for n in ast.walk(parse(body)) if isinstance(n, ast.Name)}
-        for name in PRELUDE:
-            if name in names and name not in used:
-                used.append(name)
-                include(specialise(getattr(vocabulary, name), name, {}, {}))
-
-    include(text)
-    return [specialise(getattr(vocabulary, n), n, {}, {}) + "\n" for n in sorted(used)]
+@functools.cache
+def prelude_text(name: str) -> str:
+    return specialise(WORDS[name].meaning, name, {}, {}) + "\n"
 
 
 def helper_functions(helpers: dict[str, Callable]) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from ..contract.declarations import Memory, State
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
 from ..solvers.stores import signature
+from ..tracing.code import Code, code, joined
 from .algebraic import make_loop, solve
 from .emitter import Emitter
+from .following import written
 from .roll import parts, roll
 from .scope import Scope, indented
 
@@ -122,7 +123,7 @@ class Generator(Emitter):
                 given = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
                 for name in states:
                     for address, part in zip(self.slots.of(unit, name, copy), given[f"d{name}"], strict=True):
-                        slopes.write(f"dx[{address}] = {ast.unparse(part)}")
+                        slopes.write(code("dx[", address, "] = ", written(part)))
         inputs = signature("derivative")
         return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
 
@@ -139,7 +140,7 @@ class Generator(Emitter):
             for copy in range(unit.width):
                 scope.begin(f"{unit.path}: {name}")
                 (margin,) = self.apply(scope, unit, f"guard_{name}", [(f"margin_{name}", 1)], copy)[f"margin_{name}"]
-                scope.write(f"g[{number}] = {ast.unparse(margin)}")
+                scope.write(code("g[", number, "] = ", written(margin)))
                 branch = Scope()
                 self.compute(branch, self.inputs_of(unit, [unit.kind.functions[f"reset_{name}"]]))
                 branch.begin(f"{unit.path}: {name}")
@@ -160,16 +161,17 @@ class Generator(Emitter):
             self.apply(scope, unit, name, [], copy)
             return
         given = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
-        left, right = [], []
+        left: list[Code] = []
+        right: list[Code] = []
         for state, values in given.items():
             if state not in scalar:
                 raise BlockDefinitionError(f"{function.__qualname__} sets '{state}', which it cannot.")
             store = "m" if isinstance(unit.kind.declared[state], Memory) else "x"
             for address, part in zip(self.slots.of(unit, state, copy), values, strict=True):
-                left.append(f"{store}[{address}]")
-                right.append(ast.unparse(part))
+                left.append(code(f"{store}[", address, "]"))
+                right.append(written(part))
         if left:
-            scope.write(f"{', '.join(left)} = {', '.join(right)}")
+            scope.write(code(joined(", ", left), " = ", joined(", ", right)))
 
 
 def function_text(name: str, inputs: str, blocks: list[str]) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-
 from ..contract.declarations import Memory, Noise
 from ..schedule.schedule import Evaluation, LogGroup, Unit, evaluation_of, output_functions
 from ..solvers.kernel import CHATTERING
 from ..solvers.stores import LOG, signature
+from ..tracing.code import Code, code
+from .following import written
 from .generator import Generator, function_text
 from .scope import Scope
+from .slots import Region
 
 HIT, SETTLE = signature("hit"), signature("settle")
-Pending = dict[tuple[int, str, int], str]
+Pending = dict[tuple[int, str, int], Code]
 
 
 def hit(made: Generator) -> str:
@@ -59,13 +60,13 @@ def pending_places(made: Generator, scope: Scope, acting: list[list[Unit]]) -> P
         for name, declaration in unit.kind.of(Memory).items():
             for k in range(0 if declaration.array else unit.width * unit.sizes.get(name, 1)):
                 places[(unit.index, name, k)] = (
-                    f"m[{made.wire((unit.index, f'next {name}', k))}]"
+                    code("m[", made.wire((unit.index, f"next {name}", k)), "]")
                     if made.large
-                    else f"{made.names[unit.index]}_next_{name}" + (f"_{k}" if k else "")
+                    else code(f"{made.names[unit.index]}_next_{name}" + (f"_{k}" if k else ""))
                 )
     if not made.large:
-        for name in places.values():
-            scope.write(f"{name} = 0.0")
+        for place in places.values():
+            scope.write(code(place, " = 0.0"))
     return places
 
 
@@ -127,12 +128,12 @@ def sampled_output(made: Generator, scope: Scope, unit: Unit, function: str, pen
         given = made.apply(scope, unit, function, results, copy)
         for port in ports:
             for k, part in enumerate(given[port]):
-                scope.write(f"{ast.unparse(made.held((unit.index, port, copy if unit.wide else k)))} = {ast.unparse(part)}")
+                scope.write(code(made.held((unit.index, port, copy if unit.wide else k)), " = ", written(part)))
         for name in memories:
             for k, part in enumerate(given[f"next_{name}"]):
-                target, text = pending[(unit.index, name, copy * unit.sizes.get(name, 1) + k)], ast.unparse(part)
-                if target != text:
-                    scope.write(f"{target} = {text}")
+                target = pending[(unit.index, name, copy * unit.sizes.get(name, 1) + k)]
+                if target != part:
+                    scope.write(code(target, " = ", written(part)))
 
 
 def shadow(made: Generator, scope: Scope, unit: Unit, function: str, copy: int) -> None:
@@ -144,9 +145,13 @@ def shadow(made: Generator, scope: Scope, unit: Unit, function: str, copy: int) 
             own = made.slots.array(unit, name, copy)
             region = made.slots.region(unit.index, f"{name}.shadow", (), unit.sizes.get(name, 1), copy)
             made.shadows[(unit.index, name, copy)] = region
-            scope.write(
-                f"for i in range(o[{own.index + 1}] - o[{own.index}]):\n    a[o[{region.index}] + i] = a[o[{own.index}] + i]"
-            )
+            scope.write(copied(own, region))
+
+
+def copied(source: Region, target: Region) -> Code:
+    """One array copied over another."""
+    turns = code("for i in range(o[", source.index + 1, "] - o[", source.index, "]):\n    a[o[", target.index, "] + i]")
+    return code(turns, " = a[o[", source.index, "] + i]")
 
 
 def log_rows(made: Generator, scope: Scope, j: int, group: LogGroup, known: Scope) -> None:
@@ -163,9 +168,9 @@ def log_rows(made: Generator, scope: Scope, j: int, group: LogGroup, known: Scop
         for k, element in enumerate(signal):
             if made.large:
                 inner.begin()
-            step = row if len(signal) == 1 else f"{len(signal)} * {row} + {k}"
-            value = ast.unparse(made.signal(inner, element))
-            inner.write(f"record[{start} + {column} * {count} + {step}] = {value}")
+            step = code(row) if len(signal) == 1 else code(f"{len(signal)} * {row} + ", k)
+            value = written(made.signal(inner, element))
+            inner.write(code(f"record[{start} + ", column, f" * {count} + ", step, "] = ", value))
         column += len(signal)
     inner.begin()
     inner.write(f"logs[{LOG * j + 2}] = {row} + 1\nlogs[{LOG * j}] = tick + logs[{LOG * j + 1}]")
@@ -189,17 +194,15 @@ def due_memories(made: Generator, scope: Scope, g: int, units: list[Unit], pendi
     for (index, name, k), local in pending.items():
         if made.units[index].group == g:
             inner.begin()
-            inner.write(f"m[{made.slots.where[(index, name)][k]}] = {local}")
+            inner.write(code("m[", made.slots.where[(index, name)][k], "] = ", local))
     for (index, name, copy), region in made.shadows.items():
         if made.units[index].group == g:
             own = made.slots.array(made.units[index], name, copy)
             inner.begin()
-            inner.write(
-                f"for i in range(o[{own.index + 1}] - o[{own.index}]):\n    a[o[{own.index}] + i] = a[o[{region.index}] + i]"
-            )
+            inner.write(copied(region, own))
     for address in (a for u in units for n in u.kind.of(Noise) for a in made.slots.where[(u.index, n)]):
         inner.begin()
-        inner.write(f"o[{address}] += 1")
+        inner.write(code("o[", address, "] += 1"))
     inner.begin()
     inner.write(f"hits[{2 * g}] = tick + hits[{2 * g + 1}]")
     scope.nest(f"if due_{g}:", made.finish(inner, f"memories_{g}", HIT))

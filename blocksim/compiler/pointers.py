@@ -1,10 +1,13 @@
-"""Arrays as bare pointers inside compiled programs: no reference counts, no bounds, one word per argument."""
+"""What only compiled programs have: arrays as bare pointers (no reference counts, no bounds, one word each), and libm's pow."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
+from llvmlite.binding import add_symbol, address_of_symbol
 from numba import carray, njit, types
+from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
@@ -30,6 +33,27 @@ def shifted(typing_context: Any, start: Any, index: Any) -> Any:
         return builder.gep(args[0], [args[1]])
 
     return start(start, types.intp), codegen
+
+
+POWER = "blocksim_pow"
+
+
+def register_power() -> None:
+    """Make the name known to the linker; a program loaded from the cache asks for it too."""
+    if address_of_symbol(POWER) is None:
+        add_symbol(POWER, address_of_symbol("pow"))
+
+
+@intrinsic
+def libm_pow(typing_context: Any, base: Any, exponent: Any) -> Any:
+    """libm's pow under a name the compiler does not know: it would make another function of a known base or exponent."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        double = context.get_value_type(types.float64)
+        kind = ir.FunctionType(double, [double, double])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, POWER), args)
+
+    return types.float64(types.float64, types.float64), codegen
 
 
 OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}

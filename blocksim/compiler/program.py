@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..contract.syntax import compiled, parse
+from ..contract.vocabulary import WORDS, power_outside
 from ..solvers import find_tableau
 from ..solvers.stores import REAL, ROWS, STORES, WHOLE
 from . import cache
@@ -136,7 +137,9 @@ def compile_at(code: Code) -> Any:
     """Compile, or load from the cache."""
     from numba import njit, types
 
-    from .pointers import matrix, pointer, view
+    from .pointers import libm_pow, matrix, pointer, register_power, view
+
+    register_power()
 
     real = types.float64[::1]
     kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, len(find_tableau(code.solver).work()))}
@@ -150,7 +153,7 @@ def compile_at(code: Code) -> Any:
         for name in functions:
             if name != ENTRY:
                 setattr(module, name, inner(getattr(module, name)))
-        module.__dict__.update(pointer=pointer, view=view, matrix=matrix)
+        module.__dict__.update(pointer=pointer, view=view, matrix=matrix, libm_pow=libm_pow)
         return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
@@ -174,17 +177,19 @@ def ieee(text: str) -> Any:
     import ast
     import copy
 
-    def divided(node: ast.AST, left: ast.expr, right: ast.expr) -> ast.expr:
-        return ast.copy_location(ast.Call(ast.Name("divide", ast.Load()), [left, right], []), node)
+    words = {ast.Div: "divide", ast.Mod: "remainder", ast.FloorDiv: "quotient"}
+
+    def divided(node: ast.BinOp | ast.AugAssign, left: ast.expr, right: ast.expr) -> ast.expr:
+        return ast.copy_location(ast.Call(ast.Name(words[type(node.op)], ast.Load()), [left, right], []), node)
 
     class Divisions(ast.NodeTransformer):
         def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
             self.generic_visit(node)
-            return divided(node, node.left, node.right) if isinstance(node.op, ast.Div) else node
+            return divided(node, node.left, node.right) if type(node.op) in words else node
 
         def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
             self.generic_visit(node)
-            if not isinstance(node.op, ast.Div):
+            if type(node.op) not in words:
                 return node
             old = copy.deepcopy(node.target)
             old.ctx = ast.Load()
@@ -203,42 +208,39 @@ def divide(a: float, b: float) -> float:
         return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def forgiving(function: Any, overflow: Any) -> Any:
-    """A libm function that gives nan outside its domain and overflows to infinity."""
+def remainder(a: float, b: float) -> float:
+    """a % b; nan where b is 0, and 0 of whole numbers, which have no nan."""
+    try:
+        return a % b
+    except ZeroDivisionError:
+        return 0 if isinstance(a, int) and isinstance(b, int) else math.nan
+
+
+def quotient(a: float, b: float) -> float:
+    """a // b; as a / b where b is 0, and 0 of whole numbers."""
+    try:
+        return a // b
+    except ZeroDivisionError:
+        return 0 if isinstance(a, int) and isinstance(b, int) else divide(a, b)
+
+
+def forgiving(function: Any, outside: Any) -> Any:
+    """A function of libm that gives what IEEE 754 says where CPython raises."""
 
     def wrapped(*values: float) -> float:
         try:
             return function(*values)
-        except OverflowError:
-            return overflow(*values)
-        except ValueError:
-            return poles(function, *values)
+        except (OverflowError, ValueError):
+            return outside(*values)
 
     return wrapped
 
 
-def poles(function: Any, *values: float) -> float:
-    """What C gives where Python raises ValueError: -inf for log(0), nan elsewhere."""
-    if function in (math.log, math.log10) and values[0] == 0:
-        return -math.inf
-    if function is math.log1p and values[0] == -1:
-        return -math.inf
-    if function is math.pow and values[0] == 0 and values[1] < 0:
-        odd = values[1] % 2 == 1
-        return math.copysign(math.inf, values[0]) if odd else math.inf
-    return math.nan
-
-
-def power_overflow(a: float, b: float) -> float:
-    return -math.inf if a < 0 and b % 2 == 1 else math.inf
-
-
+#: What the functions of a program are by IEEE rules.
 IEEE: dict[str, Any] = {
     "divide": divide,
-    "libm_pow": forgiving(math.pow, power_overflow),
-    **{n: forgiving(getattr(math, n), lambda *v: math.copysign(math.inf, v[0]) if v[0] < 0 else math.inf) for n in ("sinh",)},
-    **{
-        n: forgiving(getattr(math, n), lambda *v: math.inf)
-        for n in ("sin", "cos", "tan", "asin", "acos", "exp", "expm1", "cosh", "log", "log10", "log1p", "sqrt")
-    },
+    "remainder": remainder,
+    "quotient": quotient,
+    "libm_pow": forgiving(math.pow, power_outside),
+    **{name: forgiving(word.meaning, word.outside) for name, word in WORDS.items() if word.outside},
 }

@@ -1,80 +1,70 @@
 """Large diagrams: equal blocks share one loop, and long functions are cut into parts.
 
-Every piece of code is text with whole numbers as addresses. Pieces that differ in their addresses only become one loop over
-them: addresses that run evenly are computed, others are read from a table. So compile time grows with the number of kinds
-of block, not with the number of blocks.
+Every piece of code knows its addresses. Pieces that differ in their addresses only become one loop over them: addresses that
+run evenly are computed, others are read from a table. So compile time grows with the number of kinds of block, not with the
+number of blocks.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-#: A whole number that stands alone: an address, not a part of 0.5, 1e-3 or a name.
-NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+from ..tracing.code import Code, joined
+
 #: Fewer equal pieces than this are written out.
 ENOUGH = 4
 #: Lines of a function before it is cut.
 LONG = 150
+Shape = tuple[str | None, ...]
 
 
 @dataclass
 class Piece:
     """The code of one block at one place: lines, and whose it is."""
 
-    text: str
+    lines: list[Code]
     title: str = ""
 
-    def shape(self) -> str:
-        return NUMBER.sub("#", self.text)
+    def whole(self) -> Code:
+        return joined("\n", self.lines)
 
-    def addresses(self) -> list[int]:
-        return [int(n) for n in NUMBER.findall(self.text)]
+    def text(self) -> str:
+        return (f"# {self.title}\n" if self.title else "") + "\n".join(map(str, self.lines))
 
 
 def roll(pieces: list[Piece], table: Callable[[list[int]], int], free: bool = False) -> list[str]:
     """Pieces as text blocks; neighbours of equal shape (`free`: all of equal shape) are one loop. `table` puts numbers in o."""
-    runs: list[list[Piece]] = []
-    places: dict[str, int] = {}
+    runs: list[tuple[Shape, list[Piece]]] = []
+    places: dict[Shape, int] = {}
     for piece in pieces:
-        shape = piece.shape()
+        shape = piece.whole().shape
         if free and shape in places:
-            runs[places[shape]].append(piece)
-        elif runs and not free and runs[-1][0].shape() == shape:
-            runs[-1].append(piece)
+            runs[places[shape]][1].append(piece)
+        elif runs and not free and runs[-1][0] == shape:
+            runs[-1][1].append(piece)
         else:
             places[shape] = len(runs)
-            runs.append([piece])
+            runs.append((shape, [piece]))
     blocks = []
-    for run in runs:
-        if len(run) < ENOUGH:
-            blocks += [(f"# {p.title}\n" if p.title else "") + p.text for p in run]
-        else:
-            blocks.append(loop(run, table))
+    for _, run in runs:
+        blocks += [p.text() for p in run] if len(run) < ENOUGH else [loop(run, table)]
     return blocks
 
 
 def loop(run: list[Piece], table: Callable[[list[int]], int]) -> str:
     """One loop over pieces of equal shape."""
-    columns = list(zip(*(p.addresses() for p in run), strict=True))
-    texts: list[str | None] = [column_text(c) for c in columns]
+    rows = [p.whole().addresses for p in run]
+    texts: list[str | None] = [column_text(c) for c in zip(*rows, strict=True)]
     loose = [j for j, text in enumerate(texts) if text is None]
     if loose:
-        start = table([run[i].addresses()[j] for i in range(len(run)) for j in loose])
+        start = table([row[j] for row in rows for j in loose])
         for place, j in enumerate(loose):
             texts[j] = f"o[{start + place} + {len(loose)} * i]"
-    values = iter(texts)
-    body = NUMBER.sub(lambda match: enclosed(str(next(values)), match), run[0].text)
+    body = run[0].whole().filled(str(text) for text in texts)
     head = f"# {len(run)} times, from {run[0].title} to {run[-1].title}\n" if run[0].title else ""
     return head + f"for i in range({len(run)}):\n" + "\n".join("    " + line for line in body.splitlines())
-
-
-def enclosed(text: str, match: re.Match[str]) -> str:
-    """An address that is computed, in parentheses unless it is a whole index: it may stand in a product."""
-    whole = match.string[match.start() - 1 : match.start()] == "[" and match.string[match.end() : match.end() + 1] == "]"
-    return text if whole or " " not in text or text.startswith("o[") else f"({text})"
 
 
 def column_text(column: tuple[int, ...]) -> str | None:

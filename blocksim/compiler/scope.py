@@ -1,12 +1,15 @@
-"""Scope: one function being written, as pieces of text and the signals they have computed so far."""
+"""Scope: one function being written, as pieces of code and the signals they have computed so far."""
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 
 from ..schedule.schedule import Element, Evaluation
+from ..tracing.code import Code, code
 from .roll import Piece
+
+#: What a signal is in a function: code, or a number that cannot change.
+Signal = Code | float
 
 
 @dataclass
@@ -14,30 +17,30 @@ class Scope:
     """Pieces in order (one per block), what each signal is called here, and which evaluations are done."""
 
     pieces: list[Piece] = field(default_factory=list)
-    signals: dict[Element, ast.expr] = field(default_factory=dict)
+    signals: dict[Element, Signal] = field(default_factory=dict)
     done: set[Evaluation] = field(default_factory=set)
 
     def begin(self, title: str = "") -> None:
         """What is written next belongs to another block."""
-        self.pieces.append(Piece("", title))
+        self.pieces.append(Piece([], title))
 
-    def write(self, text: str) -> None:
+    def write(self, line: Code | str) -> None:
         if not self.pieces:
             self.begin()
-        last = self.pieces[-1]
-        last.text = f"{last.text}\n{text}" if last.text else text
+        self.pieces[-1].lines.append(line if isinstance(line, Code) else code(line))
 
-    def nest(self, head: str, blocks: list[str]) -> None:
+    def nest(self, head: Code | str, blocks: list[str]) -> None:
         """A head line (if, while) with an indented body, as a piece of its own."""
-        self.pieces.append(Piece(head + "\n" + indented(blocks or ["pass"])))
+        self.begin()
+        self.write(code(head, "\n", indented(blocks or ["pass"])))
         self.begin()
 
     def written(self) -> list[Piece]:
-        return [p for p in self.pieces if p.text]
+        return [p for p in self.pieces if p.lines]
 
     def blocks(self) -> list[str]:
         """The pieces as they are, each under its title."""
-        return [(f"# {p.title}\n" if p.title else "") + p.text for p in self.written()]
+        return [p.text() for p in self.written()]
 
 
 def indented(blocks: list[str]) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
-import types
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import BlockDefinitionError, did_you_mean, listing
 from .declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
-from .vocabulary import VOCABULARY
+from .grammar import check_text
 
 #: Functions the engine calls, and the kinds of name each may ask for (besides `t`, parameters, statics and tables).
 KINDS: dict[str, tuple[type, ...]] = {
@@ -60,6 +58,16 @@ def check_class(cls: Any) -> None:
         if not name.startswith("_"):
             check_function(cls, name, function, refuse)
     check_completeness(cls, refuse)
+    check_texts(cls)
+
+
+def check_texts(cls: Any) -> None:
+    """Refuse functions whose text could not be compiled; those of a base have been read with it."""
+    arrays = {n for n, d in cls.of(Memory).items() if d.array} | {"out"}
+    inherited = {f for base in cls.__mro__[1:] for f in getattr(base, "functions", {}).values()}
+    for name, function in cls.functions.items():
+        if kind_of(name) and function not in inherited:
+            check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), kind_of(name) == "reset")
 
 
 def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[str], None]) -> None:
@@ -92,20 +100,6 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
                 f"{name} asks for '{asked}', which is not declared. Declared for it: {listing(allowed)}."
                 + did_you_mean(asked, allowed)
             )
-    for used in code.co_names:
-        if not resolvable(function, used):
-            refuse(
-                f"{name} uses '{used}', which a compiled function cannot see. It may use its arguments, numbers and "
-                f"functions of its module, and: {listing(VOCABULARY)}." + did_you_mean(used, [*allowed, *VOCABULARY])
-            )
-
-
-def resolvable(function: Callable, name: str) -> bool:
-    """Whether a global name of a block function can be carried into the generated program."""
-    if name in VOCABULARY or name == "math":
-        return True
-    value = function.__globals__.get(name, getattr(builtins, name, None))
-    return isinstance(value, (int, float)) or (isinstance(value, types.FunctionType) and hasattr(value, "__code__"))
 
 
 def check_completeness(cls: Any, refuse: Callable[[str], None]) -> None:

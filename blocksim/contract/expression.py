@@ -18,38 +18,11 @@ LONGEST = 1000
 DEEPEST = 50
 #: Whole exponents up to this one are written as products; everything else goes through power(a, b).
 LARGEST_PRODUCT = 16
-CONSTANTS = ("pi", "tau", "e")
+CONSTANTS = tuple(name for name, value in vocabulary.CONSTANTS.items() if math.isfinite(value))
 #: Functions by the number of their arguments; all take floats and give a float.
-FUNCTIONS = {
-    **dict.fromkeys(
-        (
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "exp",
-            "expm1",
-            "log",
-            "log10",
-            "log1p",
-            "sqrt",
-            "abs",
-            "floor",
-            "ceil",
-            "round_half_even",
-            "sign",
-        ),
-        1,
-    ),
-    **dict.fromkeys(("atan2", "copysign", "fmod", "maximum", "minimum", "hypot", "power"), 2),
-}
+FUNCTIONS = {n: w.takes for n, w in vocabulary.FUNCTIONS.items() if n not in ("bool", "float", "int", "power_int")}
 #: What people write first, and the name it has here.
-SYNONYMS = {"max": "maximum", "min": "minimum", "pow": "power", "round": "round_half_even"}
+SYNONYMS = {n: w.same_as for n, w in vocabulary.WORDS.items() if w.same_as}
 HINTS: dict[type, str] = {
     ast.BitXor: "'^' is not a power here; write **.",
     ast.Mod: "write fmod(a, b) instead of '%'.",
@@ -239,8 +212,7 @@ def computed(node: ast.expr, values: Mapping[str, float]) -> Any:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return computed(body if computed(test, values) else orelse, values)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            called = abs if name == "abs" else getattr(vocabulary, name)
-            return called(*(computed(a, values) for a in arguments))
+            return vocabulary.WORDS[name].meaning(*(computed(a, values) for a in arguments))
     raise AssertionError(ast.dump(node))
 
 
@@ -249,7 +221,7 @@ OPERATIONS: dict[type, Callable[[float, float], float]] = {
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
+    ast.Pow: lambda a, b: vocabulary.power_int(a, int(b)),  # which has the bits of a compiled product
 }
 COMPARISONS: dict[type, Callable[[float, float], bool]] = {
     ast.Lt: lambda a, b: a < b,

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
+import inspect
+import linecache
+import textwrap
 import threading
+from collections.abc import Callable
 from typing import Any
+
+from ..errors import BlockDefinitionError
 
 LOCK = threading.RLock()
 
@@ -19,3 +26,35 @@ def compiled(tree: Any, filename: str, mode: str) -> Any:
     """The code of a tree, or of a text."""
     with LOCK:
         return compile(tree, filename, mode)
+
+
+@functools.cache
+def parsed(function: Callable) -> ast.FunctionDef:
+    """The tree of a function's text; a generated function carries its text in `__source__`."""
+    text = getattr(function, "__source__", None)
+    tree = parse(textwrap.dedent(text)) if text is not None else quick_tree(function)
+    if tree is None:
+        try:
+            tree = parse(textwrap.dedent(inspect.getsource(function)))
+        except (OSError, TypeError, SyntaxError):
+            raise BlockDefinitionError(
+                f"the source of {function.__qualname__} cannot be read; define blocks in a file."
+            ) from None
+    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    if found is None:
+        raise BlockDefinitionError(f"{function.__qualname__} must be written with def.")
+    return found
+
+
+def quick_tree(function: Callable) -> ast.Module | None:
+    """The tree by the lines its code says it has, which is far faster than looking where it ends; None where that fails."""
+    code = function.__code__
+    last = max((end for _, end, _, _ in code.co_positions() if end), default=code.co_firstlineno)
+    linecache.checkcache(code.co_filename)  # a module that was edited and loaded again
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 : last]
+    try:
+        tree = parse(textwrap.dedent("".join(lines)))
+    except (SyntaxError, ValueError):
+        return None
+    whole = len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef) and tree.body[0].name == function.__name__
+    return tree if whole else None

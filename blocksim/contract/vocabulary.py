@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-#: Straight from libm, which CPython and the compiled program share.
-LIBM = (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp",
-    "expm1",
-    "log",
-    "log10",
-    "log1p",
-    "sqrt",
-    "copysign",
-)
-CONSTANTS = {"pi": math.pi, "inf": math.inf, "nan": math.nan, "e": math.e, "tau": math.tau}
-#: Written out in the program's prelude, because the two disagree on corner cases (ties of signed zeros, integers for floor).
-PRELUDE = ("floor", "ceil", "round_half_even", "sign", "maximum", "minimum", "hypot", "power", "square", "cube", "power_int")
-#: Python's own words.
-BUILTINS = ("abs", "bool", "float", "int", "len", "max", "min", "range", "round")
-VOCABULARY = (*LIBM, *CONSTANTS, *PRELUDE, *BUILTINS)
+inf, nan, pi, e, tau = math.inf, math.nan, math.pi, math.e, math.tau
+sin, cos, tan, asin, acos, atan, atan2 = math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2
+sinh, cosh, tanh, exp, expm1 = math.sinh, math.cosh, math.tanh, math.exp, math.expm1
+log, log10, log1p, sqrt, copysign, libm_pow = (
+    math.log, math.log10, math.log1p, math.sqrt, math.copysign, math.pow
+)  # fmt: skip
 
 
 def floor(x: float) -> float:
@@ -76,6 +59,11 @@ def hypot(a: float, b: float) -> float:
     return sqrt(a * a + b * b)
 
 
+def fmod(a: float, b: float) -> float:
+    """What is left of a after whole multiples of b, with the sign of a."""
+    return copysign(abs(a) % abs(b), a)
+
+
 def power(a: float, b: float) -> float:
     """a to the power b."""
     return libm_pow(a, b)
@@ -99,69 +87,118 @@ def power_int(a: float, n: int) -> float:
     return result if n >= 0 else 1.0 / result
 
 
-from math import (  # noqa: E402  # noqa: E402
-    acos,
-    asin,
-    atan,
-    atan2,
-    copysign,
-    cos,
-    cosh,
-    e,
-    exp,
-    expm1,
-    inf,
-    log,
-    log1p,
-    log10,
-    nan,
-    pi,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    tau,
-)
-from math import pow as libm_pow  # noqa: E402
+@dataclass(frozen=True)
+class Word:
+    """One name that equations may use, with everything the engine needs to know of it."""
 
-__all__ = [
-    "BUILTINS",
-    "CONSTANTS",
-    "LIBM",
-    "PRELUDE",
-    "VOCABULARY",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "ceil",
-    "copysign",
-    "cos",
-    "cosh",
-    "cube",
-    "e",
-    "exp",
-    "expm1",
-    "floor",
-    "hypot",
-    "inf",
-    "log",
-    "log1p",
-    "log10",
-    "maximum",
-    "minimum",
-    "nan",
-    "pi",
-    "power",
-    "power_int",
-    "round_half_even",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-    "tau",
-]
+    name: str
+    #: What CPython calls; of a constant, its number.
+    meaning: Any
+    #: Where compiled programs have it from: 'libm' (imported), 'prelude' (written out), 'builtin' (Python's own), 'constant'.
+    form: str
+    #: Numbers it takes; 0 where that is open, and it is no function of numbers.
+    takes: int = 1
+    #: What IEEE 754 gives where CPython raises OverflowError or ValueError; None where it never does.
+    outside: Callable[..., float] | None = None
+    #: Another name of a word, which does the work.
+    same_as: str = ""
+    #: Never fails, whatever the numbers: may be computed before it is known whether it is needed.
+    safe: bool = False
+
+
+def infinite(*values: float) -> float:
+    """Overflow of what grows; nan for what is outside the domain."""
+    return nan if any(v != v or v in (inf, -inf) for v in values) else inf
+
+
+def invalid(*values: float) -> float:
+    return nan
+
+
+def odd_infinite(a: float) -> float:
+    """Overflow with the sign of the argument."""
+    return copysign(inf, a)
+
+
+def pole(at: float) -> Callable[[float], float]:
+    """-inf at the pole of a logarithm, nan below it."""
+    return lambda a: -inf if a == at else nan
+
+
+def power_outside(a: float, b: float) -> float:
+    """Overflow, the pole at zero, a root of a negative number."""
+    odd = b % 2.0 == 1.0
+    if a == 0.0:
+        return copysign(inf, a) if odd else inf
+    if b != int(b) and a < 0.0:
+        return nan
+    return -inf if a < 0.0 and odd else inf
+
+
+def libm(name: str, takes: int = 1, outside: Callable[..., float] | None = None, safe: bool = False) -> Word:
+    return Word(name, getattr(math, name), "libm", takes, outside, safe=safe)
+
+
+def prelude(meaning: Callable[..., float], takes: int = 1, safe: bool = False) -> Word:
+    return Word(meaning.__name__, meaning, "prelude", takes, safe=safe)
+
+
+#: The table. Derivatives stand in tracing/derivative_rules.py, one for each function of numbers.
+WORDS: dict[str, Word] = {
+    word.name: word
+    for word in (
+        *(libm(name, 1, invalid) for name in ("sin", "cos", "tan", "asin", "acos", "sqrt")),
+        libm("atan", safe=True),
+        libm("atan2", 2, safe=True),
+        libm("sinh", 1, odd_infinite),
+        libm("cosh", 1, infinite),
+        libm("tanh", safe=True),
+        libm("exp", 1, infinite),
+        libm("expm1", 1, infinite),
+        libm("log", 1, pole(0.0)),
+        libm("log10", 1, pole(0.0)),
+        libm("log1p", 1, pole(-1.0)),
+        libm("copysign", 2, safe=True),
+        *(prelude(meaning) for meaning in (floor, ceil, round_half_even)),
+        *(prelude(meaning, safe=True) for meaning in (sign, square, cube)),
+        *(prelude(meaning, 2, safe=True) for meaning in (maximum, minimum)),
+        *(prelude(meaning, 2) for meaning in (hypot, fmod, power, power_int)),
+        Word("abs", abs, "builtin", safe=True),
+        Word("bool", bool, "builtin", safe=True),
+        Word("float", float, "builtin", safe=True),
+        Word("int", int, "builtin"),
+        Word("len", len, "builtin", 0),
+        Word("range", range, "builtin", 0),
+        Word("max", max, "builtin", 0, same_as="maximum"),
+        Word("min", min, "builtin", 0, same_as="minimum"),
+        Word("round", round, "builtin", 1, same_as="round_half_even"),
+        Word("pow", power, "builtin", 2, same_as="power"),
+        *(Word(name, getattr(math, name), "constant", 0) for name in ("pi", "tau", "e", "inf", "nan")),
+    )
+}
+LIBM, PRELUDE, BUILTINS, CONSTANT_NAMES = (
+    tuple(w.name for w in WORDS.values() if w.form == form) for form in ("libm", "prelude", "builtin", "constant")
+)
+CONSTANTS: dict[str, float] = {name: WORDS[name].meaning for name in CONSTANT_NAMES}
+VOCABULARY = tuple(WORDS)
+#: Functions of numbers by the name under which they run.
+FUNCTIONS: dict[str, Word] = {n: w for n, w in WORDS.items() if w.takes and not w.same_as}
+
+
+def power_form(exponent: float | None) -> tuple[str, Any]:
+    """How a number is raised to an exponent that may be known: the word that does it, and what more it takes.
+
+    Whole powers are products and square roots sqrt, which is faster than libm's pow.
+    """
+    count = exponent
+    if isinstance(count, float) and count.is_integer() and abs(count) < 64:
+        count = int(count)
+    if count in (0.5, -0.5):
+        return ("sqrt", None) if count == 0.5 else ("1/sqrt", None)
+    if isinstance(count, int):
+        return {2: ("square", None), 3: ("cube", None)}.get(count, ("power_int", count))
+    return ("power", None)
+
+
+__all__ = ["BUILTINS", "CONSTANTS", "FUNCTIONS", "LIBM", "PRELUDE", "VOCABULARY", "WORDS", "Word", "power_form"]
+__all__ += [name for name, word in WORDS.items() if word.form != "builtin"]

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..tracing.fold import constant, specialise, without_docstring
+from ..tracing.specialise import constant, specialise
 from .stores import passed
 
 #: The stores that every function of a program gets, in order.
@@ -33,7 +33,8 @@ def expanded(function: Callable, numbers: dict[str, Any]) -> Callable:
     for argument in definition.args.args:
         argument.annotation = None
     definition.returns = None
-    definition.body = [s for statement in without_docstring(definition.body) for s in writer.statements(statement)]
+    words = [s for s in definition.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]  # no docstring
+    definition.body = [s for statement in words for s in writer.statements(statement)]
     names = [ast.parse(f"k{j + 1} = k[{j}]").body[0] for j in sorted(writer.rows)]
     definition.body[:0] = names
     ast.fix_missing_locations(tree)

@@ -65,6 +65,12 @@ def slopes_of_mod(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
     return [g.constant(1.0), g.negative(g.call("//", a, b))]
 
 
+def slopes_of_fmod(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
+    """fmod(a, b) = a - b trunc(a / b)."""
+    ratio = g.call("/", a, b)
+    return [g.constant(1.0), g.negative(g.call("copysign", g.call("floor", g.call("abs", ratio)), ratio))]
+
+
 def signs(g: Graph, a: Node, b: Node) -> Node:
     return g.times(g.call("copysign", 1.0, a), g.call("copysign", 1.0, b))
 
@@ -102,6 +108,7 @@ RULES: dict[str, Rule] = {
     "log10": lambda g, y, a: [g.over(g.constant(1.0 / math.log(10.0)), a)],
     "log1p": lambda g, y, a: [g.over(g.constant(1.0), g.plus(g.constant(1.0), a))],
     "sqrt": slope_of_sqrt,
+    "fmod": slopes_of_fmod,
     "copysign": lambda g, y, a, b: [signs(g, a, b), g.zero],
     "floor": flat,
     "ceil": flat,

@@ -19,10 +19,10 @@ from ..contract.definition import arguments
 from ..contract.expression import function
 from ..errors import BlockDefinitionError, DiagramError, did_you_mean, listing
 from .derivative_rules import differentiate
-from .expression_trace import Missing, Untraceable, Value
 from .graph import Graph, Node, reached
 from .straight_line import function_text
 from .tracer import Tracer
+from .values import Missing, Untraceable, Value, known
 
 #: What a text may give, each row by row: rates, outputs, and their derivatives by states, parameters and inputs.
 OUTPUTS = ("f", "dfdx", "dfdp", "dfdu", "y", "dydx", "dydp", "dydu")
@@ -267,11 +267,6 @@ def output_ports(kind: type[Block]) -> dict[str, list[str]]:
     alone = {f"output_{p}": [p] for p in ports if f"output_{p}" in kind.functions}
     rest = [p for p in ports if f"output_{p}" not in kind.functions]
     return {"output": rest, **alone} if rest and "output" in kind.functions else alone
-
-
-def known(graph: Graph, value: Any) -> Value:
-    """A setting that shapes the code."""
-    return tuple(known(graph, v) for v in value) if isinstance(value, (list, tuple)) else graph.constant(value)
 
 
 def scalars_of(value: Value) -> list[Node]:

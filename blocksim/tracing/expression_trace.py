@@ -5,34 +5,19 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from ..contract.definition import arguments
-from ..contract.vocabulary import CONSTANTS, VOCABULARY
-from ..errors import did_you_mean
-from .fold import redefined
-from .graph import FUNCTIONS, Node
+from ..contract.vocabulary import CONSTANTS, FUNCTIONS, WORDS, power_form
+from ..errors import BlockDefinitionError, did_you_mean
+from .graph import Node
+from .specialise import argument_list, redefined
+from .values import Array, Env, Missing, Untraceable, Value, View, known, size_text
 
 if TYPE_CHECKING:
     from .tracer import Tracer
 
 BINARY: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
 RELATIONS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-
-
-class Untraceable(Exception):
-    """A function that cannot be followed, and why in words."""
-
-
-class Missing:
-    """A name without a value here; asking for it is an error, having it is not."""
-
-    def __init__(self, why: str):
-        self.why = why
-
-
-Value = Any  # a Node, a Missing, or a tuple of values
-Env = dict[str, Value]
 
 
 class ExpressionTrace:
@@ -42,16 +27,21 @@ class ExpressionTrace:
         self.tracer, self.graph, self.function = tracer, tracer.graph, function
 
     def refuse(self, text: str) -> NoReturn:
+        """A mistake, wherever the function runs."""
+        raise BlockDefinitionError(f"{self.function.__qualname__} {text}")
+
+    def stay(self, text: str) -> NoReturn:
+        """Nothing wrong, but it cannot be followed."""
         raise Untraceable(f"{self.function.__qualname__} {text}")
 
     def scalar(self, node: ast.expr, env: Env) -> Node:
-        return self.one(self.value(node, env), ast.unparse(node))
+        return self.one(self.value(node, env), node)
 
-    def one(self, value: Value, text: str) -> Node:
+    def one(self, value: Value, node: ast.AST) -> Node:
         if isinstance(value, Missing):
-            raise Untraceable(value.why)
+            raise BlockDefinitionError(value.why)
         if not isinstance(value, Node):
-            self.refuse(f"uses '{text}', which is {size_text(value)}, as one number.")
+            self.refuse(f"uses '{ast.unparse(node)}', which is {size_text(value)}, as one number.")
         return value
 
     def value(self, node: ast.expr, env: Env) -> Value:
@@ -77,14 +67,12 @@ class ExpressionTrace:
                 decided = self.tracer.decide(condition)
                 if decided is not None:
                     return self.value(body if decided else orelse, env)
-                yes = self.tracer.assuming(condition, True, lambda: self.value(body, env))
-                no = self.tracer.assuming(condition, False, lambda: self.value(orelse, env))
-                return self.tracer.merged(condition, yes, no)
+                return self.tracer.both(condition, lambda: self.value(body, env), lambda: self.value(orelse, env))
             case ast.Subscript(value=inner, slice=index):
-                return self.element(node, self.value(inner, env), self.places(index, env))
+                return self.element(node, self.value(inner, env), index, env)
             case ast.Call():
                 return self.call(node, env)
-        self.refuse(f"has '{ast.unparse(node)}', which cannot be followed.")
+        self.refuse(f"has '{ast.unparse(node)}', which a block function cannot have.")
 
     def named_value(self, name: str, env: Env) -> Value:
         if name in env:
@@ -94,35 +82,28 @@ class ExpressionTrace:
         value = self.function.__globals__.get(name)
         if name in CONSTANTS and not redefined(name, value):
             return self.graph.constant(CONSTANTS[name])
-        if isinstance(value, (int, float)):
-            return self.graph.constant(value)
+        if isinstance(value, (int, float, str, tuple)):
+            return known(self.graph, value)
         self.refuse(f"uses '{name}', which is no number." + did_you_mean(name, env))
 
     def binary(self, op: ast.operator, left: Node, right: Node) -> Node:
-        left, right = self.one(left, "left of an operation"), self.one(right, "right of an operation")
         if isinstance(op, ast.Pow):
             return self.power(left, right)
         if type(op) not in BINARY:
-            self.refuse(f"uses the operator {type(op).__name__}, which cannot be followed.")
+            self.refuse(f"uses the operator {type(op).__name__}, which a block function cannot have.")
         return self.graph.apply(BINARY[type(op)], left, right)
 
     def power(self, base: Node, exponent: Node) -> Node:
-        """As the folded text computes it: whole powers as products, square roots by sqrt."""
+        """Whole powers as products, square roots by sqrt: see `power_form`."""
         g = self.graph
-        count = exponent.value if exponent.known else None
-        if isinstance(count, float) and count.is_integer() and abs(count) < 64:
-            count = int(count)
-        if count == 0.5:
-            return g.apply("sqrt", base)
-        if count == -0.5:
+        if base.known and exponent.known and type(base.value) is type(exponent.value) is int and exponent.value >= 0:
+            return g.constant(base.value**exponent.value)
+        word, more = power_form(exponent.value if exponent.known else None)
+        if word == "1/sqrt":
             return g.apply("/", g.constant(1.0), g.apply("sqrt", base))
-        if base.known and isinstance(count, int):
-            return g.constant(base.value**count if type(base.value) is int and count >= 0 else float(base.value) ** count)
-        if base.known and count is None and base.value > 0:
-            return g.apply("exp", g.apply("*", exponent, g.apply("log", base)))
-        if isinstance(count, int):
-            return g.apply("square" if count == 2 else "cube", base) if count in (2, 3) else g.call("power_int", base, count)
-        return g.apply("power", base, exponent)
+        if word == "power_int":
+            return g.call("power_int", base, more)
+        return g.apply(word, base, exponent) if word == "power" else g.apply(word, base)
 
     def unary(self, op: ast.unaryop, operand: Node) -> Node:
         if isinstance(op, ast.USub):
@@ -131,56 +112,74 @@ class ExpressionTrace:
             return self.graph.apply("not", operand)
         if isinstance(op, ast.UAdd):
             return operand
-        self.refuse("uses ~, which cannot be followed.")
+        self.refuse("uses ~, which a block function cannot have.")
 
     def comparison(self, node: ast.Compare, env: Env) -> Node:
-        """a < b < c is a < b and b < c."""
-        parts = [self.value(n, env) for n in (node.left, *node.comparators)]
-        made: Node | None = None
-        for op, left, right in zip(node.ops, parts, parts[1:], strict=False):
-            if type(op) not in RELATIONS:
-                found = self.membership(op, left, right)
-            else:
-                text = ast.unparse(node)
-                found = self.graph.apply(RELATIONS[type(op)], self.one(left, text), self.one(right, text))
-            made = found if made is None else self.graph.choose(made, found, self.graph.constant(False))
-        assert made is not None
-        return made
+        """a < b < c is a < b and b < c, in which b is computed once."""
+        left = self.value(node.left, env)
+        return self.compared(left, list(zip(node.ops, node.comparators, strict=True)), node, env)
+
+    def compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]], node: ast.Compare, env: Env) -> Node:
+        (op, other), *more = rest
+        right = self.value(other, env)
+        if type(op) in RELATIONS:
+            first = self.graph.apply(RELATIONS[type(op)], self.one(left, node), self.one(right, node))
+        else:
+            first = self.membership(op, left, right)
+        if not more:
+            return first
+        decided = self.tracer.decide(first)
+        if decided is not None:
+            return self.compared(right, more, node, env) if decided else self.graph.constant(False)
+        return self.tracer.both(first, lambda: self.compared(right, more, node, env), lambda: self.graph.constant(False))
 
     def membership(self, op: ast.cmpop, left: Value, right: Value) -> Node:
         """x in (...), x is None: of what is known."""
         parts = right if isinstance(right, tuple) else (right,)
+        if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Node) and right.known and right.value is None:
+            same = isinstance(left, Node) and left.known and left.value is None
+            return self.graph.constant(same == isinstance(op, ast.Is))
         if not all(isinstance(n, Node) and n.known for n in (left, *parts)):
             self.refuse(f"uses the comparison {type(op).__name__} of something known only at the run.")
         if isinstance(op, (ast.Is, ast.IsNot)):
             return self.graph.constant((left.value is right.value) == isinstance(op, ast.Is))
-        return self.graph.constant((left.value in [n.value for n in parts]) == isinstance(op, ast.In))
+        inside = left.value in (right.value if isinstance(right, Node) else [n.value for n in parts])
+        return self.graph.constant(inside == isinstance(op, ast.In))
 
     def logical(self, both: bool, values: list[ast.expr], env: Env) -> Node:
-        """`a and b` is b where a holds, else False; `a or b` is True where a holds, else b."""
+        """`a and b` is b where a holds, else a; `a or b` is a where a holds, else b."""
         test = self.scalar(values[0], env)
         if len(values) == 1:
             return test
         decided = self.tracer.decide(test)
         if decided is not None:
-            return self.logical(both, values[1:], env) if decided == both else self.graph.constant(decided)
-        rest = self.tracer.assuming(test, both, lambda: self.logical(both, values[1:], env))
-        end = self.graph.constant(not both)
-        return self.graph.choose(test, rest, end) if both else self.graph.choose(test, end, rest)
+            return self.logical(both, values[1:], env) if decided == both else test
+        end = self.graph.constant(not both) if is_truth(test) else test
+        sides = (lambda: self.logical(both, values[1:], env)), (lambda: end)
+        return self.tracer.both(test, *(sides if both else sides[::-1]))
 
-    def places(self, index: ast.expr, env: Env) -> list[int]:
+    def places(self, index: ast.expr, env: Env) -> list[Node]:
         found = self.value(index, env)
-        parts = found if isinstance(found, tuple) else (found,)
-        if not all(isinstance(n, Node) and n.known for n in parts):
-            self.refuse(f"has the index '{ast.unparse(index)}', which is known only at the run.")
-        return [n.value for n in parts]
+        return [self.one(part, index) for part in (found if isinstance(found, tuple) else (found,))]
 
-    def element(self, node: ast.Subscript, value: Value, places: list[int]) -> Value:
-        for place in places:
+    def known_places(self, index: ast.expr, env: Env) -> list[int]:
+        nodes = self.places(index, env)
+        if not all(n.known for n in nodes):
+            self.stay(f"has the index '{ast.unparse(index)}', which is known only at the run.")
+        return [n.value for n in nodes]
+
+    def element(self, node: ast.Subscript, value: Value, index: ast.expr, env: Env) -> Value:
+        if isinstance(value, View):
+            return self.tracer.element(value, self.places(index, env), f"{self.function.__qualname__} reads")
+        value = self.tracer.heap[value] if isinstance(value, Array) else value
+        for place in self.known_places(index, env):
             if isinstance(value, Missing):
-                raise Untraceable(value.why)
+                raise BlockDefinitionError(value.why)
             if isinstance(value, Node) and value.known and isinstance(value.value, str):
                 return self.graph.constant(value.value[place])
+            if isinstance(value, Node) and value.op == "call":  # one of several results
+                value = self.graph.node("item", (value,), place)
+                continue
             if not isinstance(value, tuple):
                 self.refuse(f"has '{ast.unparse(node)}', an element of one number.")
             if not -len(value) <= place < len(value):
@@ -190,28 +189,41 @@ class ExpressionTrace:
 
     def call(self, node: ast.Call, env: Env) -> Value:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            self.refuse(f"calls {name} with keywords or *; plain arguments only.")
-        inputs = [self.value(a, env) for a in node.args]
         own = None if isinstance(node.func, ast.Attribute) else self.function.__globals__.get(name)
-        if isinstance(own, types.FunctionType) and (name not in VOCABULARY or redefined(name, own)):
-            wanted = arguments(own)
-            if len(wanted) != len(inputs):
-                self.refuse(f"calls {name} with {len(inputs)} arguments where {len(wanted)} are wanted.")
-            return self.tracer.run(own, dict(zip(wanted, inputs, strict=True)))
+        if isinstance(own, types.FunctionType) and (name not in WORDS or redefined(name, own)):
+            given = argument_list(self.function, own, node).items()
+            return self.tracer.call(
+                own, {k: self.value(a, env) if isinstance(a, ast.expr) else known(self.graph, a) for k, a in given}
+            )
+        values = [self.value(a, env) for a in node.args]
         if name == "len":
-            return self.graph.constant(len(inputs[0]) if isinstance(inputs[0], tuple) else len(inputs[0].value))
+            return self.length(values[0], node)
+        word = WORDS.get(name)
+        if word is None or not (word.takes or word.same_as):
+            self.refuse(f"calls '{ast.unparse(node.func)}', which is no function that a block function can call.")
         if name in ("max", "min"):
-            items = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], tuple) else tuple(inputs)
-            made = self.one(items[0], name)
+            items = self.tracer.items(values[0]) if len(values) == 1 else tuple(values)
+            result = self.one(items[0], node)
             for item in items[1:]:
-                made = self.graph.apply("maximum" if name == "max" else "minimum", made, self.one(item, name))
-            return made
-        name = "round_half_even" if name == "round" else name
-        if name not in FUNCTIONS:
-            self.refuse(f"calls '{ast.unparse(node.func)}', which is no function that can be followed.")
-        return self.graph.apply(name, *[self.one(value, ast.unparse(node)) for value in inputs])
+                result = self.graph.apply(word.same_as, result, self.one(item, node))
+            return result
+        called = word.same_as or name
+        if len(values) != FUNCTIONS[called].takes:
+            self.refuse(f"calls {name} with {len(values)} arguments where {FUNCTIONS[called].takes} are wanted.")
+        return self.graph.apply(called, *[self.one(value, node) for value in values])
+
+    def length(self, value: Value, node: ast.Call) -> Node:
+        if isinstance(value, View):
+            return self.graph.read("read", value.length)
+        if isinstance(value, Node) and value.known and isinstance(value.value, str):
+            return self.graph.constant(len(value.value))
+        if not isinstance(value, (tuple, Array)):
+            self.refuse(f"has '{ast.unparse(node)}', the length of {size_text(value)}.")
+        return self.graph.constant(len(self.tracer.items(value)))
 
 
-def size_text(value: Value) -> str:
-    return f"{len(value)} values" if isinstance(value, tuple) else "one value"
+def is_truth(node: Node) -> bool:
+    """Whether a node is True or False, and not a number."""
+    if node.op == "choice":
+        return all(is_truth(n) or (n.known and isinstance(n.value, bool)) for n in node.inputs[1:])
+    return node.op in ("<", "<=", ">", ">=", "==", "!=", "not", "bool")

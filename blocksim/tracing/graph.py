@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..contract import vocabulary
-from ..contract.vocabulary import LIBM, PRELUDE
+from ..contract.vocabulary import FUNCTIONS
+from .code import Code
 
 ARITHMETIC: dict[str, Callable] = {
     "+": operator.add,
@@ -31,25 +31,30 @@ COMPARISONS: dict[str, Callable] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-#: What a node may do: the vocabulary's functions, Python's conversions, arithmetic and comparisons.
-FUNCTIONS: dict[str, Callable] = {
-    **{name: getattr(vocabulary, name) for name in (*LIBM, *PRELUDE)},
-    "abs": abs,
-    "bool": bool,
-    "float": float,
-    "int": int,
+#: What a node may do: the vocabulary's functions of numbers, arithmetic and comparisons.
+OPERATIONS: dict[str, Callable] = {
+    **ARITHMETIC,
+    **COMPARISONS,
+    **{name: word.meaning for name, word in FUNCTIONS.items()},
+    "not": operator.not_,
 }
-OPERATIONS: dict[str, Callable] = {**ARITHMETIC, **COMPARISONS, **FUNCTIONS, "not": operator.not_}
+#: Of whole numbers they make whole numbers.
+WHOLE = ("+", "-", "*", "//", "%", "negative", "abs", "maximum", "minimum")
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Node:
-    """One scalar: a constant, a name that is read, an operation on others, or a choice (test, yes, no)."""
+    """One scalar: a constant, a name that is read, an operation on others, or a choice (test, yes, no).
+
+    Beside the operations: `element` of an array (its value) at a place known only at the run, `call` of a function that stays
+    one (its value says which, and how its arguments are made of the inputs), and `item`, a part of what that returns.
+    """
 
     index: int
     op: str
     inputs: tuple[Node, ...] = ()
     value: Any = None
+    whole: bool = False
 
     @property
     def known(self) -> bool:
@@ -79,9 +84,9 @@ class Graph:
         return made
 
     def node(self, op: str, inputs: tuple[Node, ...] = (), value: Any = None) -> Node:
-        key = (op, *[n.index for n in inputs], type(value), repr(value))
+        key = (op, *[n.index for n in inputs], type(value), value if isinstance(value, Code) else repr(value))
         if key not in self.nodes:
-            self.nodes[key] = Node(len(self.nodes), op, inputs, value)
+            self.nodes[key] = Node(len(self.nodes), op, inputs, value, is_whole(op, inputs, value))
         made = self.nodes[key]
         if inputs:
             homes = self.homes.get(made, ())
@@ -101,8 +106,8 @@ class Graph:
     def constant(self, value: Any) -> Node:
         return self.node("constant", (), value)
 
-    def read(self, kind: str, name: str) -> Node:
-        """A number from outside: kind is 'state', 'input', 'parameter' or 'time'."""
+    def read(self, kind: str, name: str | Code) -> Node:
+        """A number from outside: kind is 'state', 'input', 'parameter' or 'time', or 'read' with the code that reads it."""
         return self.node(kind, (), name)
 
     def apply(self, op: str, *inputs: Node) -> Node:
@@ -117,7 +122,8 @@ class Graph:
     def choose(self, test: Node, yes: Node, no: Node) -> Node:
         if test.known:
             return yes if test.value else no
-        yes, no = self.as_float(yes), self.as_float(no)
+        if not (yes.whole and no.whole):
+            yes, no = self.as_float(yes), self.as_float(no)
         return yes if yes is no else self.node("choice", (test, yes, no))
 
     def as_float(self, node: Node) -> Node:
@@ -174,6 +180,15 @@ class Graph:
 
     def call(self, name: str, *inputs: Node | float) -> Node:
         return self.apply(name, *[n if isinstance(n, Node) else self.constant(n) for n in inputs])
+
+
+def is_whole(op: str, inputs: tuple[Node, ...], value: Any) -> bool:
+    """Whether a node is a whole number by its making, as an index must be, or may be one."""
+    if op == "constant":
+        return type(value) is int
+    if op == "choice":
+        return inputs[1].whole and inputs[2].whole
+    return op in ("int", "call", "item") or (op in WHOLE and all(n.whole for n in inputs))
 
 
 def reached(roots: Iterable[Node]) -> list[Node]:

@@ -1,56 +1,69 @@
-"""A graph as the text of one function: scalar assignments in order, and an if where values are chosen.
+"""A graph as text: scalar assignments in order, and an if where values are chosen.
 
-What is used once stands where it is used, what is used more often gets a name. Nothing is computed on a way that does not need
-it: a division that a branch guards stays within the branch.
+What is used once stands where it is used, unless its author gave it a name; what is used more often gets one. Nothing is
+computed on a way that does not need it: a division that a branch guards stays within the branch.
 """
 
 from __future__ import annotations
 
-import ast
 import builtins
 import keyword
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ..contract.syntax import parse
-from ..contract.vocabulary import VOCABULARY
-from .fold import constant
+from ..contract.vocabulary import FUNCTIONS, VOCABULARY
+from .code import ATOM, Code, call, code, literal, operation
+from .code import joined as listed
 from .graph import COMPARISONS, Facts, Graph, Node, reached
 
 #: A way: the undecided tests that lead somewhere, with their outcomes.
 Way = tuple[tuple[Node, bool], ...]
 #: Operations that never fail, whatever the numbers: these may be computed before it is known whether they are needed.
-SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input", "parameter", "time", *COMPARISONS} | {
-    "tanh", "atan", "atan2", "sign", "maximum", "minimum", "square", "cube", "abs", "copysign", "float", "bool",
-}  # fmt: skip
+SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input", "parameter", "time", "read", *COMPARISONS} | {
+    name for name, word in FUNCTIONS.items() if word.safe
+}
 #: Expressions nest up to this deep.
 NESTED = 10
-BINARY: dict[str, ast.operator] = {
-    "+": ast.Add(), "-": ast.Sub(), "*": ast.Mult(), "/": ast.Div(), "//": ast.FloorDiv(), "%": ast.Mod(),
-}  # fmt: skip
-RELATIONS: dict[str, ast.cmpop] = {
-    "<": ast.Lt(), "<=": ast.LtE(), ">": ast.Gt(), ">=": ast.GtE(), "==": ast.Eq(), "!=": ast.NotEq(),
-}  # fmt: skip
+#: What no local of a program may be called.
+WORDS = frozenset({*VOCABULARY, *keyword.kwlist, *dir(builtins)})
 
 
 def function_text(graph: Graph, name: str, inputs: Sequence[str], reads: Mapping[Node, str], results: Sequence[Node]) -> str:
     """The text of a function that returns these nodes as one tuple; `reads` says how it gets at what it reads."""
-    return Text(graph, {name, *inputs}, reads, results).function(name, inputs)
+    text = Text(graph, results, {name, *inputs}, {n: Code((r,)) for n, r in reads.items()})
+    values = [str(c) for c in text.expressions()]
+    lines = [*text.lines(), f"return ({', '.join(values)}{',' if len(values) == 1 else ''})"]
+    body = "\n".join(str(line) for line in lines).replace("\n", "\n    ")
+    return f"def {name}({', '.join(inputs)}):\n    {body}\n"
 
 
 class Text:
-    """One function being written."""
+    """One stretch of straight code being written.
 
-    def __init__(self, graph: Graph, taken: Iterable[str], reads: Mapping[Node, str], results: Sequence[Node]):
-        self.reads, self.results = reads, list(results)
+    `prefix` starts every name; what the `author` of a function gave a name keeps it; nodes that are `kept` are computed before
+    anything that follows the lines.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        results: Sequence[Node],
+        taken: Iterable[str] = (),
+        reads: Mapping[Node, Code] | None = None,
+        prefix: str = "",
+        author: Iterable[Node] = (),
+        kept: Iterable[Node] = (),
+    ):
+        self.results, self.reads, self.prefix = list(results), reads or {}, prefix
         self.hints, self.homes = graph.names, graph.homes
-        self.taken = {*taken, *VOCABULARY, *keyword.kwlist, *dir(builtins)}
+        self.taken = set(taken)
         self.names: dict[Node, str] = {}
         self.nodes = reached(results)
         self.uses: dict[Node, int] = dict.fromkeys(self.nodes, 0)
         self.ways: dict[Node, list[Way]] = self.find_ways()
-        self.stored: set[Node] = self.find_stored()
+        self.stored: set[Node] = self.find_stored(set(author)) | set(kept)
         self.statements: set[Node] = self.find_statements()
         self.stored |= self.statements
         #: What is only handed on to a choice has that one's name.
@@ -78,13 +91,13 @@ class Text:
                 wanted[n] |= {way + turn for way in ways}
         return settled
 
-    def find_stored(self) -> set[Node]:
-        """Nodes that get a name: used more than once, or at the end of a deep expression."""
+    def find_stored(self, author: set[Node]) -> set[Node]:
+        """Nodes that get a name: used more than once, named by their author, or at the end of a deep expression."""
         stored: set[Node] = set()
         height: dict[Node, int] = {}
         for node in self.nodes:
             height[node] = 1 + max((0 if n in stored else height[n] for n in node.inputs), default=-1)
-            if node.inputs and (self.uses[node] > 1 or height[node] > NESTED):
+            if node.inputs and (self.uses[node] > 1 or node in author or height[node] > NESTED):
                 stored.add(node)
         return stored
 
@@ -122,16 +135,15 @@ class Text:
 
     # ---- text ------------------------------------------------------------------------------------------------------
 
-    def function(self, name: str, inputs: Sequence[str]) -> str:
-        body = self.block((), self.results)
-        result = ast.Tuple([self.expression(n) for n in self.results], ast.Load())
-        lines = [f"def {name}({', '.join(inputs)}):"]
-        for statement in [*body, ast.Return(result)]:
-            text = ast.unparse(ast.fix_missing_locations(statement))
-            lines += ["    " + line for line in text.splitlines()]
-        return "\n".join(lines) + "\n"
+    def lines(self) -> list[Code]:
+        """Everything the results need, line by line."""
+        return self.block((), self.results)
 
-    def block(self, way: Way, targets: Sequence[Node]) -> list[ast.stmt]:
+    def expressions(self) -> list[Code]:
+        """The results themselves, once the lines are written."""
+        return [self.expression(n) for n in self.results]
+
+    def block(self, way: Way, targets: Sequence[Node]) -> list[Code]:
         """Everything these targets need that is computed on this way, in an order that works."""
         memo: dict[tuple[Node, Way], set[Node]] = {}
         waits: dict[Node, set[Node]] = {}
@@ -147,7 +159,7 @@ class Text:
                 stack += waits[node]
         pending = sorted(waits, key=lambda n: n.index)
         done: set[Node] = set()
-        made: list[ast.stmt] = []
+        made: list[Code] = []
         while pending:
             for node in pending:
                 if node not in self.statements and waits[node] <= done:
@@ -162,54 +174,65 @@ class Text:
                 pending = [n for n in pending if n not in done]
         return made
 
-    def choice(self, way: Way, group: list[Node]) -> ast.stmt:
+    def choice(self, way: Way, group: list[Node]) -> Code:
         """One if for all choices of a group, which have one test."""
         test = group[0].inputs[0]
-        sides: list[list[ast.stmt]] = []
+        sides: list[list[Code]] = []
         for outcome, place in ((True, 1), (False, 2)):
-            inner = (*way, (test, outcome))
             values = [node.inputs[place] for node in group]
-            side = self.block(inner, values)
+            side = self.block((*way, (test, outcome)), values)
             pairs = [(node, value) for node, value in zip(group, values, strict=True) if value not in self.handed]
-            sides.append([*side, *[self.assignment(node, self.expression(value)) for node, value in pairs]] or [ast.Pass()])
-        return ast.If(self.expression(test), sides[0], sides[1])
+            sides.append([*side, *(self.assignment(node, self.expression(value)) for node, value in pairs)])
+        yes, no = (listed("\n", [line.indented() for line in side or [Code(("pass",))]]) for side in sides)
+        return code("if ", self.expression(test), ":\n", yes, "\nelse:\n", no)
 
-    def assignment(self, node: Node, value: ast.expr) -> ast.stmt:
-        return ast.Assign([ast.Name(self.name(node), ast.Store())], value, lineno=0)
+    def assignment(self, node: Node, value: Code) -> Code:
+        return code(f"{self.name(node)} = ", value)
 
     def name(self, node: Node) -> str:
         if node in self.handed:
             return self.name(self.handed[node])
         if node not in self.names:
             hint = re.sub(r"\W+", "", self.hints.get(node, "")) or "v"
-            name, count = hint, 1
-            while name in self.taken or (hint == "v" and count == 1):
-                name, count = f"{hint}{'' if hint == 'v' else '_'}{count}", count + 1
+            name, count = self.prefix + hint, 1
+            while name in self.taken or name in WORDS or (hint == "v" and count == 1):
+                name, count = f"{self.prefix}{hint}{'' if hint == 'v' else '_'}{count}", count + 1
             self.taken.add(name)
             self.names[node] = name
         return self.names[node]
 
-    def expression(self, node: Node) -> ast.expr:
-        return ast.Name(self.name(node), ast.Load()) if node in self.stored else self.computed(node)
+    def expression(self, node: Node) -> Code:
+        return Code((self.name(node),), ATOM) if node in self.stored else self.computed(node)
 
-    def computed(self, node: Node) -> ast.expr:
+    def computed(self, node: Node) -> Code:
         """A node as the expression that computes it."""
         if node.known:
-            return constant(node.value)
-        if not node.inputs:
-            return parse(self.reads[node], "eval").body
+            return literal(node.value)
+        if not node.inputs and node.op != "call":
+            return node.value if node.op == "read" else self.reads[node]
         parts = [self.expression(n) for n in node.inputs]
-        if node.op in BINARY:
-            return ast.BinOp(parts[0], BINARY[node.op], parts[1])
-        if node.op in RELATIONS:
-            return ast.Compare(parts[0], [RELATIONS[node.op]], [parts[1]])
-        if node.op in ("negative", "not"):
-            return ast.UnaryOp(ast.USub() if node.op == "negative" else ast.Not(), parts[0])
-        if node.op == "choice":
-            if logical(node) == "and":
-                return ast.BoolOp(ast.And(), parts[:2])
-            return ast.BoolOp(ast.Or(), [parts[0], parts[2]]) if logical(node) else ast.IfExp(*parts)
-        return ast.Call(ast.Name(node.op, ast.Load()), parts, [])
+        if node.op == "element":
+            return code(node.value, "[", listed(", ", parts), "]")
+        if node.op == "item":
+            return code(parts[0], f"[{node.value}]")
+        if node.op == "call":
+            title, pattern = node.value
+            rest = iter(parts)
+            return call(title, [passed(p, rest) for p in pattern])
+        kind = logical(node) if node.op == "choice" else ""
+        if kind:
+            parts = [parts[0], parts[1 if kind == "and" else 2]]
+        return operation(kind or node.op, parts)
+
+
+def passed(pattern: Any, parts: Iterable[Code]) -> Code:
+    """An argument of a call: one of the parts, a tuple of such, or code as it is."""
+    if pattern is None:
+        return next(iter(parts))
+    if isinstance(pattern, Code):
+        return pattern
+    inner = listed(", ", [passed(p, parts) for p in pattern])
+    return code("(", inner, ",)" if len(pattern) == 1 else ")")
 
 
 def operands(node: Node) -> list[tuple[Node, Way]]:

@@ -1,6 +1,7 @@
 """Tracer: follows the text of a block function, and of the functions it calls, into a graph of scalars.
 
-Loops are run through, decided branches followed; an undecided branch is followed both ways, and what differs becomes a choice.
+The one reading of block functions: programs are written from it, and a plant's equations differentiated. Loops are run through,
+decided branches followed; an undecided branch is followed both ways, and what differs becomes a choice.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..contract.syntax import parse
-from .expression_trace import Env, ExpressionTrace, Missing, Untraceable, Value, size_text
-from .fold import parsed
+from ..contract.syntax import parse, parsed
+from ..errors import BlockDefinitionError
+from .expression_trace import ExpressionTrace
 from .graph import Graph, Node
+from .specialise import results_of, stores_into_arguments, title_of
+from .values import Array, Env, Fields, Missing, Untraceable, Value, View, replaced, size_text
 
 #: Calls within calls, and statements of one function with its loops written out.
 DEEP, LONG = 40, 20000
@@ -27,23 +30,89 @@ class Turn(ast.stmt):
 
 
 class Tracer:
-    """Follows functions into one graph."""
+    """Follows functions into one graph.
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    With `helpers`, a called function that cannot be followed stays a function of the program: it is put there by its title.
+    """
+
+    def __init__(self, graph: Graph, helpers: dict[str, Callable] | None = None, longest: int = LONG, turns: int = LONG):
+        self.graph, self.helpers, self.longest, self.turns = graph, helpers, longest, turns
         self.assumed: dict[Node, bool] = {}  # the undecided tests on the way here
+        self.heap: dict[Array, Value] = {}
+        self.stores: list[tuple[View, tuple[Node, ...], Node]] = []  # into arrays of the run, in order
         self.depth = 0
         self.statements = 0
 
     def run(self, function: Callable, values: Mapping[str, Value]) -> Value:
         """What the function returns for these arguments, or what it fills into `out`."""
+        env = dict(values)
+        if isinstance(env.get("out"), tuple):
+            env["out"], content = Array("out"), env["out"]
+            self.heap[env["out"]] = content
+        result = self.follow(function, env)
+        return self.heap[env["out"]] if "out" in env else result
+
+    def follow(self, function: Callable, env: Env) -> Value:
         if self.depth >= DEEP:
-            raise Untraceable(f"{function.__qualname__} calls itself, or calls go deeper than {DEEP}")
+            raise BlockDefinitionError(f"{function.__qualname__} calls itself, or calls go deeper than {DEEP}")
         self.depth += 1
         try:
-            return Trace(self, function).body(list(parsed(function).body), dict(values))
+            return Trace(self, function).block(list(parsed(function).body), dict(env))
         finally:
             self.depth -= 1
+
+    def call(self, function: Callable, env: Env) -> Value:
+        """A function called by another: followed, or left as it is where it cannot be."""
+        before, count = dict(self.heap), self.statements
+        try:
+            return self.follow(function, env)
+        except Untraceable:
+            if self.helpers is None or stores_into_arguments(function):
+                raise
+        self.heap, self.statements = before, count
+        inputs: list[Node] = []
+        pattern = tuple(self.passed(value, inputs) for value in env.values())
+        made = self.graph.node("call", tuple(inputs), (title_of(function, self.helpers), pattern))
+        count = results_of(function)
+        return made if count == 1 else tuple(self.graph.node("item", (made,), k) for k in range(count))
+
+    def passed(self, value: Value, inputs: list[Node]) -> Any:
+        """How an argument of a call is made: None for one of the inputs, a tuple of such, or code."""
+        if isinstance(value, Missing):
+            raise BlockDefinitionError(value.why)
+        if isinstance(value, (tuple, Array)):
+            return tuple(self.passed(v, inputs) for v in self.items(value))
+        if isinstance(value, View):
+            if any(view == value for view, _, _ in self.stores):
+                raise Untraceable("an array is handed on after it has been changed")
+            return value.code
+        inputs.append(value)
+        return None
+
+    def items(self, value: Value) -> tuple[Value, ...]:
+        """The elements of a tuple or of a small array."""
+        if isinstance(value, View):
+            raise Untraceable("an array is longer than what is written out")
+        content = self.heap[value] if isinstance(value, Array) else value
+        if not isinstance(content, tuple):
+            raise BlockDefinitionError(f"{size_text(content)} stands where several are wanted.")
+        return content
+
+    # ---- arrays of the run -----------------------------------------------------------------------------------------
+
+    def element(self, view: View, places: list[Node], where: str) -> Node:
+        if len(places) != view.axes:
+            raise Untraceable(f"{where} a row of an array")
+        if any(stored == view for stored, _, _ in self.stores):
+            raise Untraceable(f"{where} an array after it has been changed")
+        return self.graph.node("element", tuple(places), view.code)
+
+    def store(self, view: View, places: list[Node], value: Node) -> None:
+        if self.graph.facts or not view.own or len(places) != view.axes:
+            raise Untraceable("an array is changed in a branch")
+        self.stores.append((view, tuple(places), value))
+
+    # ---- branches --------------------------------------------------------------------------------------------------
 
     def decide(self, test: Node) -> bool | None:
         """What a test gives on this way, if that is known."""
@@ -54,8 +123,17 @@ class Tracer:
             return None if inner is None else not inner
         return self.assumed.get(test)
 
+    def both(self, test: Node, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
+        """One value of two ways, each followed from here."""
+        before = self.heap
+        first = self.assuming(test, True, yes)
+        heap, self.heap = self.heap, before
+        second = self.assuming(test, False, no)
+        self.heap = {k: self.merged(test, v, self.heap[k]) for k, v in heap.items() if k in before}
+        return self.merged(test, first, second)
+
     def assuming(self, test: Node, outcome: bool, follow: Callable[[], Value]) -> Value:
-        before = dict(self.assumed)
+        before, self.heap = dict(self.assumed), dict(self.heap)
         self.assume(test, outcome)
         try:
             return self.graph.where(test, outcome, follow)
@@ -82,36 +160,30 @@ class Tracer:
         for value in (yes, no):
             if isinstance(value, Missing):
                 return value
+        if isinstance(yes, Fields) and isinstance(no, Fields) and set(yes.values) == set(no.values):
+            return Fields({k: self.merged(test, v, no.values[k]) for k, v in yes.values.items()})
         if isinstance(yes, tuple) and isinstance(no, tuple) and len(yes) == len(no):
             return tuple(self.merged(test, a, b) for a, b in zip(yes, no, strict=True))
-        if isinstance(yes, tuple) or isinstance(no, tuple):
-            return Missing("it is a number in one branch and several in the other")
+        if not (isinstance(yes, Node) and isinstance(no, Node)):
+            return Missing(f"a value is {size_text(yes)} in one branch and {size_text(no)} in the other; give it one form.")
         return self.graph.choose(test, yes, no)
 
 
 class Trace(ExpressionTrace):
     """One call of one function."""
 
-    def body(self, statements: list[ast.stmt], env: Env) -> Value:
-        result = self.block(statements, env)
-        if result is None and "out" in env:
-            result = env["out"]
-        if result is None:
-            self.refuse("does not return a value.")
-        return result
-
-    def block(self, statements: list[ast.stmt], env: Env) -> Value | None:
-        """Follow the statements; gives what is returned, or None where the end is reached."""
+    def block(self, statements: list[ast.stmt], env: Env) -> Value:
+        """Follow the statements; gives what is returned, None where that is nothing."""
         for position, statement in enumerate(statements):
             self.tracer.statements += 1
-            if self.tracer.statements > LONG:
-                self.refuse(f"is too long: more than {LONG} statements with its loops written out.")
+            if self.tracer.statements > self.tracer.longest:
+                self.stay(f"is too long: more than {self.tracer.longest} statements with its loops written out.")
             rest = statements[position + 1 :]
             match statement:
-                case ast.Return():
-                    return self.returned(statement, env)
+                case ast.Return(value=value):
+                    return None if value is None else self.returned(value, env)
                 case Turn():
-                    self.store(statement.target, statement.value, env)
+                    self.assign(statement.target, statement.value, env)
                 case ast.If():
                     test = self.scalar(statement.test, env)
                     decided = self.tracer.decide(test)
@@ -122,71 +194,88 @@ class Trace(ExpressionTrace):
                     self.branch(test, statement, env)
                 case ast.For():
                     return self.block([*self.turns(statement, env), *rest], env)
-                case ast.Assign(targets=[target], value=value):
-                    self.store(target, self.value(value, env), env)
+                case ast.Assign(targets=targets, value=value):
+                    found = self.value(value, env)
+                    for target in targets:
+                        self.assign(target, found, env)
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
-                    self.store(target, self.value(value, env), env)
+                    self.assign(target, self.value(value, env), env)
                 case ast.AugAssign(target=target, op=op, value=value):
-                    self.store(target, self.binary(op, self.value(as_read(target), env), self.value(value, env)), env)
+                    old = self.scalar(as_read(target), env)
+                    self.assign(target, self.binary(op, old, self.scalar(value, env)), env)
+                case ast.Expr(value=ast.Call() as value):
+                    self.value(value, env)
                 case ast.Pass() | ast.AnnAssign() | ast.Expr(value=ast.Constant()):
                     pass
                 case _:
-                    self.refuse(f"has '{ast.unparse(statement).splitlines()[0]}', which cannot be followed.")
+                    self.stay(f"has '{ast.unparse(statement).splitlines()[0]}', which cannot be followed.")
         return None
 
-    def returned(self, statement: ast.Return, env: Env) -> Value:
-        if statement.value is None:
-            if "out" in env:
-                return env["out"]
-            self.refuse("returns nothing.")
-        return self.value(statement.value, env)
+    def returned(self, value: ast.expr, env: Env) -> Value:
+        if not isinstance(value, ast.Dict):
+            return self.value(value, env)
+        return Fields({str(getattr(k, "value", "")): self.value(v, env) for k, v in zip(value.keys, value.values, strict=True)})
 
     def fork(self, test: Node, yes: list[ast.stmt], no: list[ast.stmt], env: Env) -> Value:
         """A branch that may return: both ways to their ends."""
-        first = self.tracer.assuming(test, True, lambda: self.body(yes, dict(env)))
-        second = self.tracer.assuming(test, False, lambda: self.body(no, dict(env)))
-        return self.tracer.merged(test, first, second)
+        return self.tracer.both(test, lambda: self.block(yes, dict(env)), lambda: self.block(no, dict(env)))
 
     def branch(self, test: Node, statement: ast.If, env: Env) -> None:
         """A branch that only sets names."""
         yes, no = dict(env), dict(env)
-        self.tracer.assuming(test, True, lambda: self.block(statement.body, yes))
-        self.tracer.assuming(test, False, lambda: self.block(statement.orelse, no))
+        self.tracer.both(test, lambda: self.block(statement.body, yes), lambda: self.block(statement.orelse, no))
         for name in {**yes, **no}:
-            nothing = Missing(f"'{name}' has no value in one branch of 'if {ast.unparse(statement.test)}'")
+            nothing = Missing(
+                f"{self.function.__qualname__}: '{name}' has no value in one branch of 'if {ast.unparse(statement.test)}'; give "
+                "it one before."
+            )
             env[name] = self.named(name, self.tracer.merged(test, yes.get(name, nothing), no.get(name, nothing)))
 
     def turns(self, loop: ast.For, env: Env) -> list[ast.stmt]:
         if loop.orelse or any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(loop)):
-            self.refuse("has a loop with break, continue or else, which cannot be followed.")
+            self.stay("has a loop with break, continue or else, which cannot be followed.")
         source = loop.iter
         items: Any
         if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
             limits = [self.scalar(a, env) for a in source.args]
             if not all(n.known for n in limits):
-                self.refuse(f"has the loop over '{ast.unparse(source)}', whose length is known only at the run.")
+                self.stay(f"has the loop over '{ast.unparse(source)}', whose length is known only at the run.")
             items = [self.graph.constant(i) for i in range(*[n.value for n in limits])]
         else:
-            items = self.value(source, env)
-            if not isinstance(items, tuple):
-                self.refuse(f"has a loop over '{ast.unparse(source)}', which is one number.")
+            items = self.tracer.items(self.value(source, env))
+        if len(items) > self.tracer.turns:
+            self.stay(f"has a loop of {len(items)} turns, too long to be written out.")
         return [s for item in items for s in (Turn(loop.target, item), *loop.body)]
 
-    def store(self, target: ast.expr, value: Value, env: Env) -> None:
+    def assign(self, target: ast.expr, value: Value, env: Env) -> None:
         match target:
             case ast.Name(id=name):
                 env[name] = self.named(name, value)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 if isinstance(value, Missing):
-                    raise Untraceable(value.why)
-                if not isinstance(value, tuple) or len(value) != len(parts):
+                    raise BlockDefinitionError(value.why)
+                items = self.tracer.items(value) if isinstance(value, (tuple, Array)) else ()
+                if len(items) != len(parts):
                     self.refuse(f"assigns {size_text(value)} to '{ast.unparse(target)}'.")
-                for part, item in zip(parts, value, strict=True):
-                    self.store(part, item, env)
-            case ast.Subscript(value=ast.Name(id="out")):
-                env["out"] = replaced(env["out"], self.places(target.slice, env), value)
+                for part, item in zip(parts, items, strict=True):
+                    self.assign(part, item, env)
+            case ast.Subscript(value=ast.Name(id=name)) if isinstance(env.get(name), Array):
+                self.store(target, env[name], value, env)
+            case ast.Subscript(value=ast.Name(id=name)) if isinstance(env.get(name), View):
+                self.tracer.store(env[name], self.places(target.slice, env), self.one(value, target))
             case _:
                 self.refuse(f"stores into '{ast.unparse(target)}', which is not its own.")
+
+    def store(self, target: ast.Subscript, array: Array, value: Value, env: Env) -> None:
+        """An element of a small array has another value from here on."""
+        content, places = self.tracer.heap[array], self.known_places(target.slice, env)
+        inner: Value = content
+        for place in places:
+            if not isinstance(inner, tuple) or not -len(inner) <= place < len(inner):
+                self.refuse(f"stores into '{ast.unparse(target)}', which {array.name} does not have: it is {size_text(inner)}.")
+            inner = inner[place]
+        value = self.named(f"{array.name}_{'_'.join(map(str, places))}", self.one(value, target))
+        self.tracer.heap[array] = replaced(content, places, value)
 
     def named(self, name: str, value: Value) -> Value:
         if isinstance(value, Node) and value.inputs:
@@ -201,12 +290,3 @@ def returns(body: list[ast.stmt]) -> bool:
 def as_read(target: ast.expr) -> ast.expr:
     """What an augmented assignment reads first."""
     return parse(ast.unparse(target), "eval").body
-
-
-def replaced(value: Value, places: list[int], new: Value) -> Value:
-    """A nested tuple with one element another."""
-    if not places:
-        return new
-    items = list(value)
-    items[places[0]] = replaced(items[places[0]], places[1:], new)
-    return tuple(items)

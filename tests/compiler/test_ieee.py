@@ -24,7 +24,7 @@ def same(found: float, expected: float) -> bool:
     return math.isclose(found, expected, rel_tol=1e-13, abs_tol=1e-322)
 
 
-@pytest.mark.parametrize("name", sorted(IEEE.keys() - {"divide", "libm_pow"}))
+@pytest.mark.parametrize("name", sorted(IEEE.keys() - {"divide", "remainder", "quotient", "fmod", "libm_pow"}))
 def test_functions_of_nasty_numbers(name):
     reference = getattr(np, NUMPY.get(name, name))
     for value in NASTY:

@@ -23,7 +23,7 @@ from blocksim.contract import vocabulary
 from blocksim.contract.block import Block, inport, memory, outport, param, state, static
 from blocksim.contract.definition import arguments
 from blocksim.contract.expression import function
-from blocksim.contract.vocabulary import BUILTINS, LIBM, PRELUDE, atan2, exp, hypot, maximum, sign, sin, sqrt
+from blocksim.contract.vocabulary import FUNCTIONS, LIBM, PRELUDE, atan2, exp, hypot, maximum, sign, sin, sqrt
 from blocksim.errors import BlockDefinitionError, DiagramError
 from blocksim.tracing.derivative_rules import differentiate
 from blocksim.tracing.equations import OUTPUTS, equations
@@ -227,6 +227,7 @@ ARGUMENTS = {
     "asin": [(0.3,), (-0.8,)],
     "atan2": [(0.3, 0.7), (-0.4, -1.2), (0.5, -2.0)],
     "copysign": [(0.3, -0.7), (-0.4, -1.2), (-0.5, 2.0)],
+    "fmod": [(5.3, 1.7), (-5.3, 1.7), (5.3, -1.7)],
     "hypot": [(0.3, -0.7), (3.0, 4.0)],
     "log": [(0.3,), (7.0,)],
     "log10": [(0.3,), (7.0,)],
@@ -239,7 +240,7 @@ ARGUMENTS = {
     "//": [(5.3, 1.7)],
     **{op: [(0.3, 0.7), (-1.3, 0.7)] for op in "+-*/"},
 }
-SCALAR_WORDS = [w for w in (*LIBM, *PRELUDE, *BUILTINS) if w not in ("power_int", "len", "max", "min", "range", "round")]
+SCALAR_WORDS = [w for w in FUNCTIONS if w != "power_int"]
 
 
 @pytest.mark.parametrize("word", [*SCALAR_WORDS, "negative", "%", "//", *"+-*/"])
