@@ -23,30 +23,30 @@ def solver_names() -> tuple[str, ...]:
     from ..extensions import entries
     from .tableaus import OWN
 
-    return (*OWN, *dict.fromkeys(e.name for e in entries("solvers") if e.name not in OWN), *SCIPY)
+    for entry in entries("solvers"):
+        if entry.name in OWN:
+            raise BlocksimError(f"an installed package adds the solver '{entry.name}' ({entry.value}), which is ours. Rename it.")
+    return (*OWN, *dict.fromkeys(entry.name for entry in entries("solvers")), *SCIPY)
 
 
 @cache
 def find_solver(name: str) -> Tableau | Rosenbrock | ScipyMethod:
     """A solver by its name, or an error that lists the names there are."""
-    from ..extensions import entries, extension
+    from ..extensions import extension
     from .tableau import Rosenbrock, ScipyMethod, Tableau
     from .tableaus import OWN
 
+    if name in OWN:  # without asking what is installed, which takes its time
+        return OWN[name]
     names = solver_names()
     if name not in names:
         raise DiagramError(f"there is no solver '{name}'. Solvers are: {listing(names)}." + did_you_mean(name, names))
     if name in SCIPY:
         return ScipyMethod(name)
-    added = [e.value for e in entries("solvers") if e.name == name]
-    if name not in OWN:
-        method = extension("solvers", name)
-        if not isinstance(method, (Tableau, Rosenbrock)):
-            raise BlocksimError(f"'{name}' of blocksim's solvers ({added[0]}) is a {type(method).__name__}; a Tableau is wanted.")
-        return method
-    if added:
-        raise BlocksimError(f"an installed package adds the solver '{name}' ({added[0]}), but that is one of ours. Rename it.")
-    return OWN[name]
+    method = extension("solvers", name)
+    if not isinstance(method, (Tableau, Rosenbrock)):
+        raise BlocksimError(f"'{name}' of blocksim's solvers is a {type(method).__name__}; a Tableau is wanted.")
+    return method
 
 
 def find_tableau(name: str) -> Tableau | Rosenbrock:

@@ -49,8 +49,8 @@ STORES = (
     Store("o", WHOLE, EVERY, "where arrays begin and end in a, and the next number of each stream of noise"),
 )
 NAMES = tuple(store.name for store in STORES)
-#: Numbers per log grid in `logs`, and per guard in `armed`.
-LOG, ARMED = 5, 5
+#: Numbers per log grid in `logs`.
+LOG = 5
 
 
 def passed(function: str) -> tuple[str, ...]:

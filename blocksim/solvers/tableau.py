@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import SolverDefinitionError
-from .trees import CLOSE, broken, broken_inside, dot
+from .trees import CLOSE, broken, broken_inside, dot, elementary
 
 Row = tuple[Fraction, ...]
 
@@ -98,12 +98,13 @@ class Tableau:
         return ""
 
     def order_problem(self) -> str:
-        missing = broken("b", self.b, self.order, square(self.a))
+        order = self.embedded or self.order - 1
+        values = elementary(max(order, self.order), square(self.a))
+        missing = broken("b", self.b, self.order, values)
         if missing:
             return f"{missing}. A coefficient is wrong, or the order is not {self.order}"
         if self.e:
-            order = self.embedded or self.order - 1
-            missing = broken("(b - e)", [b - e for b, e in zip(self.b, self.e, strict=True)], order, square(self.a))
+            missing = broken("(b - e)", [b - e for b, e in zip(self.b, self.e, strict=True)], order, values)
             if missing:
                 return f"{missing}. A coefficient is wrong, or the embedded method is not of order {order}"
         return ""
@@ -116,7 +117,7 @@ class Tableau:
         if not self.e:
             return ""
         order = min(self.order, 4 if self.d else 3)
-        missing = broken_inside(method.powers, order, square(method.a))
+        missing = broken_inside(method.powers, order, elementary(order, square(method.a)))
         return f"{missing}. A coefficient of d is wrong" if missing else ""
 
     @property
@@ -226,21 +227,21 @@ class Rosenbrock:
         for name, matrix, sums in (("alpha", alpha, self.alpha), ("drift", gamma, self.drift)):
             for i, row in enumerate(matrix):
                 if abs(sum(row) - sums[i]) > CLOSE:
-                    return f"{name}[{i}] is {sums[i]:.9g}, but the coefficients of its stage add up to {sum(row):.9g}"
+                    return f"{name}[{i}] is {sums[i]:.9g}, but the coefficients of its stage add up to {float(sum(row)):.9g}"
 
         def weights(row: list[float]) -> list[float]:
             return [dot(row, column) for column in zip(*gamma, strict=True)]
 
-        last = [*padded[-1][:-1], 1.0]
-        missing = broken("b", weights(last), self.order, alpha, beta)
-        missing = missing or broken("(b - e)", weights(padded[-1]), self.error_order, alpha, beta)
+        last, values = [*padded[-1][:-1], 1.0], elementary(self.order, alpha, beta)
+        missing = broken("b", weights(last), self.order, values)
+        missing = missing or broken("(b - e)", weights(padded[-1]), self.error_order, values)
         first, second = ([*row, 0.0] for row in self.dense)
         powers = [
             [u + v for u, v in zip(last, first, strict=True)],
             [v - u for u, v in zip(first, second, strict=True)],
             [-v for v in second],
         ]
-        missing = missing or broken_inside([weights(row) for row in powers], min(self.order, 3), alpha, beta)
+        missing = missing or broken_inside([weights(row) for row in powers], min(self.order, 3), values)
         return f"{missing}. A coefficient is wrong, or the order is not {self.order}" if missing else ""
 
     def numbers(self) -> dict[str, Any]:

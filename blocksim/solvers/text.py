@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +26,7 @@ def folded(function: Callable, numbers: dict[str, Any], name: str = "") -> str:
 
 def expanded(function: Callable, numbers: dict[str, Any]) -> Callable:
     """The function without what only its author needs: `unrolled` loops, `weighted` sums, `*rest`."""
-    tree = ast.parse(inspect.getsource(function))
+    tree = ast.parse(texts(function.__module__)[function.__name__])
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     writer = Writer({**function.__globals__, **numbers}, named=[a.arg for a in definition.args.args])
@@ -45,6 +47,18 @@ def expanded(function: Callable, numbers: dict[str, Any]) -> Callable:
     return made
 
 
+@functools.cache
+def texts(module: str) -> dict[str, str]:
+    """The functions of a module as they are written."""
+    lines = inspect.getsource(sys.modules[module]).splitlines(True)
+    functions = [node for node in ast.parse("".join(lines)).body if isinstance(node, ast.FunctionDef)]
+    return {node.name: "".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions}
+
+
+class Unknown(Exception):
+    """An expression that is known only at the run."""
+
+
 class Writer(ast.NodeTransformer):
     """Writes out one function."""
 
@@ -55,9 +69,10 @@ class Writer(ast.NodeTransformer):
         self.rows: set[int] = set()  # rows of k that are stages: they get names, so that k[j][i] is looked up once
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an expression of known numbers."""
-        whole = ast.fix_missing_locations(ast.Expression(copy.deepcopy(node)))
-        return eval(compile(whole, "<solver>", "eval"), dict(self.numbers))
+        """The value of an expression of numbers that are folded; their names are in capitals."""
+        if not all(n.id.isupper() for n in ast.walk(node) if isinstance(n, ast.Name)):
+            raise Unknown
+        return eval(compile(ast.Expression(node), "<solver>", "eval"), self.numbers)
 
     def statements(self, node: ast.stmt) -> list[ast.stmt]:
         result = self.visit(node)
@@ -68,19 +83,17 @@ class Writer(ast.NodeTransformer):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "unrolled"):
             return self.generic_visit(node)
         assert isinstance(node.target, ast.Name)
-        written, before = [], dict(self.numbers)
+        written = []
         for turn in range(*(self.value(a) for a in call.args)):
-            self.numbers[node.target.id] = turn
             body = [Turn(node.target.id, turn).visit(copy.deepcopy(s)) for s in node.body]
             written += [s for statement in body for s in self.statements(statement)]
-        self.numbers = before
         return written
 
     def visit_If(self, node: ast.If) -> Any:
         """Decided branches are dropped here already: the others may ask for stages there are not."""
         try:
             chosen = node.body if self.value(node.test) else node.orelse
-        except (NameError, TypeError, IndexError):
+        except Unknown:
             return self.generic_visit(node)
         return [s for statement in chosen for s in self.statements(statement)]
 
@@ -125,4 +138,4 @@ class Turn(ast.NodeTransformer):
         self.name, self.value = name, value
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(self.value) if node.id == self.name else node
+        return ast.copy_location(ast.Constant(self.value), node) if node.id == self.name else node

@@ -40,18 +40,23 @@ def density(tree: Tree) -> int:
     return size(tree) * math.prod(density(branch) for branch in tree)
 
 
-def elementary(tree: Tree, forked: Matrix, single: Matrix) -> list[Any]:
-    """Phi_i(t): the product over the branches of sum_j a_ij Phi_j(branch); `single` stands for a where there is one branch."""
-    matrix = single if len(tree) == 1 else forked
-    product: list[Any] = [1] * len(matrix)
-    for branch in tree:
-        inner = elementary(branch, forked, single)
-        product = [v * dot(row, inner) for v, row in zip(product, matrix, strict=True)]
-    return product
+def elementary(order: int, forked: Matrix, single: Matrix | None = None) -> dict[Tree, list[Any]]:
+    """Phi_i(t) of every tree up to an order: the product over its branches of sum_j a_ij Phi_j(branch).
+
+    A vertex with one branch takes `single` for a, where it is given.
+    """
+    values: dict[Tree, list[Any]] = {}
+    for tree in (t for n in range(1, order + 1) for t in trees(n)):
+        product: list[Any] = [1] * len(forked)
+        for branch in tree:
+            matrix = single if single and len(tree) == 1 else forked
+            product = [v and v * dot(row, values[branch]) for v, row in zip(product, matrix, strict=True)]
+        values[tree] = product
+    return values
 
 
 def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
-    return sum((u * v for u, v in zip(left, right, strict=True)), Fraction(0))
+    return sum((u * v for u, v in zip(left, right, strict=True) if u and v), Fraction(0))
 
 
 def title(tree: Tree, weight: str) -> str:
@@ -71,27 +76,25 @@ def title(tree: Tree, weight: str) -> str:
     return "sum " + " ".join(factors)
 
 
-def broken(weight: str, weights: Sequence[Any], order: int, forked: Matrix, single: Matrix | None = None) -> str:
+def broken(weight: str, weights: Sequence[Any], order: int, values: dict[Tree, list[Any]]) -> str:
     """The first order condition that the weights miss, in words; '' when they meet all."""
-    for tree in (t for n in range(1, order + 1) for t in trees(n)):
-        value, wanted = dot(weights, elementary(tree, forked, single or forked)), Fraction(1, density(tree))
+    for tree in (t for t in values if size(t) <= order):
+        value, wanted = dot(weights, values[tree]), Fraction(1, density(tree))
         if abs(value - wanted) > CLOSE:
             return f"{title(tree, weight)} = {wanted} (order {size(tree)}) does not hold: it is {shown(value)}"
     return ""
 
 
-def broken_inside(powers: Sequence[Sequence[Any]], order: int, forked: Matrix, single: Matrix | None = None) -> str:
+def broken_inside(powers: Sequence[Sequence[Any]], order: int, values: dict[Tree, list[Any]]) -> str:
     """The first condition that a dense output misses: its weights are sum_n powers[n - 1] theta^n, and
     sum b_i(theta) Phi_i = theta^order / gamma must hold power by power."""
-    for tree in (t for n in range(1, order + 1) for t in trees(n)):
-        values = elementary(tree, forked, single or forked)
+    for tree in (t for t in values if size(t) <= order):
         for power, weights in enumerate(powers, 1):
-            wanted = Fraction(power == size(tree), density(tree))
-            if abs(dot(weights, values) - wanted) > CLOSE:
-                whole = f"theta^{size(tree)}/{density(tree)}"
+            value, wanted = dot(weights, values[tree]), Fraction(power == size(tree), density(tree))
+            if abs(value - wanted) > CLOSE:
                 return (
-                    f"{title(tree, 'b(theta)')} = {whole} (order {size(tree)}) does not hold: its theta^{power} comes with "
-                    f"{shown(dot(weights, values))} instead of {wanted}"
+                    f"{title(tree, 'b(theta)')} = theta^{size(tree)}/{density(tree)} (order {size(tree)}) does not hold: "
+                    f"its theta^{power} comes with {shown(value)} instead of {wanted}"
                 )
     return ""
 
