@@ -79,11 +79,11 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, sh
     return FreeParameter(name, start, low, high, declared.unit)
 
 
-def drawn(one: FreeParameter, random: np.random.Generator) -> float:
-    """A start at random: between finite bounds, evenly or, over decades, evenly in the logarithm; else up to 3 times off."""
+def drawn(one: FreeParameter, random: np.random.Generator, factor: float = 3.0) -> float:
+    """A start at random: between finite bounds, evenly or, over decades, evenly in the logarithm; else within a factor."""
     if math.isfinite(one.low) and math.isfinite(one.high):
         if one.low > 0 and one.high > 10 * one.low:
             return float(math.exp(random.uniform(math.log(one.low), math.log(one.high))))
         return float(random.uniform(one.low, one.high))
-    value = one.start * 3 ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
+    value = one.start * factor ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
     return float(Interval(one.low, one.high).clip(value))

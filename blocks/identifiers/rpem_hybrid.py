@@ -22,7 +22,7 @@ from blocksim.errors import RecordError, did_you_mean, listing
 from blocksim.estimation.estimates import Estimate, Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.replay import Samples
-from blocksim.solvers import FIXED
+from blocksim.solvers import find_solver
 
 from ..smoothing.filters import enough, sample_time
 from .rpem_search import Problem, Rules, Search, Twin, covariance_of, searched, whiteness
@@ -118,7 +118,7 @@ blocks:
         asked = {n: made.get(n) if made.get(n) is not None else getattr(spec, n) for n in ("solver", "step", "rtol", "atol")}
         solver = self.solver or asked["solver"] or "rk4"
         options: dict[str, Any] = {"solver": solver}
-        if solver in FIXED:
+        if not find_solver(solver).adaptive:
             options["step"] = str(self.step or asked["step"] or interval)
         else:
             options |= {n: asked[n] for n in ("rtol", "atol") if asked[n] is not None}

@@ -49,7 +49,7 @@ class Row:
 
 def checked_options(**options: Any) -> dict[str, Any]:
     """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
-    from ..solvers import check_solver
+    from ..solvers import DEFAULT, find_solver
 
     given = {name: value for name, value in options.items() if value is not None}
     for name in TIMES:
@@ -57,7 +57,7 @@ def checked_options(**options: Any) -> dict[str, Any]:
             given[name] = scalar_or_text(given[name])
     problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **given), {})]
     try:
-        check_solver(given.get("solver", "rk4"))
+        find_solver(given.get("solver", DEFAULT))
     except DiagramError as error:
         problems += [Problem(f"--solver: {p.what}") for p in error.problems]
     if problems:

@@ -10,13 +10,14 @@ from ..contract.definition import arguments
 from ..contract.vocabulary import LIBM, PRELUDE
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
+from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.fold import Env, NotInlinable, constant, expression, specialise
 from ..tracing.inline import Fields, Inliner, flat
 from .scope import Scope
 from .slots import Region, Slot, lay_out
 
 #: What every function of a program passes on.
-STORES = "x, p, m, a, noise, o"
+STORES = ", ".join(passed("derivative"))
 #: From this many blocks on, signals live in memory, so that equal blocks can share a loop and long functions be cut.
 LARGE = 60
 #: Arrays up to this length are written out element by element.
@@ -274,38 +275,9 @@ def unique_names(units: list[Unit]) -> list[str]:
     import builtins
     import keyword
 
-    taken = {
-        "t",
-        "x",
-        "p",
-        "m",
-        "a",
-        "o",
-        "g",
-        "f",
-        "k",
-        "dx",
-        "i",
-        "tick",
-        "noise",
-        "hits",
-        "logs",
-        "record",
-        "row",
-        "count",
-        "start",
-        "view",
-        "matrix",
-        "pointer",
-        "armed",
-        "firing",
-        "fired",
-        "status",
-        *LIBM,
-        *PRELUDE,
-        *keyword.kwlist,
-        *dir(builtins),
-    }
+    arguments = {name for names in ARGUMENTS.values() for name in names}
+    words = {"row", "count", "start", "view", "matrix", "pointer", "firing", "fired", "status"}
+    taken = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
     raw = [unit.path.replace(".", "_") for unit in units]
     starts = {name[:i] for name in raw for i, letter in enumerate(name) if letter == "_"}
     names = []

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from ..contract.declarations import Memory, State
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
+from ..solvers.stores import signature
 from .algebraic import make_loop, solve
-from .emitter import STORES, Emitter
+from .emitter import Emitter
 from .roll import parts, roll
 from .scope import Scope, indented
 
@@ -122,7 +123,7 @@ class Generator(Emitter):
                 for name in states:
                     for address, part in zip(self.slots.of(unit, name, copy), given[f"d{name}"], strict=True):
                         slopes.write(f"dx[{address}] = {ast.unparse(part)}")
-        inputs = f"t, dx, {STORES}"
+        inputs = signature("derivative")
         return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
 
     def guard_functions(self) -> list[str]:
@@ -145,10 +146,10 @@ class Generator(Emitter):
                 self.assign_states(branch, unit, f"reset_{name}", copy, unit.kind.of(State))
                 resets.nest(f"if i == {number}:", branch.blocks())
                 number += 1
-        inputs = f"t, g, {STORES}"
+        inputs = signature("guards")
         return [
             function_text("guards", inputs, self.finish(scope, "guards", inputs)),
-            function_text("reset", f"i, t, {STORES}", resets.blocks()),
+            function_text("reset", signature("reset"), resets.blocks()),
         ]
 
     def assign_states(self, scope: Scope, unit: Unit, name: str, copy: int, states: dict[str, State]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..contract.block import Block
@@ -23,8 +23,8 @@ SUBSYSTEM = r"^\.{1,2}/|\.ya?ml$"
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", tuple: "array", dict: "object"}
 
 
-def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
-    """The schema of a diagram file for these blocks (default: every block known)."""
+def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[str] = ()) -> dict[str, Any]:
+    """The schema of a diagram file for these blocks (default: every block known) and solvers (default: any name)."""
     blocks = all_blocks() if library is None else library
     choices = [
         {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
@@ -51,7 +51,7 @@ def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
             "format": {"description": "version of the format", "const": FORMAT},
             "name": {"description": "title of the experiment", "type": ["string", "number"]},
             "description": {"description": "what it is about", "type": "string"},
-            "simulate": simulate_schema(),
+            "simulate": simulate_schema(list(solvers)),
             "parameters": {
                 "description": "values used below as ${name}; null must be given from outside",
                 "type": "object",
@@ -92,9 +92,10 @@ def shared() -> dict[str, Any]:
     }
 
 
-def simulate_schema() -> dict[str, Any]:
+def simulate_schema(solvers: list[str]) -> dict[str, Any]:
     time, reference = {"$ref": "#/$defs/_time"}, {"$ref": "#/$defs/_reference"}
     positive = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, reference]}
+    names = {"anyOf": [{"enum": solvers}, reference]} if solvers else {"type": "string"}
     return {
         "description": "how to run it",
         "type": ["object", "null"],
@@ -102,7 +103,7 @@ def simulate_schema() -> dict[str, Any]:
         "properties": {
             "stop": {"description": "end of the run [s]", **time},
             "start": {"description": "begin of the run [s]", "default": 0, **time},
-            "solver": {"description": "name of the solver, such as rk4 or dopri5", "type": "string"},
+            "solver": {"description": "name of the solver, such as rk4 or dopri5", **names},
             "step": {"description": "step of a fixed-step solver [s]", **time},
             "rtol": {"description": "relative tolerance of an adaptive solver", **positive},
             "atol": {"description": "absolute tolerance of an adaptive solver", **positive},

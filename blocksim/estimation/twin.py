@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.instants import LOG
 from ..compiler.slots import fill
 from ..contract.block import Block
 from ..contract.declarations import Inport, Outport, State
@@ -32,7 +31,7 @@ from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
 from ..simulation.threads import share_out
-from ..solvers import COMPILED
+from ..solvers.stores import LOG
 from .process import Run
 from .twin_diagram import Played, models_named, player_path, twin_diagram
 
@@ -65,7 +64,7 @@ class Twin:
         begun = time.perf_counter()
         simulation = Simulation(self.experiment, params, self.noise)
         found = self.signals_of(simulation)
-        if not program.compiled and self.experiment.options.solver in COMPILED:
+        if not program.compiled and self.experiment.method.compiled:
             SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
             if SPENT[program.key] > simulation.cost_of_compiling():
                 program.fast()
@@ -75,7 +74,7 @@ class Twin:
         self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
     ) -> list[Any | SimulationError]:
         """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
-        if self.experiment.options.solver in COMPILED:
+        if self.experiment.method.compiled:
             self.experiment.program.fast()  # once, before the threads start
         noise = self.noise  # once too
 
@@ -100,7 +99,7 @@ class Twin:
 
     def signals_of(self, simulation: Simulation) -> Signals:
         """What a run gives of it, straight from the log where that is possible: a record of all has much to say besides."""
-        if self.columns is None or self.experiment.options.solver not in COMPILED:
+        if self.columns is None or not self.experiment.method.compiled:
             record = simulation.run()
             return {name: record[name][self.first :] for name in self.signals}
         simulation.raise_failure(simulation.run_to(simulation.end))
@@ -108,7 +107,7 @@ class Twin:
         _, _, filled, rows, start = machine.logs[:LOG].tolist()
         signals = {}
         for name, column, size in self.columns:
-            values = machine.log[start + column * rows :][: filled * size]
+            values = machine.record[start + column * rows :][: filled * size]
             signals[name] = (values if size == 1 else values.reshape(filled, size))[self.first :]
         return signals
 

@@ -17,7 +17,6 @@ from ..simulation.overrides import Overrides, only_a_number
 from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
 from ..simulation.threads import share_out
-from ..solvers import COMPILED
 
 
 def simulate(
@@ -117,7 +116,7 @@ def simulate_many(
     ready = experiment(diagram, {}, **options)
     made = variants(ready, table)
     work = len(runs)
-    if work > 1 and ready.options.solver in COMPILED:
+    if work > 1 and ready.method.compiled:
         for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)

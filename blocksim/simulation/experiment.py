@@ -23,7 +23,7 @@ from ..schedule.hidden import hidden
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
 from ..schedule.units import infer_units
-from ..solvers import DEFAULT, SCIPY, check_solver
+from ..solvers import DEFAULT, find_solver
 from .machine import Machine, blank_machine
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class Experiment:
     @property
     def slots(self) -> Any:
         return self.program.source.slots
+
+    @functools.cached_property
+    def method(self) -> Any:
+        """The solver."""
+        return find_solver(str(self.options.solver))
 
     @functools.cached_property
     def text(self) -> str:
@@ -157,7 +162,7 @@ def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **option
     clock = make_clock(schedule, times, logs)
     for group, (first, period) in zip(logs, clock.logs, strict=True):
         group.follows = next((g for g, hit in enumerate(clock.hits) if hit == (first, period)), None)
-    written = DEFAULT if solver in SCIPY else solver  # scipy's solvers use the program's functions, not its driver
+    written = solver if find_solver(solver).compiled else DEFAULT  # scipy's solvers use the program's functions, not its driver
     program = compile_program(generate(schedule, logs, written), written)
     numbers = fill(schedule, program.source.slots)
     return Experiment(diagram, schedule, program, replace(settings, solver=solver), clock, logs, numbers)
@@ -173,6 +178,7 @@ def merge(diagram: Diagram, options: dict[str, Any]) -> SimulateSpec:
 
 def check_solver_at(diagram: Diagram, name: str) -> str:
     try:
-        return check_solver(name)
+        find_solver(name)
+        return name
     except DiagramError as error:
         raise DiagramError([Problem(p.what, place_of(diagram, "simulate.solver")) for p in error.problems]) from None

@@ -7,9 +7,9 @@ import time as wall
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..compiler.instants import LOG
 from ..records.record import Grid, Record, Signal
-from ..solvers import SCIPY, kernel
+from ..solvers import kernel, stores
+from ..solvers.stores import LOG
 from .experiment import Experiment
 from .failures import failure
 from .machine import fresh_machine
@@ -21,7 +21,7 @@ COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 #: What a run counts of its work.
-WORK = {"steps": kernel.STEPS, "rejected": kernel.REJECTED, "evaluations": kernel.EVALUATIONS, "events": kernel.EVENTS}
+WORK = {"steps": stores.STEPS, "rejected": stores.REJECTED, "evaluations": stores.EVALUATIONS, "events": stores.EVENTS}
 Progress = Callable[[float], None]
 
 
@@ -55,12 +55,12 @@ class Simulation:
     @property
     def t(self) -> float:
         """The time reached."""
-        machine = self.machine
-        return float(machine.f[kernel.NOW]) if machine.clock[1] else self.experiment.clock.seconds(int(machine.clock[0]))
+        clock, f = self.machine.clock, self.machine.f
+        return float(f[stores.NOW]) if clock[stores.HANDLED] else self.experiment.clock.seconds(int(clock[stores.TICK]))
 
     def run(self, progress: Progress | None = None) -> Record:
         """Run to the end; a run that fails raises SimulationError with the record so far."""
-        if self.experiment.options.solver in SCIPY:
+        if not self.experiment.method.compiled:
             from .scipy_bridge import advance_scipy
 
             status = advance_scipy(self, progress)
@@ -80,13 +80,13 @@ class Simulation:
         """Carry on to a tick, in CPython or compiled, whichever is sooner done; both give the same bits."""
         machine, program = self.machine, self.machine.program
         if progress is None and (self.engine == "compiled" or (self.engine == "auto" and program.compiled)):
-            machine.f[kernel.BUDGET] = math.inf
+            machine.f[stores.BUDGET] = math.inf
             return machine.run_fast(end)
         slice_steps = float(FIRST_SLICE)
         begun, fraction_begun = wall.perf_counter(), self.fraction(end)
         while True:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
-            machine.f[kernel.BUDGET] = machine.f[kernel.STEPS] + slice_steps
+            machine.f[stores.BUDGET] = machine.f[stores.STEPS] + slice_steps
             started = wall.perf_counter()
             status = machine.run_fast(end) if fast else machine.run_plain(end)
             spent = wall.perf_counter() - started
@@ -121,8 +121,8 @@ class Simulation:
     def step(self, seconds: float | None = None) -> float:
         """Carry on to the next sample hit (or log instant), or by some seconds; gives the time reached."""
         machine, clock = self.machine, self.experiment.clock
-        now = int(machine.clock[0])
-        if machine.clock[1] == 0:
+        now = int(machine.clock[stores.TICK])
+        if machine.clock[stores.HANDLED] == 0:
             target = now
         elif seconds is not None:
             from ..contract.times import exact
@@ -140,7 +140,7 @@ class Simulation:
     def set(self, name: str, value: float) -> None:
         """Change a parameter from now on: sim.set("plant.J", 0.02)."""
         Overrides({name: value}).into_running(self.experiment, self.machine.p)
-        self.machine.f[kernel.FRESH] = 0.0
+        self.machine.f[stores.FRESH] = 0.0
 
     def set_input(self, name: str, value: Any) -> None:
         """Drive a Constant from outside: sim.set_input("u", 0.3)."""
@@ -161,7 +161,7 @@ class Simulation:
             signals = {}
             for name, column, size, unit, port, held in columns:
                 first = start + column * rows
-                values = machine.log[first : first + filled * size]
+                values = machine.record[first : first + filled * size]
                 signals[name] = Signal(values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held)
             grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)

@@ -182,6 +182,7 @@ def test_spaced_values():
     assert [p["noise.std"] for p in points[::2]] == pytest.approx([0.01, 0.1, 1]) and points[1]["level.value"] == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak of memory has another unit, or none is told")
 def test_memory_does_not_grow_with_the_repetitions():
     code = (
         f"import sys; sys.path.insert(0, {str(HERE)!r})\nimport resource, study_toys, blocksim as bs\n"
@@ -291,12 +292,13 @@ def wait_for_lines(out: Path, count: int) -> None:
     raise AssertionError("the study does not get on")
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)], ids=["killed", "Ctrl-C"])
+@pytest.mark.skipif(os.name != "posix", reason="no such signals on this system")
+@pytest.mark.parametrize(("sent", "code"), [("SIGKILL", -9), ("SIGINT", 130)], ids=["killed", "Ctrl-C"])
 def test_an_interrupted_study_goes_on_to_the_same_tables(tmp_path, sent, code):
     path, out = slow_study(tmp_path), tmp_path / "out"
     process = started(path, out, "--jobs", "2")
     wait_for_lines(out, 4)
-    process.send_signal(sent)
+    process.send_signal(getattr(signal, sent))
     _, said = process.communicate(timeout=30)
     assert process.returncode == code
     if code == 130:
