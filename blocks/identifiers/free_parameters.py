@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from blocksim.contract.declarations import Param
+from blocksim.contract.limits import Interval
 from blocksim.errors import DiagramError, RecordError, listing
 from blocksim.estimation.process import Run
 from blocksim.simulation.overrides import Overrides
@@ -72,9 +73,7 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, sh
     low, high = max(low, more.get("min", -math.inf)), min(high, more.get("max", math.inf))
     if not low < high:
         raise DiagramError(f"parameters: {name}: min {more.get('min')} and max {more.get('max')} leave nothing between them.")
-    start = float(more.get("start", share * value))
-    if "start" not in more:
-        start = min(max(start, low), high)
+    start = float(more["start"]) if "start" in more else Interval(low, high).clip(float(share * value))
     if not low <= start <= high:
         raise DiagramError(f"parameters: {name}: the start, {start:g}, is not between {low:g} and {high:g}.")
     return FreeParameter(name, start, low, high, declared.unit)
@@ -87,4 +86,4 @@ def drawn(one: FreeParameter, random: np.random.Generator, factor: float = 3.0) 
             return float(math.exp(random.uniform(math.log(one.low), math.log(one.high))))
         return float(random.uniform(one.low, one.high))
     value = one.start * factor ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
-    return float(min(max(value, one.low), one.high))
+    return float(Interval(one.low, one.high).clip(value))

@@ -227,7 +227,7 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     Estimates from a measured record know the type of their plant only; it is the one block of that type then.
     """
     from ..diagram.diagram import walk
-    from ..estimation.estimates import read_estimates
+    from ..estimation.estimate_files import read_estimates
 
     found = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}

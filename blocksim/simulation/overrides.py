@@ -79,16 +79,16 @@ class Overrides:
             raise DiagramError(problems)
         return list(gathered.values())
 
-    def shaping(self, schedule: Schedule, program: Experiment | None = None) -> set[str]:
+    def shaping(self, schedule: Schedule, experiment: Experiment | None = None) -> set[str]:
         """The names of those that change the code.
 
-        The schedule alone tells, before a program is generated. A program that is there already allows more: tables whose
-        length it does not rely on.
+        The schedule alone tells, before a program is generated. An experiment whose program is there already allows more: tables
+        whose length it does not rely on.
         """
         parts = subsystem_parameters(schedule.diagram, self.changes)
         names = {n for n in self.changes if "." not in n or n in parts}
         for unit, settings in self.without(names).by_unit(schedule):
-            if reshapes(schedule, program, unit, settings):
+            if reshapes(schedule, experiment, unit, settings):
                 names |= {f"{unit.path}.{key}" for key in settings}
         return names
 

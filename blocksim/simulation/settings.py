@@ -74,7 +74,7 @@ def kind_of_change(schedule: Schedule, unit: Unit, key: str) -> Kind:
     return "number" if scalar and not shared else "table"
 
 
-def reshapes(schedule: Schedule, program: Experiment | None, unit: Unit, settings: dict[str, Any]) -> bool:
+def reshapes(schedule: Schedule, experiment: Experiment | None, unit: Unit, settings: dict[str, Any]) -> bool:
     """Whether new settings of one block change its sizes, its variant, its rate, or a length the code relies on."""
     if unit.after:
         return False  # it is no part of the program: `process` gives it the settings of the run
@@ -89,9 +89,9 @@ def reshapes(schedule: Schedule, program: Experiment | None, unit: Unit, setting
     if not any(used_in_tables(unit, key) for key in settings):
         return False
     changed = replace(unit, settings={**unit.settings, **settings}, tables={})
-    if program is None:
+    if experiment is None:
         return any(array_value(changed, name).size != array_value(unit, name).size for name in unit.kind.of(Table))
-    slots = program.slots
+    slots = experiment.slots
     fixed = [r for r in slots.regions if r.unit == unit.index and r.index in slots.fixed and r.name in unit.kind.of(Table)]
     return any(array_value(changed, r.name).size != slots.fixed[r.index] for r in fixed)
 
