@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..contract.block import Block
 from ..contract.declarations import Model, Period, Static
@@ -13,7 +13,7 @@ from ..contract.library import library as all_blocks
 from ..contract.library import unknown_type
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from .checks import note, raise_all, record_problems, simulate_problems, time_problem
-from .diagram import Diagram, inports, reference, resolve, signals
+from .diagram import Complain, Diagram, inports, reference, resolve, signals
 from .files import Folders, folders_for, is_subsystem, read_file
 from .loader import MAX_BLOCKS, load, parse
 from .parameters import Meter, Scope, SpoiledError, scope_of, substituted
@@ -21,8 +21,11 @@ from .spec import BlockSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 
 MAX_NESTING = 20
 
+#: Whatever names a diagram: a path, a bundled name, YAML text, a Spec, or a Diagram.
+DiagramSource: TypeAlias = str | os.PathLike[str] | Spec | Diagram
 
-def open_diagram(source: Any, parameters: Mapping[str, Any] | None = None, *, allow_outside: bool = False) -> Diagram:
+
+def open_diagram(source: DiagramSource, parameters: Mapping[str, Any] | None = None, *, allow_outside: bool = False) -> Diagram:
     """A Diagram from whatever names one: a path, a bundled name, YAML text, a Spec, or a Diagram; its ${parameters} changed."""
     if not isinstance(source, Diagram):
         spec = source if isinstance(source, Spec) else load(source, allow_outside=allow_outside)
@@ -76,6 +79,10 @@ class Site:
 
     def complain(self, what: str, where: Place | None) -> None:
         note(self.problems, what, where)
+
+    def complaint(self, head: str, where: Place | None) -> Complain:
+        """What takes problems of one place, under one head."""
+        return lambda text: self.complain(head + text, where)
 
 
 def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
@@ -278,7 +285,7 @@ def check_outputs(diagram: Diagram, site: Site) -> None:
     """Each output of a subsystem must carry a signal of its own."""
     for name, signal in (diagram.ports.outputs if diagram.ports else {}).items():
         place = diagram.ports.places.get(name) if diagram.ports else None
-        reference(diagram, signal, lambda text, n=name, p=place: site.complain(f"ports: out: {n}: {text}", p))
+        reference(diagram, signal, site.complaint(f"ports: out: {name}: ", place))
 
 
 def log_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> list[LogSpec] | None:
@@ -289,7 +296,7 @@ def log_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> list[LogSp
         every, ok = value_of(entry.every, scope, site, "log: every", entry.place, time=True)
         if ok and (text := time_problem(every)):
             site.complain(f"log: every: {text}", entry.place)
-        signals(diagram, entry.signal, lambda text, p=entry.place: site.complain(f"log: {text}", p))
+        signals(diagram, entry.signal, site.complaint("log: ", entry.place))
         entries.append(replace(entry, every=every))
     return entries
 
@@ -312,7 +319,7 @@ def record_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> RecordS
     site.problems += record_problems(record)
     for signal in record.signals:
         place = record.places.get(f"signals.{signal}")
-        found = signals(diagram, signal, lambda text, p=place: site.complain(f"record: signals: {text}", p))
+        found = signals(diagram, signal, site.complaint("record: signals: ", place))
         if len(found) > 1:
             site.complain(f"record: signals: '{signal}' has several outputs; say which: {listing(map(str, found))}.", place)
     return record

@@ -7,17 +7,23 @@ d.add("error", "Sum", signs="+-", inputs=["ref", "plant"])
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from ..extensions import extension
-from .spec import LogSpec, PortSpec, RecordSpec, SimulateSpec
+from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, SimulateSpec, Spec
 
+if TYPE_CHECKING:
+    from blocksim import Simulation  # by the front door: what runs a diagram lives further down the road
+
+#: What takes a problem, in words.
+Complain = Callable[[str], None]
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Beyond this many problems, or names in a message, nobody reads on.
 ENOUGH = 100
@@ -62,7 +68,7 @@ class Diagram:
     ports: PortSpec | None = None  # of a subsystem
     nodes: dict[str, Node] = field(default_factory=dict)
     path: str = ""
-    spec: Any = None  # the Spec it was built from, where there is one
+    spec: Spec | None = None  # the Spec it was built from, where there is one
     parameters: dict[str, Any] = field(default_factory=dict)  # the values it was built with
     known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
     record: RecordSpec | None = None  # how a measured record is read
@@ -113,13 +119,20 @@ class Diagram:
     def _repr_svg_(self) -> str:
         return str(extension("views", "Diagram")(self))
 
-    def start(self, **options: Any) -> Any:
+    def start(
+        self,
+        *,
+        params: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        engine: str = "auto",
+        **options: Unpack[RunOptions],
+    ) -> Simulation:
         """A simulation to step through by hand: `sim = diagram.start(); sim.step(); sim.set_input(...)`."""
         import blocksim
 
-        return blocksim.start(self, **options)
+        return blocksim.start(self, params=params, seed=seed, engine=engine, **options)
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as YAML that loads to the same diagram."""
         from .loader import save
 
@@ -220,7 +233,7 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
     return links
 
 
-def by_name(written: dict[str, Any], ports: dict[str, Inport], complain: Any) -> dict[str, list[Any]]:
+def by_name(written: dict[str, Any], ports: dict[str, Inport], complain: Complain) -> dict[str, list[Any]]:
     """Inputs given as {port: signal}; a port that takes many may be a list, or numbered: u1, u2."""
     given: dict[str, list[Any]] = {}
     numbers: dict[str, dict[int, Any]] = {}
@@ -243,7 +256,7 @@ def by_name(written: dict[str, Any], ports: dict[str, Inport], complain: Any) ->
     return given
 
 
-def in_order(items: list[Any], ports: dict[str, Inport], complain: Any) -> dict[str, list[Any]]:
+def in_order(items: list[Any], ports: dict[str, Inport], complain: Complain) -> dict[str, list[Any]]:
     """Inputs given as a list, in port order; a port that takes many takes what the others leave."""
     given: dict[str, list[Any]] = {}
     names = list(ports)
@@ -259,7 +272,7 @@ def in_order(items: list[Any], ports: dict[str, Inport], complain: Any) -> dict[
     return given
 
 
-def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
+def reference(diagram: Diagram, written: Any, complain: Complain) -> Ref | None:
     """'joint.q[1]' -> Ref; a block with one output may be named without it; deeper names reach into subsystems."""
     match = REFERENCE.match(written) if isinstance(written, str) else None
     if not match:
@@ -292,7 +305,7 @@ def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
     return Ref(head, rest, element)
 
 
-def signals(diagram: Diagram, written: Any, complain: Any) -> list[Ref]:
+def signals(diagram: Diagram, written: Any, complain: Complain) -> list[Ref]:
     """What a log entry stands for, by dotted path: one signal, or all outputs of a block named without any."""
     match = REFERENCE.match(written) if isinstance(written, str) else None
     names = match["path"].split(".") if match else []

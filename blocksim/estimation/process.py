@@ -13,7 +13,8 @@ from ..contract.declarations import Inport, Model, Outport
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
 from ..errors import BlocksimError, DiagramError, Problem, RecordError
-from ..records.record import Grid, Record, Signal
+from ..records.grid import Grid, Signal
+from ..records.record import Record
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.units import derived, written

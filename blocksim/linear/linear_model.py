@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BlocksimError, DiagramError
 
 if TYPE_CHECKING:
-    import numpy as np
+    from matplotlib.figure import Figure
 
+    from ..contract.arrays import ComplexArray, FloatArray
     from .operating import OperatingPoint
 
 COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
@@ -23,10 +24,10 @@ SHOWN = 8
 class LinearModel:
     """Small deviations from an operating point: x' = A x + B u, y = C x + D u, or x[k+1] = ... where `dt` is a sample time."""
 
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
+    A: FloatArray
+    B: FloatArray
+    C: FloatArray
+    D: FloatArray
     states: list[str]
     inputs: list[str]
     outputs: list[str]
@@ -34,19 +35,19 @@ class LinearModel:
     dt: float | None = None
     note: str = ""  # what was held, and which entries are in doubt
 
-    def __iter__(self) -> Iterator[np.ndarray]:
+    def __iter__(self) -> Iterator[FloatArray]:
         """A, B, C, D = model."""
         return iter((self.A, self.B, self.C, self.D))
 
-    def poles(self) -> np.ndarray:
+    def poles(self) -> ComplexArray:
         """Eigenvalues of A, the slowest first."""
         import numpy as np
 
-        found = np.linalg.eigvals(self.A).astype(complex)
-        speed = np.abs(found) if self.dt is None else -np.abs(found)
-        return found[np.lexsort((found.imag, np.round(speed, 12)))]
+        poles: ComplexArray = np.linalg.eigvals(self.A).astype(complex)
+        speed = np.abs(poles) if self.dt is None else -np.abs(poles)
+        return poles[np.lexsort((poles.imag, np.round(speed, 12)))]
 
-    def zeros(self) -> np.ndarray:
+    def zeros(self) -> ComplexArray:
         """Invariant zeros: the s where [A - s I, B; C, D] loses rank. As many outputs as inputs are wanted."""
         import numpy as np
         from scipy.linalg import eig
@@ -61,10 +62,10 @@ class LinearModel:
         mass[:n, :n] = np.eye(n)
         alpha, beta = eig(system, mass, right=False, homogeneous_eigvals=True)
         finite = np.abs(beta) > 1e-12 * np.hypot(np.abs(alpha), np.abs(beta))
-        found = alpha[finite] / beta[finite]
-        return found[np.lexsort((found.imag, np.round(np.abs(found), 12)))]
+        zeros: ComplexArray = alpha[finite] / beta[finite]
+        return zeros[np.lexsort((zeros.imag, np.round(np.abs(zeros), 12)))]
 
-    def frequency_response(self, w: Any) -> np.ndarray:
+    def frequency_response(self, w: Any) -> ComplexArray:
         """G = C (s I - A)^-1 B + D at s = j w (z = exp(j w dt) when sampled), w in rad/s: complex [outputs, inputs, w].
 
         On a pole it is infinite.
@@ -82,7 +83,7 @@ class LinearModel:
                 response[:, :, k] = np.inf
         return response
 
-    def frequencies(self, count: int = 400) -> np.ndarray:
+    def frequencies(self, count: int = 400) -> FloatArray:
         """Frequencies [rad/s] that show this model: from a decade below its slowest pole to one above its fastest."""
         import numpy as np
 
@@ -120,7 +121,7 @@ def number(value: complex) -> str:
     return f"{value.real:.5g}" if value.imag == 0 else f"{value.real:.5g}{value.imag:+.5g}j"
 
 
-def table(title: str, matrix: np.ndarray, rows: list[str], columns: list[str]) -> list[str]:
+def table(title: str, matrix: FloatArray, rows: list[str], columns: list[str]) -> list[str]:
     """A matrix with the names of its rows and columns; what a page cannot hold is left out."""
     cells = [[title, *columns[:SHOWN]]]
     cells += [[row, *(f"{v:.5g}" for v in line[:SHOWN])] for row, line in zip(rows[:SHOWN], matrix, strict=False)]
@@ -131,7 +132,7 @@ def table(title: str, matrix: np.ndarray, rows: list[str], columns: list[str]) -
     return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > SHOWN else [])
 
 
-def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Any:
+def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Figure:
     """Magnitude [dB] and phase [deg] of every output over every input; with a path, also written (.svg, .png, .pdf)."""
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -12,21 +12,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from ..contract.times import exact
+from ..contract.times import Seconds, exact
+from ..diagram.spec import SeededOptions
 from ..errors import DiagramError, listing
 from ..schedule.schedule import Schedule
 from ..simulation.prepare import Diagrammatic
 from .differences import jacobian
 from .linear_model import LinearModel, bode
 from .local_map import LocalMap
-from .operating import OperatingPoint, operating_point, prepared, starting
+from .operating import OperatingPoint, Point, operating_point, prepared, starting
 from .probe import Situation, continuous_states
 from .taps import Tap, bypassed, taps
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 __all__ = ["LinearModel", "OperatingPoint", "bode", "linearize", "operating_point"]
 
@@ -40,14 +41,14 @@ def linearize(
     diagram: Diagrammatic,
     inputs: str | Iterable[str],
     outputs: str | Iterable[str],
-    at: Any = None,
+    at: Point = None,
     params: Mapping[str, Any] | None = None,
     t: float = 0.0,
     *,
     cut: bool | str | Iterable[str] = (),
     through: str | Iterable[str] = (),
-    dt: Any = None,
-    **options: Any,
+    dt: bool | Seconds | None = None,
+    **options: Unpack[SeededOptions],
 ) -> LinearModel:
     """Linearise a diagram from `inputs` to `outputs`, signals named block, block.port or block.port[element].
 
@@ -116,7 +117,7 @@ def at_instant(given: Situation, local: LocalMap) -> Situation:
     return replace(given, t=local.t, states=dict(zip(local.prober.states, x.tolist(), strict=True)))
 
 
-def sample_time(schedule: Schedule, dt: Any) -> Fraction | None:
+def sample_time(schedule: Schedule, dt: bool | Seconds | None) -> Fraction | None:
     """The period of a sampled model; None for a continuous one."""
     groups = schedule.groups
     if dt is None or dt is False:
@@ -142,7 +143,7 @@ def sample_time(schedule: Schedule, dt: Any) -> Fraction | None:
     return period
 
 
-def differenced(local: LocalMap, inputs: list[str], outputs: list[str]) -> tuple[tuple[np.ndarray, ...], str]:
+def differenced(local: LocalMap, inputs: list[str], outputs: list[str]) -> tuple[tuple[FloatArray, ...], str]:
     """A, B, C, D, and a word on entries in doubt: a corner or a jump at the operating point."""
     import numpy as np
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from ..contract.declarations import Outport
 from ..contract.times import exact
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
-from ..diagram.spec import LogSpec
+from ..diagram.spec import LogSpec, SeededOptions
 from ..errors import DiagramError, SimulationError, did_you_mean, listing
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule
@@ -24,7 +24,7 @@ from .probe import Prober, Situation, situation
 from .taps import Tap, taps
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 #: A slope this small, against the terms it is the sum of, is rest.
 REST = 1e-9
@@ -54,7 +54,11 @@ class OperatingPoint:
         return "\n".join(lines)
 
 
-def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: dict[str, Any]) -> tuple[Diagram, Schedule]:
+#: Where to linearise: the initial states (None), states by name, a time the run reaches, or an operating point.
+Point: TypeAlias = OperatingPoint | Mapping[str, Any] | float | Fraction | None
+
+
+def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> tuple[Diagram, Schedule]:
     """A diagram with its parameters and options, and its schedule."""
     if isinstance(diagram, Experiment):
         diagram = replace(diagram.diagram, simulate=diagram.options)
@@ -71,7 +75,7 @@ def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: d
     return built, flatten(built)
 
 
-def starting(built: Diagram, schedule: Schedule, at: Any, t: float, hit: bool = True) -> Situation:
+def starting(built: Diagram, schedule: Schedule, at: Point, t: float, hit: bool = True) -> Situation:
     """The situation `at` names: None (initial states), {state: value}, or a time that a run reaches. With `hit`, sampled blocks
     have acted at that instant; without, the initial situation is that before the first hit."""
     if isinstance(at, OperatingPoint):
@@ -98,7 +102,7 @@ def starting(built: Diagram, schedule: Schedule, at: Any, t: float, hit: bool = 
     return situation(made, sim.machine, t if end is None else float(end))
 
 
-def time_of(at: Any) -> Fraction:
+def time_of(at: float | Fraction) -> Fraction:
     try:
         return exact(at)
     except ValueError as error:
@@ -130,24 +134,24 @@ class Rest:
 
     prober: Prober
     t: float
-    x: np.ndarray
-    v: np.ndarray
+    x: FloatArray
+    v: FloatArray
     free: list[int]  # states to be found
     loose: list[int]  # inputs to be found
-    aims: np.ndarray  # values of the first signals read
+    aims: FloatArray  # values of the first signals read
 
-    def start(self) -> np.ndarray:
+    def start(self) -> FloatArray:
         import numpy as np
 
         return np.concatenate([self.x[self.free], self.v[self.loose]])
 
-    def placed(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def placed(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """All states and inputs, the unknown ones from z."""
         x, v = self.x.copy(), self.v.copy()
         x[self.free], v[self.loose] = z[: len(self.free)], z[len(self.free) :]
         return x, v
 
-    def residual(self, z: np.ndarray) -> np.ndarray:
+    def residual(self, z: FloatArray) -> FloatArray:
         import numpy as np
 
         dx, y = self.prober.slopes(self.t, *self.placed(z))
@@ -158,11 +162,11 @@ def operating_point(
     diagram: Diagrammatic,
     inputs: Mapping[str, Any] | None = None,
     fixed: Mapping[str, float] | None = None,
-    guess: Any = None,
+    guess: Point = None,
     outputs: str | Iterable[str] = (),
     params: Mapping[str, Any] | None = None,
     t: float = 0.0,
-    **options: Any,
+    **options: Unpack[SeededOptions],
 ) -> OperatingPoint:
     """Find states with x' = 0.
 
@@ -220,14 +224,14 @@ def wanted(schedule: Schedule, given: Situation, fixed: Mapping[str, float]) -> 
     return states, [(tap, float(value)) for name, value in others for tap in taps(schedule, name, role)]
 
 
-def at_rest(rest: Rest, labels: list[str]) -> np.ndarray:
+def at_rest(rest: Rest, labels: list[str]) -> FloatArray:
     """Solve residual(z) = 0, by least squares where there are more or fewer equations than unknowns."""
     import numpy as np
     from scipy.optimize import least_squares
 
     residual, z = rest.residual, rest.start()
 
-    def slopes(z: np.ndarray) -> np.ndarray:
+    def slopes(z: FloatArray) -> FloatArray:
         return jacobian(residual, z)[0]
 
     if len(z):

@@ -14,7 +14,7 @@ from ..simulation.simulation import Simulation
 from .taps import Tap, flat_copy
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 
 @dataclass
@@ -94,13 +94,13 @@ class Prober:
         for tap, address in zip(self.driven, self.values, strict=True):
             self.p[address] = values.get(tap.wire, self.p[address])
 
-    def now(self) -> tuple[np.ndarray, np.ndarray]:
+    def now(self) -> tuple[FloatArray, FloatArray]:
         """The states and the inputs as they are."""
         import numpy as np
 
         return np.array([self.x[k] for k in self.kept]), np.array([self.p[k] for k in self.values])
 
-    def slopes(self, t: float, x: Any, v: Any, m: list[float] | None = None, a: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes(self, t: float, x: Any, v: Any, m: list[float] | None = None, a: Any = None) -> tuple[FloatArray, FloatArray]:
         """(dx, y) at states x and inputs v, memories as they are or as given."""
         import numpy as np
 

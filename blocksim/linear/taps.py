@@ -27,7 +27,7 @@ class Added(Block):
     y = outport("the signal and the input")
 
     @staticmethod
-    def output(u, value):
+    def output(u: float, value: float) -> float:
         return u + value
 
 
@@ -38,7 +38,7 @@ class Opened(Block):
     y = outport("the input")
 
     @staticmethod
-    def output(value):
+    def output(value: float) -> float:
         return value
 
 
@@ -51,7 +51,7 @@ class PartlyOpened(Block):
     y = outport("the signal and the input")
 
     @staticmethod
-    def output(u, keep, value):
+    def output(u: float, keep: float, value: float) -> float:
         return keep * u + value
 
 
@@ -62,7 +62,7 @@ class Probe(Block):
     z: float = state(0.0, "its integral, of no interest")
 
     @staticmethod
-    def derivative(u):
+    def derivative(u: float) -> float:
         return u
 
 

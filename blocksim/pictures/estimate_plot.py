@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..estimation.estimates import Estimate, Estimates
 from .plots import COLOURS, save, suffix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, ROW = 8.0, 0.26
 #: What lies further out than this, in truths, is drawn at the edge with its value.
@@ -20,7 +24,7 @@ LEAST = 0.02
 TRUTH = "#444444"
 
 
-def plot_estimates(found: Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Any:
+def plot_estimates(found: Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Figure:
     """One axis for each plant, a row for each of its parameters, a colour for each identifier. Returns the Figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -47,7 +51,7 @@ def names_of(group: Mapping[str, Estimates]) -> list[str]:
     return list(dict.fromkeys(name for estimates in group.values() for name in estimates))
 
 
-def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
+def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     """The parameters of one plant, from top to bottom as the identifiers name them."""
     true = any(math.isfinite(e.truth) for estimates in group.values() for e in estimates.entries)
     reach = axis_reach(group)
@@ -82,7 +86,7 @@ def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
     axes.set_title(f"{title} of {model}".strip() if model else title, fontsize=9, loc="left", parse_math=False)
 
 
-def legend_of(axes: Any, titles: list[str]) -> None:
+def legend_of(axes: Axes, titles: list[str]) -> None:
     handles = [axes.plot([], [], "o", color=COLOURS[n % len(COLOURS)], markersize=4)[0] for n in range(len(titles))]
     legend = axes.legend(
         handles,
@@ -121,7 +125,7 @@ def axis_reach(group: Mapping[str, Estimates]) -> float:
     return min(FAR, max([LEAST, *far]))
 
 
-def draw_one(axes: Any, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
+def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
     """A point with its interval and, at the right, the numbers; an arrow at the edge where it lies outside."""
     if unit:
         x, half = spread(estimate, unit)

@@ -11,13 +11,19 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import RecordError, listing
 from ..records.record import Record
 from .plots import COLOURS, save, suffix, thinned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..contract.arrays import FloatArray
 
 #: As the thesis draws it: lines 5 % to either side of the truth.
 BAND = 0.05
@@ -34,15 +40,15 @@ class Trace:
     """One parameter as one block sees it over time."""
 
     block: str
-    t: np.ndarray
-    values: np.ndarray
-    std: np.ndarray
+    t: FloatArray
+    values: FloatArray
+    std: FloatArray
 
 
 def plot_traces(
     record: Record, blocks: str | Sequence[str] | None = None, path: str | os.PathLike[str] | None = None,
     parameters: Sequence[str] | None = None, until: float | None = None,
-) -> Any:  # fmt: skip
+) -> Figure:  # fmt: skip
     """Draw estimates over time with the truth, 5 % to either side of it, and two standard deviations shaded. Returns the Figure.
 
     `blocks` are all that estimate while they run unless named; `parameters` all that they estimate; `until` a time that ends it.
@@ -98,7 +104,7 @@ def trace(record: Record, block: str, parameter: str, until: float | None = None
     return Trace(block, t[shown], theta[shown, at], std[shown, at - count])
 
 
-def draw_panel(axes: Any, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
+def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
     """One parameter: a colour for each block, the truth dotted, its band dash-dotted as in the thesis."""
     shown = [(n, trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
     found = [record.estimates[one.block][parameter] for _, one in shown]
@@ -143,7 +149,7 @@ def limits(shown: Sequence[Trace], truth: float) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def legend_of(figure: Any, record: Record, blocks: Sequence[str]) -> None:
+def legend_of(figure: Figure, record: Record, blocks: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=COLOURS[n % len(COLOURS)], linewidth=1.5) for n in range(len(blocks))]

@@ -11,12 +11,18 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import RecordError, listing
 from ..records.record import Record, elements
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..contract.arrays import FloatArray
 
 KINDS = ("svg", "png", "pdf")
 LINES, ROWS, MOST = 4, 8, 24
@@ -34,8 +40,8 @@ class Line:
 
     label: str
     unit: str
-    t: np.ndarray
-    values: np.ndarray
+    t: FloatArray
+    values: FloatArray
     hold: bool
 
     @property
@@ -47,7 +53,7 @@ class Line:
 
 def plot(
     record: Record, signals: str | Iterable[str | Sequence[str]] | None = None, path: str | os.PathLike[str] | None = None
-) -> Any:
+) -> Figure:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
@@ -74,7 +80,7 @@ def suffix(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def save(figure: Any, target: Any, kind: str) -> None:
+def save(figure: Figure, target: Any, kind: str) -> None:
     """Write a figure; the same figure gives the same bytes."""
     import matplotlib
 
@@ -127,7 +133,7 @@ def lines(record: Record, name: str) -> list[Line]:
     return found
 
 
-def scopes(groups: list[list[Line]], left_out: int) -> Any:
+def scopes(groups: list[list[Line]], left_out: int) -> Figure:
     """A figure with one axis for each group, in columns of at most eight, sharing time."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -154,7 +160,7 @@ def scopes(groups: list[list[Line]], left_out: int) -> Any:
     return figure
 
 
-def draw_scope(axes: Any, group: list[Line]) -> None:
+def draw_scope(axes: Axes, group: list[Line]) -> None:
     """One axis: its lines, thin grid, names and unit."""
     drawn = []
     for n, line in enumerate(group):
@@ -198,7 +204,7 @@ def caption(group: list[Line]) -> str:
     return f"{names} {unit}".strip() if len(names) + len(unit) <= 24 or len(group) == 1 else unit
 
 
-def thinned(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def thinned(t: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The smallest and the largest sample of each stretch: no peak is lost, and a million samples draw fast."""
     width = len(t) // STRETCHES
     if width < 4:

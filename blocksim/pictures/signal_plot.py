@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..diagram.diagram import Diagram, kind, walk
 from ..running.signals import Analysis
 from .plots import COLOURS, save, suffix, thinned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 10.0, 2.6
 BINS = 40
@@ -23,7 +27,7 @@ DISTINCT = 1e-2
 MANY, FIRST = 500, 120
 
 
-def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Any:
+def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Figure:
     """One figure for a source, with a row for each of its outputs; with a path, also written as .svg, .png or .pdf."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -100,7 +104,7 @@ def shown_until(one: Analysis) -> float:
     return float(one.t[-1] if len(turns) <= MANY else one.t[turns[FIRST]])
 
 
-def draw_spectrum(axis: Any, one: Analysis, colour: str) -> None:
+def draw_spectrum(axis: Axes, one: Analysis, colour: str) -> None:
     """Amplitudes over frequency, both logarithmic, a signal of few lines as lines; dotted, where 95 % of the power is reached."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

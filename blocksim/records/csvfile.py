@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..errors import RecordError
 from .grid import Axis, time_problem
 from .record import Record, brief_listing
 from .storage import describe, gather, label, measurement, refuse_twice, restore, time_name, within_limit
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 CSV_MARK = "# blocksim record 1"
 MAX_COLUMNS = 10_000
@@ -121,7 +124,7 @@ def csv_rows(source: Path, delimiter: str, start: int) -> Iterator[tuple[int, li
                 yield number, split(line, delimiter)
 
 
-def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> np.ndarray:
+def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> FloatArray:
     """All numbers at once; the slow walk that knows line numbers only when something is wrong."""
     with open(source, encoding="utf-8-sig") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there are no rows is said elsewhere

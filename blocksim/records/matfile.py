@@ -8,7 +8,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..errors import RecordError
 from .grid import Axis
 from .record import Record
 from .storage import MARK, Arrays, describe, measurement, restore, within_limit
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 #: Codes of the level 5 MAT-file format: how numbers are stored, and what the classes of variables are to a record.
 MAT_MATRIX, MAT_COMPRESSED = 14, 15
@@ -84,7 +87,7 @@ def mat_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview
         at = at + 8 if start == at + 4 else start + (size if kind == MAT_COMPRESSED else -(-size // 8) * 8)
 
 
-def mat_variable(body: memoryview, order: str) -> tuple[str, np.ndarray | None]:
+def mat_variable(body: memoryview, order: str) -> tuple[str, FloatArray | None]:
     """Name and values of one variable; None for what a record has no place for (cells, structs, sparse matrices)."""
     parts = list(mat_elements(body, order))
     flags = struct.unpack_from(f"{order}I", parts[0][1])[0]

@@ -15,13 +15,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
 from ..extensions import extension
 from .grid import Axis, Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
+
+if TYPE_CHECKING:
+    from blocksim import Estimates  # by the front door: identifiers fill them in, rooms further down the road
+
+    from ..contract.arrays import FloatArray
+    from ..contract.times import Seconds
 
 METHODS = ("linear", "hold", "cubic")
 ELEMENT = re.compile(r"(.+)\[(-?\d+)\]")
@@ -31,10 +37,10 @@ MAX_BYTES = 4 << 30
 class Record:
     """Time plus named signals. `estimates` is filled by identifiers; `provenance` says where the data came from."""
 
-    def __init__(self, grids: Sequence[Grid], provenance: dict | None = None, aliases: dict[str, str] | None = None):
+    def __init__(self, grids: Sequence[Grid], provenance: Mapping[str, Any] | None = None, aliases: dict[str, str] | None = None):
         self.grids = tuple(grids)
         self.provenance: dict[str, Any] = dict(provenance or {})
-        self.estimates: dict[str, Any] = {}
+        self.estimates: dict[str, Estimates] = {}
         self._grid: dict[str, Grid] = {}
         if not self.grids:
             raise RecordError("a record needs at least one grid: Record([Grid(t, {name: Signal(values)})]).")
@@ -61,7 +67,7 @@ class Record:
         return cls([Grid(t, {n: measured_signal(n, values, units.get(n, "")) for n, values in arrays.items()})])
 
     @property
-    def t(self) -> np.ndarray:
+    def t(self) -> FloatArray:
         """Sample times of the first, main grid, in seconds."""
         return self.grids[0].t
 
@@ -77,7 +83,11 @@ class Record:
         except RecordError:
             return False
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: str) -> FloatArray: ...
+    @overload
+    def __getitem__(self, key: slice) -> Record: ...
+    def __getitem__(self, key: str | slice) -> FloatArray | Record:
         """An array by name, or a shorter record by a slice of the main grid's samples."""
         if isinstance(key, slice):
             return self._slice(key)
@@ -89,7 +99,7 @@ class Record:
         signal = self._grid[full].signals[full]
         return signal if element is None else replace(signal, values=signal.values[:, element])
 
-    def time(self, name: str) -> np.ndarray:
+    def time(self, name: str) -> FloatArray:
         """Sample times of that signal, in seconds."""
         return self._grid[self.resolve(name)[0]].t
 
@@ -149,7 +159,7 @@ class Record:
         first, last = (main.t[0], main.t[-1]) if len(main.t) else (math.inf, -math.inf)
         return self._derived([main, *(g.cut(g.within(first, last)) for g in self.grids[1:])])
 
-    def resample(self, times: Any = None, *, every: Any = None, method: str | None = None) -> Record:
+    def resample(self, times: Any = None, *, every: Seconds | None = None, method: str | None = None) -> Record:
         """All signals on one grid. Held signals keep their previous value; the others follow `method`: linear, hold or cubic."""
         method = method or "linear"
         if method not in METHODS:
@@ -185,20 +195,22 @@ class Record:
     def _derived(self, grids: Sequence[Grid]) -> Record:
         return Record(grids, self.provenance, self.aliases)
 
-    def columns(self) -> dict[str, np.ndarray]:
+    def columns(self) -> dict[str, FloatArray]:
         """One array per scalar signal and per element ('robot.q[1]'), for tables; refused when there are several grids."""
         if len(self.grids) > 1:
             raise RecordError(f"a table holds one grid, the record has {len(self.grids)}. Pass every=, or resample or select.")
         return {label: values for name in self for label, values in elements(name, self[name])}
 
-    def save(self, path: str | os.PathLike, *, every: Any = None) -> None:
+    def save(self, path: str | os.PathLike[str], *, every: Seconds | None = None) -> None:
         """Write .npz, .csv, .mat or .parquet, whole or not at all. `every` resamples first (csv, parquet hold one grid)."""
         from .storage import write
 
         write(self if every is None else self.resample(every=every), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, *, time: str = "", every: Any = None, max_bytes: int = MAX_BYTES) -> Record:
+    def load(
+        cls, path: str | os.PathLike[str], *, time: str = "", every: Seconds | None = None, max_bytes: int = MAX_BYTES
+    ) -> Record:
         """Read .npz, .csv, .mat or .parquet, written by `save` or by others (a time named t or time, arrays of its length).
 
         Of others' files `time` names another column of time, or `every` the interval of rows that have none.
@@ -213,7 +225,7 @@ class Record:
 
         return blocksim.rerun(self)
 
-    def to_pandas(self, *, every: Any = None) -> Any:
+    def to_pandas(self, *, every: Seconds | None = None) -> Any:
         """A DataFrame indexed by t; units in its attrs. `every` resamples first."""
         record = self if every is None else self.resample(every=every)
         columns, pandas = record.columns(), extra("pandas", "pandas")
@@ -256,7 +268,7 @@ class Record:
         return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": picture}
 
 
-def elements(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+def elements(name: str, values: FloatArray) -> list[tuple[str, FloatArray]]:
     """A signal as scalar columns with their labels: 'q', or 'q[0]', 'q[1]', ..."""
     return [(name, values)] if values.ndim == 1 else [(f"{name}[{i}]", x) for i, x in enumerate(values.T)]
 
@@ -269,7 +281,7 @@ def time_keys(record: Record) -> list[str]:
     return keys
 
 
-def span(t: np.ndarray) -> str:
+def span(t: FloatArray) -> str:
     """'0 to 10 s every 0.001 s', in words."""
     if len(t) < 2:
         return f"at {t[0]:g} s" if len(t) else "no time"

@@ -15,7 +15,7 @@ import secrets
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ..errors import RecordError, did_you_mean, listing
 from .conversion import factor
 from .grid import Axis, Grid, Signal, floats, measured_signal, regular_rows
 from .record import Record, brief_listing, extra, time_keys
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 #: The name under which the description travels: a member, a variable, a metadata key.
 MARK = "blocksim"
@@ -32,7 +35,7 @@ Reader = Callable[[Path, int, Axis], Record]
 Writer = Callable[[Record, IO[bytes]], None]
 
 
-def write(record: Record, path: str | os.PathLike) -> None:
+def write(record: Record, path: str | os.PathLike[str]) -> None:
     """Write the file the suffix asks for, beside its place first, then move it there in one step."""
     target = Path(os.path.realpath(path))
     writer = format_of(target)[1]
@@ -53,7 +56,7 @@ def write(record: Record, path: str | os.PathLike) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike, max_bytes: int, axis: Axis = Axis()) -> Record:  # noqa: B008 (it is frozen)
+def read(path: str | os.PathLike[str], max_bytes: int, axis: Axis = Axis()) -> Record:  # noqa: B008 (it is frozen)
     """Read a file by its suffix. Whatever is wrong with it comes back as one RecordError that names it."""
     source = Path(path)
     reader = format_of(source)[0]
@@ -195,7 +198,7 @@ def flat(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 
-def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, np.ndarray]:
+def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, FloatArray]:
     """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
     if axis.every is not None:
         lengths = [len(flat(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import RecordError
 from .grid import Grid, Signal, interpolate, regular_rows, regular_times
 from .record import METHODS
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray, IndexArray
 
 #: Of a sampling interval: what rounding of printed times comes to, and what a logger's clock may jitter.
 ROUNDING, JITTER = 1e-4, 0.01
@@ -26,20 +29,20 @@ class TimeBase:
     """Sample k of a record lies `places[k]` intervals after the first, `offsets[k]` intervals late."""
 
     interval: float
-    places: np.ndarray
-    offsets: np.ndarray
+    places: IndexArray
+    offsets: FloatArray
 
     @property
     def jitter(self) -> float:
         return float(np.abs(self.offsets).max())
 
     @property
-    def gaps(self) -> np.ndarray:
+    def gaps(self) -> IndexArray:
         """Rows before which others are missing."""
         return np.flatnonzero(np.diff(self.places) > 1) + 1
 
 
-def time_base(t: np.ndarray) -> TimeBase:
+def time_base(t: FloatArray) -> TimeBase:
     """The even grid that lies nearest to the times: the median step, then a straight line through all of them."""
     steps = np.diff(t)
     median = float(np.median(steps))
@@ -96,7 +99,7 @@ def placed(grid: Grid, base: TimeBase) -> Grid:
     return Grid(grid.t[0] + regular_rows(rows, base.interval), signals)
 
 
-def irregular(t: np.ndarray, base: TimeBase, name: str) -> str:
+def irregular(t: FloatArray, base: TimeBase, name: str) -> str:
     steps = np.diff(t)
     row = int(np.argmax(np.abs(base.offsets - base.offsets[0]) > JITTER))
     return (
@@ -124,7 +127,7 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
     return Grid(t, signals)
 
 
-def joined(t: np.ndarray, signal: Signal, times: np.ndarray, method: str, name: str, notes: list[str]) -> Signal:
+def joined(t: FloatArray, signal: Signal, times: FloatArray, method: str, name: str, notes: list[str]) -> Signal:
     """A signal at other times, from the samples it has."""
     there = np.isfinite(signal.values.reshape(len(t), -1)).all(axis=1)
     if there.sum() < 2:

@@ -43,8 +43,8 @@ DATA = "BLOCKSIM_DATA"
 
 
 def identify(
-    diagram: str | os.PathLike | Diagram,
-    record: str | os.PathLike | Record | None = None,
+    diagram: str | os.PathLike[str] | Diagram,
+    record: str | os.PathLike[str] | Record | None = None,
     *,
     columns: Mapping[str, Any] | None = None,
     time: Any = None,
@@ -91,7 +91,7 @@ def identify(
     return made
 
 
-def changed(diagram: str | os.PathLike | Diagram, params: Mapping[str, Any]) -> Diagram:
+def changed(diagram: str | os.PathLike[str] | Diagram, params: Mapping[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
     inner = {n: v for n, v in params.items() if "." in n}
     built = open_diagram(diagram, {n: v for n, v in params.items() if "." not in n})
@@ -123,7 +123,7 @@ def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, s
     return read(path, MAX_BYTES, axis), path.name
 
 
-def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike | None) -> Path:
+def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
     written = os.fspath(given) if given is not None else spec.file
     if not written:

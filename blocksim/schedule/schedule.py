@@ -124,7 +124,7 @@ def evaluation_of(unit: Unit, port: str) -> Evaluation:
     raise KeyError(port)
 
 
-def functions_of(unit: Unit, kind: str) -> dict[str, Callable]:
+def functions_of(unit: Unit, kind: str) -> dict[str, Callable[..., Any]]:
     """A unit's functions of one kind, e.g. its guards by name."""
     return {n: f for n, f in unit.kind.functions.items() if kind_of(n) == kind}
 

@@ -6,6 +6,7 @@ Making one costs milliseconds and fixes the structure; parameters, initial value
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,7 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     )
 
 
-def merge(diagram: Diagram, options: dict[str, Any]) -> SimulateSpec:
+def merge(diagram: Diagram, options: Mapping[str, Any]) -> SimulateSpec:
     known = SimulateSpec.__dataclass_fields__
     for name in options:
         if name not in known:

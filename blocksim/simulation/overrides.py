@@ -205,7 +205,7 @@ def applied(diagram: Diagram, changes: Changes) -> Diagram:
             block = type(block)(**{**block.settings, **settings})
         else:
             own = {n: v for n, v in settings.items() if n in block.parameters}
-            if own:
+            if own and block.spec is not None:
                 block = build(block.spec, parameters={**block.parameters, **own})
             deeper = {n: v for n, v in settings.items() if n not in own}
             block = applied(block, deeper) if deeper else block

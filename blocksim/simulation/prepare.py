@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
 from .experiment import Experiment, make_experiment
 from .overrides import applied, shaping, subsystem_parameters
 
-Diagrammatic = str | os.PathLike | Diagram | Experiment
+#: Whatever names a diagram: a path, a bundled name, YAML text, a Diagram, or an Experiment that is ready to run.
+Diagrammatic: TypeAlias = str | os.PathLike[str] | Diagram | Experiment
 
 
 def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, **options: Any) -> Experiment:
@@ -19,7 +20,7 @@ def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, *
     return prepared(diagram, params or {}, options)[0]
 
 
-def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: dict[str, Any]) -> tuple[Experiment, dict[str, Any]]:
+def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
     """The experiment, and those changes that are left for the run because they only change numbers."""
     if isinstance(diagram, Experiment):
         if not options:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..compiler.instants import LOG
 from ..contract.declarations import State
 from ..errors import DiagramError, RecordError
-from ..records.record import Grid, Record, Signal
+from ..records.grid import Grid, Signal
+from ..records.record import Record
 from ..solvers import SCIPY, kernel
 from .experiment import MAX_BYTES, MAX_STEPS, Experiment
 from .failures import failure

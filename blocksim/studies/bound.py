@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ..diagram.diagram import signals
 from ..errors import BlocksimError, SimulationError
 from ..estimation.process import Run
-from ..estimation.twin import Played, twin_of
+from ..estimation.twin import twin_of
+from ..estimation.twin_diagram import Played
 from ..simulation.overrides import find_setting
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from ..contract.arrays import FloatArray
     from ..records.record import Record
     from ..simulation.experiment import Experiment
     from .spec import BoundSpec
@@ -51,7 +51,7 @@ def value_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) 
 
 def sensitivities(
     asked: BoundSpec, stds: Mapping[str, float], ready: Experiment, changes: Mapping[str, Any], record: Record
-) -> np.ndarray:
+) -> FloatArray:
     """dy/dtheta in standard deviations of y: a row for each reading of each output, a column for each parameter."""
     import numpy as np
 
@@ -76,12 +76,12 @@ def sensitivities(
     return np.stack(columns, axis=1)
 
 
-def rows_apart(every: float, t: np.ndarray) -> int:
+def rows_apart(every: float, t: FloatArray) -> int:
     """How many rows of the record are between two readings."""
     return max(1, round(every / (float(t[-1] - t[0]) / (len(t) - 1)))) if every else 1
 
 
-def smallest_stds(information: np.ndarray) -> list[float]:
+def smallest_stds(information: FloatArray) -> list[float]:
     """sqrt(diag(M^-1)); infinite where the readings do not tell the parameters apart."""
     import numpy as np
 

@@ -8,11 +8,14 @@ other. `alone` is the effect of a defect added to the ideal experiment; it diffe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .scores import NAN, NOTHING, mean_interval, named
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 FULL, IDEAL = "full", "ideal"
 WITHOUT, ONLY = "without ", "only "
@@ -47,7 +50,7 @@ def distinct(found: list[tuple[str, dict[str, Any]]]) -> tuple[list[tuple[str, d
     return kept, stands
 
 
-def budget(errors: Mapping[str, np.ndarray], truth: float = NAN) -> Iterator[dict[str, Any]]:
+def budget(errors: Mapping[str, FloatArray], truth: float = NAN) -> Iterator[dict[str, Any]]:
     """The lines of the budget of one parameter, from the errors of each arm by seed (nan where a run failed)."""
     defects = [name.removeprefix(WITHOUT) for name in errors if name.startswith(WITHOUT)]
     full, ideal = errors[FULL], errors[IDEAL]
@@ -66,5 +69,5 @@ def budget(errors: Mapping[str, np.ndarray], truth: float = NAN) -> Iterator[dic
         yield line | named("alone", mean_interval(alone))
 
 
-def finite(values: np.ndarray) -> np.ndarray:
+def finite(values: FloatArray) -> FloatArray:
     return values[np.isfinite(values)]

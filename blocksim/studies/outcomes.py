@@ -12,6 +12,7 @@ from . import scores
 from .scores import NAN
 
 if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray, MaskArray
     from .plan import Plan
     from .store import Store
 
@@ -22,12 +23,12 @@ class Found:
 
     names: list[str]
     units: list[str]
-    values: np.ndarray
-    stds: np.ndarray
-    truths: np.ndarray
-    quantiles: np.ndarray
-    bounds: np.ndarray
-    nees: np.ndarray
+    values: FloatArray
+    stds: FloatArray
+    truths: FloatArray
+    quantiles: FloatArray
+    bounds: FloatArray
+    nees: FloatArray
     dimension: int  # of the NEES
     reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
     failures: dict[int, str] = field(default_factory=dict)  # by repetition
@@ -35,7 +36,7 @@ class Found:
     runs: int = 0
 
     @property
-    def good(self) -> np.ndarray:
+    def good(self) -> MaskArray:
         fine = np.ones(len(self.values), dtype=bool)
         fine[list(self.failures)] = False
         return fine

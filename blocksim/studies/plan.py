@@ -118,7 +118,7 @@ def seeds_of(master: int, count: int) -> list[int]:
     """The seeds of the repetitions; more of them keep the first. 53 bits, which every reader of JSON keeps."""
     import numpy as np
 
-    return (np.random.SeedSequence(master).generate_state(count, np.uint64) >> np.uint64(11)).tolist()
+    return [int(n) for n in np.random.SeedSequence(master).generate_state(count, np.uint64) >> np.uint64(11)]
 
 
 # ---- diagrams -----------------------------------------------------------------------------------------------------------

@@ -8,9 +8,12 @@ over n runs then lies within a chi-square interval in 95 % of studies (Bar-Shalo
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 Interval = tuple[float, float, float]  # value, low, high
 
@@ -25,7 +28,7 @@ NOTHING = 1e-7
 SINGULAR = 1e-11
 
 
-def mean_interval(values: np.ndarray) -> Interval:
+def mean_interval(values: FloatArray) -> Interval:
     """The mean and its interval, Student's t."""
     from scipy.special import stdtrit
 
@@ -39,7 +42,7 @@ def mean_interval(values: np.ndarray) -> Interval:
     return mean, mean - half, mean + half
 
 
-def std_interval(values: np.ndarray) -> Interval:
+def std_interval(values: FloatArray) -> Interval:
     """The standard deviation and its interval, chi-square's: exact for normal values."""
     from scipy.special import chdtri
 
@@ -51,7 +54,7 @@ def std_interval(values: np.ndarray) -> Interval:
     return std, low, high
 
 
-def rms_interval(values: np.ndarray) -> Interval:
+def rms_interval(values: FloatArray) -> Interval:
     """The root of the mean of squares and its interval, for normal values with any mean.
 
     n (s^2 + b^2) / s^2 is a noncentral chi-square of n degrees, taken as a chi-square of as many as give the same mean and
@@ -96,7 +99,7 @@ def consistent_interval(dimension: int, n: int) -> tuple[float, float]:
     return float(chdtri(n * dimension, 1 - TAIL)) / n, float(chdtri(n * dimension, TAIL)) / n
 
 
-def nees(error: np.ndarray, covariance: np.ndarray) -> float:
+def nees(error: FloatArray, covariance: FloatArray) -> float:
     """e' P^-1 e; nan where P is not positive definite, as that of parameters which follow from each other is not."""
     if not (np.diag(covariance) > 0).all():
         return NAN
@@ -122,7 +125,7 @@ COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
 
 
 def score(
-    values: np.ndarray, truths: np.ndarray, stds: np.ndarray, quantiles: np.ndarray, bounds: np.ndarray
+    values: FloatArray, truths: FloatArray, stds: FloatArray, quantiles: FloatArray, bounds: FloatArray
 ) -> dict[str, float | bool]:
     """One parameter over its successful runs: estimates, truths, claimed stds, quantiles of intervals, Cramer-Rao stds."""
     errors = values - truths
@@ -131,7 +134,7 @@ def score(
     found |= named("bias", bias) | named("std", std) | named("rmse", rms_interval(errors))
     percent = 100 / abs(found["truth"]) if found["truth"] else NAN
     for name in ("bias", "std", "rmse"):
-        found |= named(f"{name}_percent", tuple(found[f"{name}{end}"] for end in ("", "_low", "_high")), percent)  # type: ignore
+        found |= named(f"{name}_percent", tuple(found[f"{name}{end}"] for end in ("", "_low", "_high")), percent)
     claimed = (stds > 0) & np.isfinite(stds)  # of one that is not determined nothing is claimed
     z = errors[claimed] / stds[claimed]
     z = z[np.isfinite(z)]
@@ -149,7 +152,7 @@ def score(
     return found
 
 
-def score_nees(values: np.ndarray, dimension: int) -> dict[str, float]:
+def score_nees(values: FloatArray, dimension: int) -> dict[str, float]:
     """The mean NEES, its interval, and where it should lie."""
     values = values[np.isfinite(values)]
     low, high = consistent_interval(dimension, len(values))
@@ -161,5 +164,5 @@ def score_nees(values: np.ndarray, dimension: int) -> dict[str, float]:
     }
 
 
-def mean_of(values: np.ndarray) -> float:
+def mean_of(values: FloatArray) -> float:
     return float(np.mean(values)) if len(values) else NAN

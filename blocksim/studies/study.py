@@ -40,16 +40,16 @@ from .workers.processes import Pending, run_local
 class StudyResult:
     """A finished study: its tables, read from its folder when they are first asked for."""
 
-    def __init__(self, folder: Path, plan: Plan | None = None, keep: Any = None):
+    def __init__(self, folder: Path, plan: Plan | None = None, keep: tempfile.TemporaryDirectory[str] | None = None):
         self.folder = folder
         self.plan = plan
         self.keep = keep  # a temporary folder lives as long as its result
         self.about: dict[str, Any] = json.loads((folder / "study.json").read_text(encoding="utf-8"))
 
-    title = property(lambda self: self.about["title"])
-    failures = property(lambda self: self.about["failures"], doc="every failed run of a method, with its seed and reason")
-    shown = property(lambda self: self.about["shown"], doc="those of them that tell points apart in words and figures")
-    swept = property(lambda self: self.about["swept"], doc="columns of the settings that vary")
+        self.title: str = self.about["title"]
+        self.failures: list[dict[str, Any]] = self.about["failures"]  # every failed run of a method, with its seed and reason
+        self.swept: list[str] = self.about["swept"]  # columns of the settings that vary
+        self.shown: list[str] = self.about["shown"]  # those of them that tell points apart in words and figures
 
     @property
     def hopeless(self) -> bool:

@@ -25,6 +25,7 @@ from .outcomes import Found, gathered, seen_blocks
 from .scores import NAN
 
 if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
     from .plan import Plan, Row
     from .store import Store
 
@@ -53,7 +54,7 @@ class Remarks:
             known["runs"] += len(found.warnings)
         self.compare(found.values[found.good])
 
-    def compare(self, values: np.ndarray) -> None:
+    def compare(self, values: FloatArray) -> None:
         """Repetitions are rows."""
         self.random = self.random or bool(len(values) > 1 and (values[1:] != values[0])[np.isfinite(values[1:])].any())
 
@@ -205,7 +206,7 @@ def write_budgets(plan: Plan, row: Row, errors: dict[tuple[int, int, str], dict[
                 sheets.put("budget.csv", [*head, "parameter", "unit", *ablation.COLUMNS], head | line)
 
 
-def error_of(found: Found, name: str) -> np.ndarray:
+def error_of(found: Found, name: str) -> FloatArray:
     """The errors of one parameter by repetition, nan where the run failed."""
     if name not in found.names:
         return np.full(len(found.values), NAN)
@@ -213,7 +214,7 @@ def error_of(found: Found, name: str) -> np.ndarray:
     return np.where(found.good, found.values[:, column] - found.truths[:, column], NAN)
 
 
-def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[np.ndarray]:
+def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[FloatArray]:
     """Gives the values of each signal, too."""
     head = sheets.head(row, plan.variants[row.variant].name) if plan.spec.methods else sheets.head(row)
     columns: dict[str, list[float]] = {}

@@ -11,6 +11,9 @@ from ...pictures.plots import COLOURS
 from .text import short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from ..study import StudyResult
 
 #: More methods than colours take these as well.
@@ -46,7 +49,7 @@ class SweptAxis:
         """The axis for one of several series."""
         return replace(self, shift=min(0.15, 0.7 / count) * (number - (count - 1) / 2))
 
-    def dress(self, axis: Any) -> None:
+    def dress(self, axis: Axes) -> None:
         """Logarithmic where the values span decades; the texts where they are no numbers."""
         if not self.numeric:
             axis.set_xticks(range(len(self.values)), [short(v) for v in self.values], rotation=40, ha="right", fontsize=7)
@@ -88,7 +91,7 @@ def titles(lines: list[Line]) -> dict[str, str]:
     return found
 
 
-def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], columns: int = 0) -> tuple[Any, dict[Any, Any]]:
+def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], columns: int = 0) -> tuple[Figure, dict[Any, Axes]]:
     """A grid with one panel for each parameter."""
     from matplotlib.figure import Figure
 
@@ -114,7 +117,13 @@ def label_of(group: tuple[Any, ...]) -> str:
     return ", ".join(short(part, 3) for part in group if part != "")
 
 
-def legend(figure: Any, axes: Iterable[Any]) -> None:
+def leftmost(axis: Axes) -> bool:
+    """Whether a panel stands in the first column, where names are written."""
+    place = axis.get_subplotspec()
+    return place is not None and place.is_first_col()
+
+
+def legend(figure: Figure, axes: Iterable[Axes]) -> None:
     """One for all panels, above them, where there is more than one thing to tell apart; a panel may lack some."""
     found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     if len(found) > 1:

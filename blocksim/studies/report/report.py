@@ -7,11 +7,14 @@ import math
 import re
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...records.writing import writing
 from ..study import StudyResult
 from .text import budget_rows, records, remarks, signal_rows, summary_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1.2rem; }
@@ -117,7 +120,7 @@ def verdict(result: StudyResult) -> str:
     return "" if len(result.signal_scores) else "<p>No run gave an estimate.</p>"
 
 
-def figure_html(name: str, figure: Any) -> str:
+def figure_html(name: str, figure: Figure) -> str:
     """A figure as part of the page; the names inside made its own, since several share the page."""
     from ...pictures.plots import save
 

@@ -90,7 +90,8 @@ def budget_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
 
 def records(table: Any) -> list[dict[str, Any]]:
     """A table as a list of dicts, whichever it is."""
-    return table.to_dict("records") if hasattr(table, "to_dict") else table
+    lines: list[dict[str, Any]] = table.to_dict("records") if hasattr(table, "to_dict") else table
+    return lines
 
 
 def short(value: Any, digits: int = 4) -> str:

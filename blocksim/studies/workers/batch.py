@@ -116,7 +116,7 @@ def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[
     return lambda record: told(record, job.blocks, job.signals, bound(record))
 
 
-def told_of(job: Job, result: Any) -> dict[str, Any]:
+def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:
     """What a run tells: its results, or why it failed and what those found that did not."""
     if not isinstance(result, Exception):
         return result

@@ -72,4 +72,4 @@ def wait_for_workers(client: Any, address: str) -> int:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         raise StudyError(f"the Dask scheduler '{address}' has no workers. Start one: dask worker {address}.") from None
-    return max(1, sum(client.nthreads().values()))
+    return max(1, sum(int(threads) for threads in client.nthreads().values()))

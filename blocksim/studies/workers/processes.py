@@ -172,7 +172,7 @@ class Worker:
 
     def run(self, batch: Batch) -> Lines:
         send(self.process.stdin, batch)
-        answer = pickle.load(self.process.stdout)  # type: ignore[arg-type]
+        answer: Lines | BaseException = pickle.load(self.process.stdout)  # type: ignore[arg-type]
         if isinstance(answer, BaseException):
             raise answer
         return answer
