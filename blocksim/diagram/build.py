@@ -15,8 +15,8 @@ from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from .checks import note, raise_all, record_problems, simulate_problems, time_problem
 from .diagram import Complain, Diagram, inports, reference, resolve, signals
 from .files import Folders, folders_for, is_subsystem, read_file
-from .loader import MAX_BLOCKS, load, parse
-from .parameters import Meter, Scope, SpoiledError, scope_of, substituted
+from .loader import MAX_BLOCKS, load, parse_spec
+from .parameters import Meter, ParameterScope, SpoiledError, scope_of, substituted
 from .spec import BlockSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 
 MAX_NESTING = 20
@@ -108,7 +108,9 @@ def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
     return diagram
 
 
-def value_of(written: Any, scope: Scope, site: Site, what: str, where: Place | None, time: bool = False) -> tuple[Any, bool]:
+def resolved_value(
+    written: Any, scope: ParameterScope, site: Site, what: str, where: Place | None, time: bool = False
+) -> tuple[Any, bool]:
     """A value with its parameters in place, and whether it could be had."""
     try:
         return substituted(written, scope, time), True
@@ -119,31 +121,31 @@ def value_of(written: Any, scope: Scope, site: Site, what: str, where: Place | N
     return None, False
 
 
-def simulate_of(spec: Spec, scope: Scope, site: Site) -> SimulateSpec:
+def simulate_of(spec: Spec, scope: ParameterScope, site: Site) -> SimulateSpec:
     simulate = replace(spec.simulate)
     for item in fields(SimulateSpec):
         written = getattr(simulate, item.name)
         time = item.name in ("start", "stop", "step", "every")
-        value, ok = value_of(written, scope, site, f"simulate: {item.name}", spec.places.get(f"simulate.{item.name}"), time)
+        value, ok = resolved_value(written, scope, site, f"simulate: {item.name}", spec.places.get(f"simulate.{item.name}"), time)
         setattr(simulate, item.name, value if ok else item.default)
     site.problems += simulate_problems(simulate, spec.places)
     return simulate
 
 
-def ports_of(spec: Spec, scope: Scope, site: Site) -> PortSpec | None:
+def ports_of(spec: Spec, scope: ParameterScope, site: Site) -> PortSpec | None:
     if spec.ports is None:
         return None
     sizes = {}
     for name, written in spec.ports.inputs.items():
         place = spec.ports.places.get(f"in.{name}")
-        size, ok = value_of(written, scope, site, f"ports: in: {name}", place)
+        size, ok = resolved_value(written, scope, site, f"ports: in: {name}", place)
         if ok and (type(size) is not int or size < 1):
             site.complain(f"ports: in: {name}: found {size!r}. A size is wanted, 1 or more.", place)
         sizes[name] = size if type(size) is int else 1
     return replace(spec.ports, inputs=sizes)
 
 
-def add_block(diagram: Diagram, entry: BlockSpec, scope: Scope, site: Site) -> None:
+def add_block(diagram: Diagram, entry: BlockSpec, scope: ParameterScope, site: Site) -> None:
     """Make one block, or note that it cannot be made."""
     site.blocks += 1
     if site.blocks > MAX_BLOCKS:
@@ -155,9 +157,9 @@ def add_block(diagram: Diagram, entry: BlockSpec, scope: Scope, site: Site) -> N
         time = kind is not None and isinstance(kind.declared.get(key), Period)
         if written is None and kind is not None and key in kind.declared and kind.declared[key].required:
             continue  # an empty key gives nothing
-        value, ok = value_of(written, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
+        value, ok = resolved_value(written, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
         if ok and key == "file" and isinstance(value, str) and (part or (kind and isinstance(kind.declared.get(key), Static))):
-            value, ok = located(diagram, entry, value, site)
+            value, ok = file_path(diagram, entry, value, site)
         if ok:
             settings[key] = value
         else:
@@ -214,7 +216,7 @@ def input_hint(kind: type[Block], key: str) -> str:
     return " Inputs are written in: <block>." if key in ("input", "inputs", "from") else ""
 
 
-def located(diagram: Diagram, entry: BlockSpec, written: str, site: Site) -> tuple[str, bool]:
+def file_path(diagram: Diagram, entry: BlockSpec, written: str, site: Site) -> tuple[str, bool]:
     """The absolute path of the file a block reads."""
     try:
         return os.path.abspath(site.folders.locate(written, diagram.path)), True
@@ -266,7 +268,7 @@ def subsystem_spec(path: str, entry: BlockSpec, where: Place | None, site: Site)
         site.specs[real] = None
         before = len(site.problems)
         try:
-            site.specs[real] = parse(read_file(path, path), path)
+            site.specs[real] = parse_spec(read_file(path, path), path)
         except DiagramError as error:
             site.problems += error.problems
             blame(site, before, entry, where)
@@ -288,12 +290,12 @@ def check_outputs(diagram: Diagram, site: Site) -> None:
         reference(diagram, signal, site.complaint(f"ports: out: {name}: ", place))
 
 
-def log_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> list[LogSpec] | None:
+def log_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -> list[LogSpec] | None:
     if spec.log is None:
         return None
     entries = []
     for entry in spec.log:
-        every, ok = value_of(entry.every, scope, site, "log: every", entry.place, time=True)
+        every, ok = resolved_value(entry.every, scope, site, "log: every", entry.place, time=True)
         if ok and (text := time_problem(every)):
             site.complain(f"log: every: {text}", entry.place)
         signals(diagram, entry.signal, site.complaint("log: ", entry.place))
@@ -301,14 +303,14 @@ def log_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> list[LogSp
     return entries
 
 
-def record_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> RecordSpec | None:
+def record_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -> RecordSpec | None:
     """How a measured record is read, every signal it names being one of the diagram's."""
     if spec.record is None:
         return None
     record = replace(spec.record)
 
     def value(written: Any, key: str, time: bool = False) -> Any:
-        return value_of(written, scope, site, f"record: {key}", record.places.get(key), time)[0]
+        return resolved_value(written, scope, site, f"record: {key}", record.places.get(key), time)[0]
 
     record.file, record.time, record.missing = (value(getattr(record, key), key) for key in ("file", "time", "missing"))
     record.every, record.resample = (value(getattr(record, key), key, time=True) for key in ("every", "resample"))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Complain = Callable[[str], None]
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Beyond this many problems, or names in a message, nobody reads on.
-ENOUGH = 100
+MOST_PROBLEMS = 100
 REFERENCE = re.compile(r"(?P<path>[A-Za-z_][\w.]*?)(?:\[(?P<element>-?\d+)\])?\Z")
 
 
@@ -168,7 +168,7 @@ def resolve(diagram: Diagram) -> Links:
     links: Links = {}
     for node in diagram.nodes.values():
         links[node.name] = resolve_node(diagram, node, problems)
-        if len(problems) > ENOUGH:
+        if len(problems) > MOST_PROBLEMS:
             raise DiagramError(problems)
     if problems:
         raise DiagramError(problems)
@@ -216,7 +216,7 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
         complain(f"takes no input, found in: {written}.")
         return {}
     elif isinstance(written, dict):
-        given = by_name(written, ports, complain)
+        given = links_by_port(written, ports, complain)
     else:
         items = list(written) if isinstance(written, (list, tuple)) else [written]
         given = in_order(items, ports, complain)
@@ -233,7 +233,7 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
     return links
 
 
-def by_name(written: dict[str, Any], ports: dict[str, Inport], complain: Complain) -> dict[str, list[Any]]:
+def links_by_port(written: dict[str, Any], ports: dict[str, Inport], complain: Complain) -> dict[str, list[Any]]:
     """Inputs given as {port: signal}; a port that takes many may be a list, or numbered: u1, u2."""
     given: dict[str, list[Any]] = {}
     numbers: dict[str, dict[int, Any]] = {}
@@ -286,8 +286,8 @@ def reference(diagram: Diagram, written: Any, complain: Complain) -> Ref | None:
         return None
     if head not in diagram.nodes:
         known = [*diagram.nodes, *(diagram.ports.inputs if diagram.ports else {})]
-        names = listing(known[:ENOUGH]) + (", ..." if len(known) > ENOUGH else "")
-        complain(f"'{written}' names no block. Blocks are: {names}." + did_you_mean(head, known[: 10 * ENOUGH]))
+        names = listing(known[:MOST_PROBLEMS]) + (", ..." if len(known) > MOST_PROBLEMS else "")
+        complain(f"'{written}' names no block. Blocks are: {names}." + did_you_mean(head, known[: 10 * MOST_PROBLEMS]))
         return None
     outputs = outports(diagram.nodes[head].block)
     if not rest:

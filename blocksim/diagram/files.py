@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DiagramError, did_you_mean, listing
-from .yaml_lines import MAX_BYTES, decode
+from .yaml_lines import MAX_TEXT_BYTES, decode
 
 ENDINGS = (".yaml", ".yml")
 
@@ -48,7 +48,7 @@ def read_file(path: str | os.PathLike[str], name: str) -> str:
     """A file's text, never more of it than may be read."""
     try:
         with open(path, "rb") as stream:
-            return decode(stream.read(MAX_BYTES + 1), name)
+            return decode(stream.read(MAX_TEXT_BYTES + 1), name)
     except OSError as error:
         raise DiagramError(f"'{name}' cannot be read: {error.strerror or error}.") from None
 

@@ -17,7 +17,7 @@ from ..contract.library import library as all_blocks
 from .spec import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
+NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_]*$"
 SUBSYSTEM = r"^\.{1,2}/|\.ya?ml$"
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", tuple: "array", dict: "object"}
 
@@ -54,14 +54,14 @@ def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
             "parameters": {
                 "description": "values used below as ${name}; null must be given from outside",
                 "type": "object",
-                "propertyNames": {"pattern": NAME, "not": {"enum": ["type", "in", "flip"]}},
+                "propertyNames": {"pattern": NAME_PATTERN, "not": {"enum": ["type", "in", "flip"]}},
                 "additionalProperties": {"type": ["number", "string", "boolean", "array", "null"]},
             },
             "blocks": {
                 "description": "the blocks by name",
                 "type": "object",
                 "minProperties": 1,
-                "propertyNames": {"pattern": NAME},
+                "propertyNames": {"pattern": NAME_PATTERN},
                 "additionalProperties": {"$ref": "#/$defs/_block"},
             },
             "log": log_schema(),
@@ -140,14 +140,14 @@ def ports_schema() -> dict[str, Any]:
             "in": {
                 "description": "names of the inputs, or a mapping of names to sizes",
                 "anyOf": [
-                    {"type": "array", "items": {"type": "string", "pattern": NAME}, "uniqueItems": True},
-                    {"type": "object", "propertyNames": {"pattern": NAME}, "additionalProperties": size},
+                    {"type": "array", "items": {"type": "string", "pattern": NAME_PATTERN}, "uniqueItems": True},
+                    {"type": "object", "propertyNames": {"pattern": NAME_PATTERN}, "additionalProperties": size},
                 ],
             },
             "out": {
                 "description": "the signal each output carries",
                 "type": "object",
-                "propertyNames": {"pattern": NAME},
+                "propertyNames": {"pattern": NAME_PATTERN},
                 "additionalProperties": {"$ref": "#/$defs/_signal"},
             },
         },

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
 
 #: Steps are FIRST, FIRST/4, ... of the size of the variable (at least 1), down to where rounding takes over.
-FIRST, RATIO, LEVELS = 0.125, 4.0, 13
+FIRST_STEP, RATIO, LEVELS = 0.125, 4.0, 13
 #: An entry this sure (relative) needs no further steps.
 SURE = 1e-12
 
@@ -35,7 +35,7 @@ def column(function: Callable[[FloatArray], FloatArray], z: FloatArray, j: int) 
     above: list[FloatArray] = []
     with np.errstate(all="ignore"):
         for level in range(LEVELS):
-            h = FIRST * max(abs(float(z[j])), 1.0) / RATIO**level
+            h = FIRST_STEP * max(abs(float(z[j])), 1.0) / RATIO**level
             up, down = z.copy(), z.copy()
             up[j], down[j] = z[j] + h, z[j] - h
             high, low = function(up), function(down)

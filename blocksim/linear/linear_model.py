@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from ..contract.arrays import ComplexArray, FloatArray
     from .operating import OperatingPoint
 
-COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
 #: Columns and rows of a matrix that a page shows.
-SHOWN = 8
+MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,25 +110,29 @@ class LinearModel:
         equation = "x' = A x + B u" if self.dt is None else f"x[k+1] = A x[k] + B u[k], dt = {self.dt:g} s"
         lines = [f"LinearModel {equation}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
         moved = [f"d {s}" if self.dt is None else f"next {s}" for s in self.states]
-        lines += table("A", self.A, moved, self.states) + table("B", self.B, moved, self.inputs)
-        lines += table("C", self.C, self.outputs, self.states) + table("D", self.D, self.outputs, self.inputs)
-        lines.append("poles: " + ", ".join(number(p) for p in self.poles()[:SHOWN]) + (", ..." if len(self.A) > SHOWN else ""))
+        lines += matrix_lines("A", self.A, moved, self.states) + matrix_lines("B", self.B, moved, self.inputs)
+        lines += matrix_lines("C", self.C, self.outputs, self.states) + matrix_lines("D", self.D, self.outputs, self.inputs)
+        lines.append(
+            "poles: "
+            + ", ".join(complex_text(p) for p in self.poles()[:MOST_SHOWN])
+            + (", ..." if len(self.A) > MOST_SHOWN else "")
+        )
         return "\n".join([*lines, *([f"note: {self.note}"] if self.note else [])])
 
 
-def number(value: complex) -> str:
+def complex_text(value: complex) -> str:
     return f"{value.real:.5g}" if value.imag == 0 else f"{value.real:.5g}{value.imag:+.5g}j"
 
 
-def table(title: str, matrix: FloatArray, rows: list[str], columns: list[str]) -> list[str]:
+def matrix_lines(title: str, matrix: FloatArray, rows: list[str], columns: list[str]) -> list[str]:
     """A matrix with the names of its rows and columns; what a page cannot hold is left out."""
-    cells = [[title, *columns[:SHOWN]]]
-    cells += [[row, *(f"{v:.5g}" for v in line[:SHOWN])] for row, line in zip(rows[:SHOWN], matrix, strict=False)]
+    cells = [[title, *columns[:MOST_SHOWN]]]
+    cells += [[row, *(f"{v:.5g}" for v in line[:MOST_SHOWN])] for row, line in zip(rows[:MOST_SHOWN], matrix, strict=False)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
     text = [
         "  " + "  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]) for r in cells
     ]
-    return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > SHOWN else [])
+    return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > MOST_SHOWN else [])
 
 
 def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Figure:
@@ -138,7 +141,7 @@ def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ..pictures.plots import save, suffix
+    from ..pictures.plots import COLOURS, suffix, write_figure
 
     kind = suffix(path) if path is not None else ""
     w = model.frequencies() if w is None else np.asarray(w, dtype=float)
@@ -165,7 +168,7 @@ def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any 
     for text in upper.legend(fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 

@@ -22,7 +22,7 @@ from ..simulation.prepare import Diagrammatic
 from .differences import jacobian
 from .linear_model import LinearModel, bode
 from .local_map import LocalMap
-from .operating import OperatingPoint, Point, operating_point, prepared, starting
+from .operating import LinearizeAt, OperatingPoint, operating_point, scheduled_diagram, starting
 from .probe import Situation, continuous_states
 from .taps import Tap, bypassed, taps
 
@@ -34,14 +34,14 @@ __all__ = ["LinearModel", "OperatingPoint", "bode", "linearize", "operating_poin
 #: Entries whose estimated error is above this part of them are named in the note.
 DOUBTFUL = 1e-5
 Sides = tuple[dict[str, float], dict[str, float]]  # inputs and outputs at the operating point
-Wire = tuple[str, str, int]
+WireKey = tuple[str, str, int]
 
 
 def linearize(
     diagram: Diagrammatic,
     inputs: str | Iterable[str],
     outputs: str | Iterable[str],
-    at: Point = None,
+    at: LinearizeAt = None,
     params: Mapping[str, Any] | None = None,
     t: float = 0.0,
     *,
@@ -62,11 +62,11 @@ def linearize(
 
     An output is read where its block makes it: before the input of the same name is added, or at the far side of the cut.
     """
-    built, whole = prepared(diagram, params, options)
+    built, whole = scheduled_diagram(diagram, params, options)
     driven, read = taps(whole, inputs, "inputs"), taps(whole, outputs, "outputs")
     opened = driven if cut is True else taps(whole, cut or (), "cut")
     schedule = bypassed(whole, through)
-    period = sample_time(schedule, dt)
+    period = model_period(schedule, dt)
     given = starting(built, whole, at, t, hit=period is None)
     offsets = at.offsets if isinstance(at, OperatingPoint) else {}
     closed = LocalMap(schedule, united(driven, held(offsets)), [*read, *united(driven, opened)], (), period, given)
@@ -84,7 +84,7 @@ def linearize(
     return modelled(schedule, local, sides, at_instant(given, closed), offsets)
 
 
-def modelled(schedule: Schedule, local: LocalMap, sides: Sides, given: Situation, offsets: dict[Wire, float]) -> LinearModel:
+def modelled(schedule: Schedule, local: LocalMap, sides: Sides, given: Situation, offsets: dict[WireKey, float]) -> LinearModel:
     """The model around where a local map stands; its first inputs and outputs are those of `sides`, by name."""
     names, period = local.names, local.period
     if not names:
@@ -100,13 +100,13 @@ def modelled(schedule: Schedule, local: LocalMap, sides: Sides, given: Situation
 
 def united(*groups: Iterable[Tap]) -> list[Tap]:
     """Taps in order, each wire once."""
-    found: dict[Wire, Tap] = {}
+    found: dict[WireKey, Tap] = {}
     for tap in (tap for group in groups for tap in group):
         found.setdefault(tap.wire, tap)
     return list(found.values())
 
 
-def held(offsets: Mapping[Wire, float]) -> list[Tap]:
+def held(offsets: Mapping[WireKey, float]) -> list[Tap]:
     """The signals an operating point holds."""
     return [Tap(f"{path}.{port}", path, port, element) for path, port, element in offsets]
 
@@ -117,7 +117,7 @@ def at_instant(given: Situation, local: LocalMap) -> Situation:
     return replace(given, t=local.t, states=dict(zip(local.prober.states, x.tolist(), strict=True)))
 
 
-def sample_time(schedule: Schedule, dt: bool | Seconds | None) -> Fraction | None:
+def model_period(schedule: Schedule, dt: bool | Seconds | None) -> Fraction | None:
     """The period of a sampled model; None for a continuous one."""
     groups = schedule.groups
     if dt is None or dt is False:

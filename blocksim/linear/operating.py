@@ -55,10 +55,12 @@ class OperatingPoint:
 
 
 #: Where to linearise: the initial states (None), states by name, a time the run reaches, or an operating point.
-Point: TypeAlias = OperatingPoint | Mapping[str, Any] | float | Fraction | None
+LinearizeAt: TypeAlias = OperatingPoint | Mapping[str, Any] | float | Fraction | None
 
 
-def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> tuple[Diagram, Schedule]:
+def scheduled_diagram(
+    diagram: Diagrammatic, params: Mapping[str, Any] | None, options: Mapping[str, Any]
+) -> tuple[Diagram, Schedule]:
     """A diagram with its parameters and options, and its schedule."""
     if isinstance(diagram, Experiment):
         diagram = replace(diagram.diagram, simulate=diagram.options)
@@ -75,7 +77,7 @@ def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: M
     return built, flatten(built)
 
 
-def starting(built: Diagram, schedule: Schedule, at: Point, t: float, hit: bool = True) -> Situation:
+def starting(built: Diagram, schedule: Schedule, at: LinearizeAt, t: float, hit: bool = True) -> Situation:
     """The situation `at` names: None (initial states), {state: value}, or a time that a run reaches. With `hit`, sampled blocks
     have acted at that instant; without, the initial situation is that before the first hit."""
     if isinstance(at, OperatingPoint):
@@ -83,7 +85,7 @@ def starting(built: Diagram, schedule: Schedule, at: Point, t: float, hit: bool 
     if isinstance(at, bool) or not (at is None or isinstance(at, Mapping) or hasattr(at, "__float__")):
         raise DiagramError(f"at: found {at!r}. None, a time, a dict of states or an operating point is wanted.")
     settings = built.simulate
-    start, end = exact(settings.start or 0), None if at is None or isinstance(at, Mapping) else time_of(at)
+    start, end = exact(settings.start or 0), None if at is None or isinstance(at, Mapping) else exact_time(at)
     if end is not None and end < start:
         raise DiagramError(f"at: {at} s is before the start of the run at {settings.start} s.")
     if end is not None and end > start:
@@ -102,7 +104,7 @@ def starting(built: Diagram, schedule: Schedule, at: Point, t: float, hit: bool 
     return situation(made, sim.machine, t if end is None else float(end))
 
 
-def time_of(at: float | Fraction) -> Fraction:
+def exact_time(at: float | Fraction) -> Fraction:
     try:
         return exact(at)
     except ValueError as error:
@@ -162,7 +164,7 @@ def operating_point(
     diagram: Diagrammatic,
     inputs: Mapping[str, Any] | None = None,
     fixed: Mapping[str, float] | None = None,
-    guess: Point = None,
+    guess: LinearizeAt = None,
     outputs: str | Iterable[str] = (),
     params: Mapping[str, Any] | None = None,
     t: float = 0.0,
@@ -175,7 +177,7 @@ def operating_point(
     """
     import numpy as np
 
-    built, schedule = prepared(diagram, params, options)
+    built, schedule = scheduled_diagram(diagram, params, options)
     given = starting(built, schedule, guess, t)
     driven, shown = taps(schedule, inputs or (), "inputs"), taps(schedule, outputs, "outputs")
     states, signals = wanted(schedule, given, fixed or {})
@@ -183,7 +185,7 @@ def operating_point(
     if not prober.states:
         raise DiagramError("this diagram has no continuous states: there is nothing to bring to rest.")
     prober.load(replace(given, states={**given.states, **states}))
-    targets = spread(driven, inputs or {})
+    targets = input_values(driven, inputs or {})
     prober.drive({tap.wire: v for tap, v in zip(driven, targets, strict=True) if v is not None})
     free = [k for k, name in enumerate(prober.states) if name not in states]
     loose = [k for k, target in enumerate(targets) if target is None]
@@ -204,7 +206,7 @@ def operating_point(
     )
 
 
-def spread(driven: list[Tap], inputs: Mapping[str, Any]) -> list[float | None]:
+def input_values(driven: list[Tap], inputs: Mapping[str, Any]) -> list[float | None]:
     """The value asked of each input; a vector may be given one number or a list."""
     values: list[float | None] = []
     for name, value in inputs.items():

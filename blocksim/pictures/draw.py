@@ -15,7 +15,7 @@ from ..errors import BlocksimError, listing
 if TYPE_CHECKING:
     from ..diagram.build import DiagramSource
 
-KINDS = ("svg", "png", "pdf")
+PICTURE_KINDS = ("svg", "png", "pdf")
 
 
 def draw_svg(diagram: DiagramSource) -> str:
@@ -30,8 +30,8 @@ def draw_svg(diagram: DiagramSource) -> str:
 def draw(diagram: DiagramSource, path: str | os.PathLike[str]) -> None:
     """Write the picture to a file; its suffix says how: .svg, .png or .pdf."""
     kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise BlocksimError(f"cannot draw '{path}'. A picture's name ends in: {listing('.' + k for k in KINDS)}.")
+    if kind not in PICTURE_KINDS:
+        raise BlocksimError(f"cannot draw '{path}'. A picture's name ends in: {listing('.' + k for k in PICTURE_KINDS)}.")
     if kind == "svg":
         Path(path).write_text(draw_svg(diagram), encoding="utf-8")
         return

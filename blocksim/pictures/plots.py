@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import RecordError, listing
-from ..records.record import Record, elements
+from ..records.record import Record, scalar_columns
+from .draw import PICTURE_KINDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,18 +25,17 @@ if TYPE_CHECKING:
 
     from ..contract.arrays import FloatArray
 
-KINDS = ("svg", "png", "pdf")
 LINES, ROWS, MOST = 4, 8, 24
 #: Signals whose largest values differ by more than this factor do not share an axis.
 COMPARABLE = 20.0
 #: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
 STRETCHES = 2000
 COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
-WIDTH, HEIGHT = 8.0, 1.7
+FIGURE_WIDTH, AXIS_HEIGHT = 8.0, 1.7
 
 
 @dataclass(frozen=True)
-class Line:
+class SignalLine:
     """One scalar signal as it is drawn."""
 
     label: str
@@ -59,28 +59,28 @@ def plot(
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
     """
     kind = suffix(path) if path is not None else ""
-    groups = asked(record, [signals] if isinstance(signals, str) else signals)
+    groups = signal_groups(record, [signals] if isinstance(signals, str) else signals)
     figure = scopes(groups[:MOST], len(groups) - MOST)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 
 def record_svg(record: Record) -> str:
     """The scopes of a record as SVG text, for a notebook."""
     text = io.StringIO()
-    save(plot(record), text, "svg")
+    write_figure(plot(record), text, "svg")
     return text.getvalue()
 
 
 def suffix(path: str | os.PathLike[str]) -> str:
     kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise RecordError(f"cannot plot to '{path}'. A figure's name ends in: {listing('.' + k for k in KINDS)}.")
+    if kind not in PICTURE_KINDS:
+        raise RecordError(f"cannot plot to '{path}'. A figure's name ends in: {listing('.' + k for k in PICTURE_KINDS)}.")
     return kind
 
 
-def save(figure: Figure, target: Any, kind: str) -> None:
+def write_figure(figure: Figure, target: Any, kind: str) -> None:
     """Write a figure; the same figure gives the same bytes."""
     import matplotlib
 
@@ -89,17 +89,17 @@ def save(figure: Figure, target: Any, kind: str) -> None:
         figure.savefig(target, format=kind, dpi=150, metadata=metadata)
 
 
-def asked(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list[list[Line]]:
+def signal_groups(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list[list[SignalLine]]:
     """The lines of each axis, in the order the signals were named."""
-    groups: list[list[Line]] = []
-    open_groups: list[list[Line]] = []
+    groups: list[list[SignalLine]] = []
+    open_groups: list[list[SignalLine]] = []
     for entry in list(record) if signals is None else signals:
         if not isinstance(entry, str):
             together = [line for name in entry for line in lines(record, name)]
             groups += [together] if together else []
             continue
         for line in lines(record, entry):
-            group = next((group for group in open_groups if fits(group, line)), None)
+            group = next((group for group in open_groups if may_share_axis(group, line)), None)
             if group is None:
                 group = []
                 groups.append(group)
@@ -108,21 +108,21 @@ def asked(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list
     return groups
 
 
-def fits(group: list[Line], line: Line) -> bool:
+def may_share_axis(group: list[SignalLine], line: SignalLine) -> bool:
     """Whether a line may share the axis: the same unit, room, and neither would look flat beside the other."""
     low, high = sorted((line.size, max(other.size for other in group)))
     return group[0].unit == line.unit and len(group) < LINES and (high <= COMPARABLE * low or low == 0.0)
 
 
-def lines(record: Record, name: str) -> list[Line]:
+def lines(record: Record, name: str) -> list[SignalLine]:
     """A signal as scalar lines, one for each element of a vector."""
     signal = record.signal(name)
     t = record.time(name)
     found = []
-    for label, values in elements(name, signal.values):
+    for label, values in scalar_columns(name, signal.values):
         held = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
         found.append(
-            Line(
+            SignalLine(
                 label,
                 signal.unit,
                 np.append(t, record.t[-1]) if held else t,
@@ -133,14 +133,16 @@ def lines(record: Record, name: str) -> list[Line]:
     return found
 
 
-def scopes(groups: list[list[Line]], left_out: int) -> Figure:
+def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
     """A figure with one axis for each group, in columns of at most eight, sharing time."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     columns = max(1, -(-len(groups) // ROWS))
     rows = max(1, -(-len(groups) // columns))
-    figure = Figure(figsize=(WIDTH if columns == 1 else 6.2 * columns, max(3.2, HEIGHT * rows + 0.6)), layout="constrained")
+    figure = Figure(
+        figsize=(FIGURE_WIDTH if columns == 1 else 6.2 * columns, max(3.2, AXIS_HEIGHT * rows + 0.6)), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     if not groups:
         figure.text(0.5, 0.5, "no signals", ha="center", va="center", color="#858585")
@@ -160,7 +162,7 @@ def scopes(groups: list[list[Line]], left_out: int) -> Figure:
     return figure
 
 
-def draw_scope(axes: Axes, group: list[Line]) -> None:
+def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
     """One axis: its lines, thin grid, names and unit."""
     drawn = []
     for n, line in enumerate(group):
@@ -196,7 +198,7 @@ def draw_scope(axes: Axes, group: list[Line]) -> None:
             text.set_text(line.label)
 
 
-def caption(group: list[Line]) -> str:
+def caption(group: list[SignalLine]) -> str:
     """'joint.q [rad]'; for several lines their names while they are short, else the unit alone."""
     units = list(dict.fromkeys(line.unit for line in group))
     unit = f"[{units[0]}]" if len(units) == 1 and units[0] else ""

@@ -11,20 +11,20 @@ import numpy as np
 
 from ..diagram.diagram import Diagram, kind, walk
 from ..running.signals import Analysis
-from .plots import COLOURS, save, suffix, thinned
+from .plots import COLOURS, suffix, thinned, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 10.0, 2.6
+SHEET_WIDTH, SHEET_ROW_HEIGHT = 10.0, 2.6
 BINS = 40
 #: Spectral lines below this share of the largest are not shown: rounding.
 FLOOR = 1e-6
 #: What is above this share of the largest and has nothing around it is a line by itself.
 DISTINCT = 1e-2
 #: A signal that turns more often than this would be a filled area: only its first turns are shown.
-MANY, FIRST = 500, 120
+MOST_TURNS, FIRST_TURNS = 500, 120
 
 
 def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -36,7 +36,7 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
     rows: dict[str, list[Analysis]] = {}
     for one in found:
         rows.setdefault(one.name.partition("[")[0], []).append(one)
-    figure = Figure(figsize=(WIDTH, HEIGHT * len(rows) + 0.5), layout="constrained")
+    figure = Figure(figsize=(SHEET_WIDTH, SHEET_ROW_HEIGHT * len(rows) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=10, parse_math=False)
     axes = figure.subplots(len(rows), 3, squeeze=False, sharex="col", width_ratios=(3, 1, 3))
@@ -50,7 +50,7 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
     for axis, text in zip(axes[0], (heading, "distribution", "amplitude spectrum"), strict=True):
         axis.set_title(text, fontsize=9)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 
@@ -64,7 +64,7 @@ def write_figures(diagram: Diagram, found: dict[str, list[Analysis]], path: Path
         own = path if len(found) == 1 else path.with_stem(f"{path.stem}_{name.replace('.', '_')}")
         node = blocks.get(name)
         title = name if node is None else f"{name}: {kind(node.block)}"
-        title += f"\n{summary(group[0])}" if len(group) == 1 else ""
+        title += f"\n{signal_summary(group[0])}" if len(group) == 1 else ""
         with writing(own):
             plot_signals(group, title, own)
         written.append(str(own))
@@ -101,7 +101,7 @@ def shown_until(one: Analysis) -> float:
     rise = np.sign(np.diff(one.values))
     moving = np.flatnonzero(rise)
     turns = moving[1:][np.diff(rise[moving]) != 0]
-    return float(one.t[-1] if len(turns) <= MANY else one.t[turns[FIRST]])
+    return float(one.t[-1] if len(turns) <= MOST_TURNS else one.t[turns[FIRST_TURNS]])
 
 
 def draw_spectrum(axis: Axes, one: Analysis, colour: str) -> None:
@@ -128,7 +128,7 @@ def draw_spectrum(axis: Axes, one: Analysis, colour: str) -> None:
     axis.axvline(one.bandwidth, color=colour, linewidth=0.9, linestyle=":")
 
 
-def summary(one: Analysis) -> str:
+def signal_summary(one: Analysis) -> str:
     unit = f" {one.unit}" if one.unit else ""
     return (
         f"peak {one.peak:.3g}{unit}, rms {one.rms:.3g}{unit}, crest factor {one.crest_factor:.2f}, "

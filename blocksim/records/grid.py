@@ -42,7 +42,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.t = floats(self.t, "time")
-        problem = time_problem(self.t)
+        problem = axis_problem(self.t)
         if problem:
             raise RecordError(problem[1])
         for name, signal in self.signals.items():
@@ -67,7 +67,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Axis:
+class TimeAxis:
     """Where the time of somebody's table is: a column (t or time where none is named), or rows that are `every` apart."""
 
     column: str = ""
@@ -93,7 +93,7 @@ def measured_signal(name: str, values: Any, unit: str) -> Signal:
         raise RecordError(f"'{name}': {error}") from None
 
 
-def time_problem(t: FloatArray) -> tuple[int, str] | None:
+def axis_problem(t: FloatArray) -> tuple[int, str] | None:
     """The first sample at which this is not a time axis, and why."""
     if t.ndim != 1:
         return 0, f"time has shape {t.shape}; one row of times is wanted."
@@ -135,7 +135,7 @@ def regular_rows(rows: int, every: Seconds) -> FloatArray:
     return np.arange(rows, dtype=np.float64) * float(step.numerator) / float(step.denominator)
 
 
-def interpolate(t: FloatArray, values: FloatArray, times: FloatArray, method: str) -> FloatArray:
+def interpolate_samples(t: FloatArray, values: FloatArray, times: FloatArray, method: str) -> FloatArray:
     """Values at other times: the previous sample (hold), straight lines, or a not-a-knot cubic spline."""
     if method == "hold":
         return values[np.maximum(np.searchsorted(t, times + slack(t), side="right") - 1, 0)]

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..errors import RecordError
-from .grid import Axis
+from .grid import TimeAxis
 from .record import Record
 from .storage import MARK, Arrays, describe, measurement, restore, within_limit
 
@@ -37,7 +37,7 @@ def write_mat(record: Record, file: IO[bytes]) -> None:
     savemat(cast(Any, file), {MARK: description, **arrays}, oned_as="column")  # its stubs know paths only
 
 
-def read_mat(source: Path, max_bytes: int, axis: Axis) -> Record:
+def read_mat(source: Path, max_bytes: int, axis: TimeAxis) -> Record:
     """Level 5 MAT-files, read here and not by scipy.io.loadmat: a damaged or hostile file makes that one crash the process."""
     data = memoryview(source.read_bytes())
     header = bytes(data[:128])

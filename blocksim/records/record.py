@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
 from ..extensions import extension
-from .grid import Axis, Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
+from .grid import Grid, Signal, TimeAxis, floats, interpolate_samples, measured_signal, regular_times, slack
 
 if TYPE_CHECKING:
     from blocksim import Estimates  # by the front door: identifiers fill them in, rooms further down the road
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 METHODS = ("linear", "hold", "cubic")
 ELEMENT = re.compile(r"(.+)\[(-?\d+)\]")
-MAX_BYTES = 4 << 30
+MAX_RECORD_BYTES = 4 << 30
 
 
 class Record:
@@ -178,7 +178,7 @@ class Record:
         for name, source in self._grid.items():
             signal = source.signals[name]
             how = "hold" if signal.hold else method
-            grid.signals[name] = replace(signal, values=interpolate(source.t, signal.values, target, how))
+            grid.signals[name] = replace(signal, values=interpolate_samples(source.t, signal.values, target, how))
         return self._derived([grid])
 
     def _range(self, method: str) -> tuple[float, float]:
@@ -199,25 +199,25 @@ class Record:
         """One array per scalar signal and per element ('robot.q[1]'), for tables; refused when there are several grids."""
         if len(self.grids) > 1:
             raise RecordError(f"a table holds one grid, the record has {len(self.grids)}. Pass every=, or resample or select.")
-        return {label: values for name in self for label, values in elements(name, self[name])}
+        return {label: values for name in self for label, values in scalar_columns(name, self[name])}
 
     def save(self, path: str | os.PathLike[str], *, every: Seconds | None = None) -> None:
         """Write .npz, .csv, .mat or .parquet, whole or not at all. `every` resamples first (csv, parquet hold one grid)."""
-        from .storage import write
+        from .storage import write_record
 
-        write(self if every is None else self.resample(every=every), path)
+        write_record(self if every is None else self.resample(every=every), path)
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, time: str = "", every: Seconds | None = None, max_bytes: int = MAX_BYTES
+        cls, path: str | os.PathLike[str], *, time: str = "", every: Seconds | None = None, max_bytes: int = MAX_RECORD_BYTES
     ) -> Record:
         """Read .npz, .csv, .mat or .parquet, written by `save` or by others (a time named t or time, arrays of its length).
 
         Of others' files `time` names another column of time, or `every` the interval of rows that have none.
         """
-        from .storage import read
+        from .storage import read_record
 
-        return read(path, max_bytes, Axis(time, every=every))
+        return read_record(path, max_bytes, TimeAxis(time, every=every))
 
     def rerun(self) -> Record:
         """The run that made this record, once more from its provenance."""
@@ -257,7 +257,7 @@ class Record:
     def _repr_html_(self) -> str:
         rows = []
         for name in self:
-            for label, x in elements(name, self[name]):
+            for label, x in scalar_columns(name, self[name]):
                 numbers = (f"<td>{v:.5g}</td>" for v in (x.min(), x.max(), x[-1])) if len(x) else ["<td></td>"] * 3
                 rows.append(f"<tr><td>{escape(label)}</td><td>{escape(self.unit(name))}</td>{''.join(numbers)}</tr>")
         head = "<tr><th>signal</th><th>unit</th><th>min</th><th>max</th><th>final</th></tr>"
@@ -268,7 +268,7 @@ class Record:
         return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": picture}
 
 
-def elements(name: str, values: FloatArray) -> list[tuple[str, FloatArray]]:
+def scalar_columns(name: str, values: FloatArray) -> list[tuple[str, FloatArray]]:
     """A signal as scalar columns with their labels: 'q', or 'q[0]', 'q[1]', ..."""
     return [(name, values)] if values.ndim == 1 else [(f"{name}[{i}]", x) for i, x in enumerate(values.T)]
 

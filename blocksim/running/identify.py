@@ -29,9 +29,9 @@ from ..diagram.spec import RecordSpec
 from ..errors import DiagramError, Problem, RecordError, listing
 from ..estimation.last_estimates import estimators
 from ..estimation.process import Run, apply, in_turn, raise_failures, with_last
-from ..records.grid import Axis, Grid
-from ..records.record import MAX_BYTES, Record, brief_listing
-from ..records.storage import read
+from ..records.grid import Grid, TimeAxis
+from ..records.record import MAX_RECORD_BYTES, Record, brief_listing
+from ..records.storage import read_record
 from ..records.timebase import even, resampled
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
@@ -118,9 +118,9 @@ def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, s
     if isinstance(given, Record):
         return given, str(given.provenance.get("source") or "the record")
     time = spec.time if isinstance(spec.time, dict) else {"column": spec.time or ""}
-    axis = Axis(time["column"], time.get("unit", ""), spec.every)
+    axis = TimeAxis(time["column"], time.get("unit", ""), spec.every)
     path = located(diagram, spec, given)
-    return read(path, MAX_BYTES, axis), path.name
+    return read_record(path, MAX_RECORD_BYTES, axis), path.name
 
 
 def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None) -> Path:

@@ -95,12 +95,12 @@ def rerun(record: Record, **options: Unpack[SimulateOptions]) -> Record:
     A diagram that came from a file finds its subsystems and records beside that file.
     """
     from ..diagram.build import build
-    from ..diagram.loader import parse
+    from ..diagram.loader import parse_spec
 
     made = record.provenance
     if not made.get("diagram"):
         raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
-    spec = parse(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
+    spec = parse_spec(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
     names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
     kept = {n: made.get(n) for n in names}
     kept["params"] = made.get("parameters") or None

@@ -15,7 +15,7 @@ def is_plant(kind: type[Block]) -> bool:
     return kind.colour == "plant" or bool(getattr(kind, "inverse_parameters", ()))
 
 
-def hidden(schedule: Schedule) -> set[tuple[int, str]]:
+def true_outputs(schedule: Schedule) -> set[tuple[int, str]]:
     """The outputs (unit index, port) that are truth: those of plants, and what follows from them without a sensor."""
     readers: dict[int, list[tuple[Unit, str]]] = {}
     for unit in schedule.units:

@@ -11,7 +11,7 @@ from ..errors import DiagramError, Problem, listing
 from .schedule import Evaluation, Unit, evaluation_of, output_functions
 
 
-def feedthrough(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list[Evaluation]]:
+def feedthrough_edges(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list[Evaluation]]:
     """For each output function, the output functions whose value it needs at the same instant."""
     for index, unit in enumerate(running):
         if unit.index != index:

@@ -25,7 +25,7 @@ def settle_sizes(units: list[Unit]) -> None:
         for unit in units:
             before = (unit.width, dict(unit.sizes))
             with naming(unit.path, unit.node):
-                fit(unit, by_path)
+                fit_unit(unit, by_path)
             changed |= before != (unit.width, unit.sizes)
         if not changed:
             break
@@ -48,7 +48,7 @@ def elements_of(ref: Ref, by_path: dict[str, Unit]) -> list[Element]:
     return [(unit.index, ref.port, k) for k in range(unit.port(ref.port))]
 
 
-def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
+def fit_unit(unit: Unit, by_path: dict[str, Unit]) -> None:
     """Sizes of one block from what is connected to it now."""
     arriving = {port: [connected(r, by_path) for r in refs] for port, refs in unit.inputs.items()}
     kind = unit.kind

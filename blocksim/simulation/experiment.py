@@ -18,9 +18,9 @@ from ..contract.declarations import Memory, Outport, State
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
-from ..schedule.clock import Clock, exact_times, make_clock, place_of
+from ..schedule.clock import Clock, exact_times, key_place, make_clock
 from ..schedule.flatten import flatten
-from ..schedule.hidden import hidden
+from ..schedule.hidden import true_outputs
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
 from ..schedule.units import infer_units
@@ -90,7 +90,7 @@ class Experiment:
     def columns(self) -> list[list[tuple[str, int, int, str, Outport, bool]]]:
         """For each log grid, its signals: name, first column, size, unit, port, whether it holds between samples."""
         units, grids = self.schedule.units, []
-        named, unknown = infer_units(self.schedule), hidden(self.schedule)
+        named, unknown = infer_units(self.schedule), true_outputs(self.schedule)
         for group in self.logs:
             column, signals = 0, []
             for name, elements in group.signals:
@@ -155,4 +155,4 @@ def check_solver_at(diagram: Diagram, name: str) -> str:
     try:
         return check_solver(name)
     except DiagramError as error:
-        raise DiagramError([Problem(p.what, place_of(diagram, "simulate.solver")) for p in error.problems]) from None
+        raise DiagramError([Problem(p.what, key_place(diagram, "simulate.solver")) for p in error.problems]) from None

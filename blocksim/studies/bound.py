@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from .spec import BoundSpec
 
 #: Step of the differences, as a share of a parameter; of a parameter that is 0, itself.
-STEP, STEP_AT_ZERO = 1e-4, 1e-6
+STEP_SHARE, STEP_AT_ZERO = 1e-4, 1e-6
 #: Information whose scaled eigenvalues spread more than this says nothing of some combination of the parameters.
-SINGULAR = 1e-13
+SINGULAR_INFORMATION = 1e-13
 
 
 def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> dict[str, float]:
     """The standard deviation each parameter cannot fall below; nothing where a noise is 0 or the model cannot be run."""
-    stds = {signal: value_of(ready, changes, std) for signal, std in asked.outputs.items()}
+    stds = {signal: number_of(ready, changes, std) for signal, std in asked.outputs.items()}
     if not all(std > 0 for std in stds.values()):
         return {}
     try:
@@ -41,7 +41,7 @@ def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], re
     return dict(zip(asked.parameters, smallest_stds(psi.T @ psi), strict=True))
 
 
-def value_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) -> float:
+def number_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) -> float:
     """A number, or that of a setting: 'y.std'."""
     if not isinstance(given, str):
         return float(given)
@@ -64,8 +64,8 @@ def sensitivities(
     rows = slice(None, None, rows_apart(asked.every, t))
     columns = []
     for name in asked.parameters:
-        truth = value_of(ready, changes, name)
-        step = STEP * abs(truth) or STEP_AT_ZERO
+        truth = number_of(ready, changes, name)
+        step = STEP_SHARE * abs(truth) or STEP_AT_ZERO
         below = truth - step if truth else truth  # a friction or a gap of 0 has nothing below
         ends = twin.run_many([{name: truth + step}, {name: below}])
         for end in ends:
@@ -89,6 +89,6 @@ def smallest_stds(information: FloatArray) -> list[float]:
     if not (scale > 0).all():
         return [float("inf")] * len(scale)
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    if values[0] < SINGULAR * values[-1]:
+    if values[0] < SINGULAR_INFORMATION * values[-1]:
         return [float("inf")] * len(scale)
     return [float(v) for v in np.sqrt((vectors**2 / values).sum(axis=1)) / scale]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .scores import NAN, NOTHING, mean_interval, named
+from ..estimation.estimates import NAN
+from .scores import NEGLIGIBLE_SHARE, interval_columns, mean_interval
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 FULL, IDEAL = "full", "ideal"
 WITHOUT, ONLY = "without ", "only "
 #: The columns of the table after method, point, swept settings, parameter and unit.
-COLUMNS = ("defect", "n", "effect", "effect_low", "effect_high", "percent_of_bias", "percent_of_truth", "significant", "alone",
-           "alone_low", "alone_high")  # fmt: skip
+BUDGET_COLUMNS = ("defect", "n", "effect", "effect_low", "effect_high", "percent_of_bias", "percent_of_truth", "significant",
+                  "alone", "alone_low", "alone_high")  # fmt: skip
 
 
 def arms(sets: Mapping[str, dict[str, Any]], alone: bool) -> list[tuple[str, dict[str, Any]]]:
@@ -54,20 +55,20 @@ def budget(errors: Mapping[str, FloatArray], truth: float = NAN) -> Iterator[dic
     """The lines of the budget of one parameter, from the errors of each arm by seed (nan where a run failed)."""
     defects = [name.removeprefix(WITHOUT) for name in errors if name.startswith(WITHOUT)]
     full, ideal = errors[FULL], errors[IDEAL]
-    bias = mean_interval(finite(full))[0]
+    bias = mean_interval(finite_values(full))[0]
     effects = {name: full - errors[WITHOUT + name] for name in defects}
     rest = full - ideal - sum(effects.values())
     lines = {"(bias)": full, **effects, "(residual)": ideal, "(interaction)": rest}
     for name, differences in lines.items():
-        paired = finite(differences)
+        paired = finite_values(differences)
         value, low, high = mean_interval(paired)
-        line = {"defect": name, "n": len(paired), **named("effect", (value, low, high))}
+        line = {"defect": name, "n": len(paired), **interval_columns("effect", (value, low, high))}
         line["percent_of_bias"] = 100 * value / bias if bias else NAN
         line["percent_of_truth"] = 100 * value / abs(truth) if truth else NAN
-        line["significant"] = bool((low > 0 or high < 0) and abs(value) > NOTHING * max(abs(truth), abs(bias)))
-        alone = finite(errors[ONLY + name] - ideal) if ONLY + name in errors else np.zeros(0)
-        yield line | named("alone", mean_interval(alone))
+        line["significant"] = bool((low > 0 or high < 0) and abs(value) > NEGLIGIBLE_SHARE * max(abs(truth), abs(bias)))
+        alone = finite_values(errors[ONLY + name] - ideal) if ONLY + name in errors else np.zeros(0)
+        yield line | interval_columns("alone", mean_interval(alone))
 
 
-def finite(values: FloatArray) -> FloatArray:
+def finite_values(values: FloatArray) -> FloatArray:
     return values[np.isfinite(values)]

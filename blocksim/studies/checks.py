@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .plan import Plan, Variant
     from .spec import StudySpec
 
-ELEMENT = re.compile(r"\[\d+\]\Z")
+ELEMENT_SUFFIX = re.compile(r"\[\d+\]\Z")
 
 
 def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem]:
     """Every name and value of the study against one diagram; what is collected is logged."""
     spec = plan.spec
-    with placed(spec.places.get("simulate"), "", unplaced_only=True):
+    with placing(spec.places.get("simulate"), "", unplaced_only=True):
         ready = make_experiment(variant.diagram, **spec.simulate)
     missing = wanted_signals(spec, variant, ready)
     if isinstance(missing, Problem):
@@ -94,7 +94,7 @@ def check_changes(
     """What is wrong with some changes on top of others, and where."""
     for name in changes:
         try:
-            if not known(ready, variant, name):
+            if not is_parameter(ready, variant, name):
                 find_setting(ready.schedule, name)
         except DiagramError as error:
             return Problem(error.problems[0].what, places.get(name))
@@ -113,7 +113,7 @@ def check_changes(
     return None
 
 
-def known(ready: Experiment, variant: Variant, name: str) -> bool:
+def is_parameter(ready: Experiment, variant: Variant, name: str) -> bool:
     """Whether a name is a parameter of the diagram or of a subsystem; other names are settings of blocks."""
     if "." not in name and variant.diagram.spec is not None and name in variant.diagram.spec.parameters:
         return True
@@ -128,7 +128,7 @@ def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list
     inputs = spec.bound.inputs if spec.bound is not None else ()
     for asked in [*spec.signals, *(SignalSpec(name, "") for name in inputs)]:
         said: list[str] = []
-        refs = signals(variant.diagram, ELEMENT.sub("", asked.signal), said.append)
+        refs = signals(variant.diagram, ELEMENT_SUFFIX.sub("", asked.signal), said.append)
         if (said or len(refs) != 1) and not asked.statistic:
             continue  # check_bound has a word for it
         if said or len(refs) != 1:
@@ -169,7 +169,7 @@ def identifiers(diagram: Diagram) -> list[str]:
 
 
 @contextmanager
-def placed(where: Place | None, prefix: str, unplaced_only: bool) -> Iterator[None]:
+def placing(where: Place | None, prefix: str, unplaced_only: bool) -> Iterator[None]:
     """Errors without a place get the line of the study that led to them."""
     try:
         yield

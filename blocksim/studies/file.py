@@ -8,20 +8,31 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..diagram.checks import described, is_number, raise_all, simulate_problems
+from ..diagram.checks import brief_value, is_number, raise_all, simulate_problems
 from ..diagram.diagram import NAME
 from ..diagram.files import bundled_root, folders_of, read_file
 from ..diagram.loader import SpecReader
 from ..diagram.spec import SimulateSpec
-from ..diagram.yaml_lines import Lined, read
+from ..diagram.yaml_lines import Lined, read_yaml
 from ..errors import DiagramError, Place, Problem, listing
-from .spec import MAX_REPEAT, MAX_RUNS, STATISTICS, TOP, Axis, BoundSpec, MethodSpec, SignalSpec, StudySpec, written
+from .spec import (
+    MAX_REPEAT,
+    MAX_RUNS,
+    STATISTICS,
+    STUDY_KEYS,
+    BoundSpec,
+    MethodSpec,
+    SignalSpec,
+    StudySpec,
+    SweepAxis,
+    study_yaml,
+)
 
 
 def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
     """Read a study: a path, the name of a bundled one, YAML text (anything with a line break), or its keys as a dict."""
     if isinstance(source, Mapping):
-        return parse_study(written(dict(source)), "")
+        return parse_study(study_yaml(dict(source)), "")
     if isinstance(source, str) and "\n" in source:
         return parse_study(source, "")
     path = os.fspath(source)
@@ -39,7 +50,7 @@ def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
 def parse_study(text: str, path: str) -> StudySpec:
     """The study of a text that came from this path ('' for none)."""
     file = path or "<text>"
-    root, problems = read(text, file)
+    root, problems = read_yaml(text, file)
     reader = StudyReader(file, problems)
     spec = reader.study(root)
     raise_all(reader.problems)
@@ -62,7 +73,7 @@ class StudyReader(SpecReader):
         title = top.pop("study")
         if not self.format_is_known(root, top):
             return spec
-        self.known_keys(top, [k for k in TOP if k != "study"], "a study file")
+        self.known_keys(top, [k for k in STUDY_KEYS if k != "study"], "a study file")
         spec.places = {key: self.place(item) for key, item in top.items()}
         spec.title = self.text(title, "study")
         spec.description = self.text(top["description"], "description") if "description" in top else ""
@@ -88,7 +99,7 @@ class StudyReader(SpecReader):
 
     def diagram_name(self, at: Lined, where: str) -> str:
         if not isinstance(at.value, str) or not at.value:
-            self.complain(f"{where}: found {described(at.plain())}. A file or a bundled diagram is wanted.", at)
+            self.complain(f"{where}: found {brief_value(at.plain())}. A file or a bundled diagram is wanted.", at)
             return ""
         return at.value
 
@@ -109,7 +120,7 @@ class StudyReader(SpecReader):
         if "alone" in top:
             spec.alone = top["alone"].value
             if not isinstance(spec.alone, bool):
-                self.complain(f"alone: found {described(spec.alone)}. true or false is wanted.", top["alone"])
+                self.complain(f"alone: found {brief_value(spec.alone)}. true or false is wanted.", top["alone"])
 
     def counts(self, top: dict[str, Lined], spec: StudySpec) -> None:
         """repeat: and seed:."""
@@ -118,7 +129,7 @@ class StudyReader(SpecReader):
                 continue
             found = top[key].value
             if type(found) is not int or not least <= found <= most:
-                self.complain(f"{key}: found {described(found)}. A whole number from {least} to {most} is wanted.", top[key])
+                self.complain(f"{key}: found {brief_value(found)}. A whole number from {least} to {most} is wanted.", top[key])
             else:
                 setattr(spec, key, found)
 
@@ -129,7 +140,7 @@ class StudyReader(SpecReader):
             places[f"{prefix}.{name}"] = self.place(item)
             self.no_file(name, item, where)
             if isinstance(item.value, dict) or item.value is None:
-                self.complain(f"{where}: {name}: found {described(item.plain())}. A number, a text or a list is wanted.", item)
+                self.complain(f"{where}: {name}: found {brief_value(item.plain())}. A number, a text or a list is wanted.", item)
             else:
                 found[name] = item.plain()
         return found
@@ -147,7 +158,7 @@ class StudyReader(SpecReader):
         for name, item in entries.items():
             values = self.values(name, item, "sweep")
             if values is not None:
-                spec.axes.append(Axis((name,), [(v,) for v in values], {name: self.place(item)}))
+                spec.axes.append(SweepAxis((name,), [(v,) for v in values], {name: self.place(item)}))
 
     def zip(self, at: Lined, spec: StudySpec) -> None:
         entries = self.mapping(at, "zip")
@@ -163,7 +174,7 @@ class StudyReader(SpecReader):
             self.complain(f"zip: settings that vary together need as many values each; {text}.", at)
             return
         steps = list(zip(*found.values(), strict=True))
-        spec.axes.append(Axis(tuple(found), steps, {name: self.place(item) for name, item in entries.items()}))
+        spec.axes.append(SweepAxis(tuple(found), steps, {name: self.place(item) for name, item in entries.items()}))
 
     def values(self, name: str, at: Lined, where: str) -> list[Any] | None:
         """The values of one swept setting: a list, {linspace: [first, last, count]} or {logspace: [first, last, count]}."""
@@ -174,20 +185,20 @@ class StudyReader(SpecReader):
                 self.complain(f"{where}: {name} has no values.", at)
                 return None
             if any(v is None or isinstance(v, dict) for v in found):
-                self.complain(f"{where}: {name}: found {described(found)}. Numbers, texts or lists are wanted.", at)
+                self.complain(f"{where}: {name}: found {brief_value(found)}. Numbers, texts or lists are wanted.", at)
                 return None
             return found
         if isinstance(found, dict) and len(found) == 1 and next(iter(found)) in ("linspace", "logspace"):
             return self.spaced(name, at, where, *next(iter(found.items())))
         wanted = "A list of values, {linspace: [first, last, count]} or {logspace: [first, last, count]} is wanted."
-        self.complain(f"{where}: {name}: found {described(found)}. {wanted}", at)
+        self.complain(f"{where}: {name}: found {brief_value(found)}. {wanted}", at)
         return None
 
     def spaced(self, name: str, at: Lined, where: str, kind: str, given: Any) -> list[float] | None:
         """Evenly spaced values; a logspace goes from its first value to its last, not from their powers of ten."""
         fine = isinstance(given, list) and len(given) == 3 and all(is_number(v) and math.isfinite(v) for v in given)
         if not fine or type(given[2]) is not int or not 1 <= given[2] <= MAX_REPEAT:
-            found = described(given)
+            found = brief_value(given)
             self.complain(f"{where}: {name}: {kind}: found {found}. [first, last, count] is wanted, count 1 or more.", at)
             return None
         first, last, count = given
@@ -226,7 +237,7 @@ class StudyReader(SpecReader):
             elif isinstance(item.value, dict):
                 self.signal(item, spec)
             else:
-                found = described(item.plain())
+                found = brief_value(item.plain())
                 self.complain(f"collect: found {found}. Write an identifier, or {{signal: joint.q, statistic: rms}}.", item)
 
     def signal(self, at: Lined, spec: StudySpec) -> None:
@@ -236,7 +247,7 @@ class StudyReader(SpecReader):
         if not isinstance(signal, str) or not signal:
             self.complain("collect: an entry names its signal: {signal: joint.q, statistic: rms}.", at)
         elif statistic not in STATISTICS:
-            self.complain(f"collect: statistic: found {described(statistic)}. There are: {listing(STATISTICS)}.", at)
+            self.complain(f"collect: statistic: found {brief_value(statistic)}. There are: {listing(STATISTICS)}.", at)
         elif any((s.signal, s.statistic) == (signal, statistic) for s in spec.signals):
             self.complain(f"collect: the {statistic} of '{signal}' is given twice.", at)
         else:
@@ -265,14 +276,14 @@ class StudyReader(SpecReader):
         names, outputs, inputs, every = (plain.get(key) for key in ("parameters", "outputs", "inputs", "every"))
         example = "bound: {parameters: [joint.J], outputs: {joint.q: 1e-3}}"
         if not is_names(names):
-            self.complain(f"bound: parameters: found {described(names)}. A list of settings is wanted: {example}.", at)
+            self.complain(f"bound: parameters: found {brief_value(names)}. A list of settings is wanted: {example}.", at)
         elif not isinstance(outputs, dict) or not outputs or not all(is_std(std) for std in outputs.values()):
             wanted = "For each signal the standard deviation of its noise, or the setting that has it, is wanted"
-            self.complain(f"bound: outputs: found {described(outputs)}. {wanted}: {example}.", at)
+            self.complain(f"bound: outputs: found {brief_value(outputs)}. {wanted}: {example}.", at)
         elif inputs is not None and not is_names(inputs):
-            self.complain(f"bound: inputs: found {described(inputs)}. A list of signals is wanted: inputs: [pid].", at)
+            self.complain(f"bound: inputs: found {brief_value(inputs)}. A list of signals is wanted: inputs: [pid].", at)
         elif every is not None and not (is_number(every) and every > 0):
-            self.complain(f"bound: every: found {described(every)}. The time between readings is wanted, above 0.", at)
+            self.complain(f"bound: every: found {brief_value(every)}. The time between readings is wanted, above 0.", at)
         else:
             spec.bound = BoundSpec(tuple(names or ()), outputs, tuple(inputs or ()), float(every or 0.0))
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..estimation.estimates import NAN
 from . import scores
-from .scores import NAN
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray, MaskArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Found:
+class MethodResults:
     """What one method found in all runs of one row; a row of the arrays per repetition, nan where the run failed."""
 
     names: list[str]
@@ -62,7 +62,7 @@ def seen_blocks(plan: Plan, store: Store) -> list[dict[str, tuple[list[str], lis
     return known
 
 
-def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], units: list[str], repeat: int) -> Found:
+def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], units: list[str], repeat: int) -> MethodResults:
     """The arrays of one identifier; parameters it did not name at first come after the others."""
     names, units = list(names), list(units)
     for result in runs.values():
@@ -74,7 +74,7 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
     shape = (repeat, len(names))
     arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb")}
     values, stds, truths, quantiles, bounds = arrays.values()
-    found = Found(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0)
+    found = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0)
     place = {name: column for column, name in enumerate(names)}
     for k, result in runs.items():
         found.runs += 1

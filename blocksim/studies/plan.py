@@ -25,9 +25,9 @@ from ..diagram.diagram import Diagram, walk
 from ..diagram.loader import load
 from ..errors import Problem
 from .budget import arms, distinct
-from .checks import check_collected, check_variant, placed
-from .spec import MethodSpec, StudySpec, written
-from .workers.batch import Job, Piece, own_blocks
+from .checks import check_collected, check_variant, placing
+from .spec import MethodSpec, StudySpec, study_yaml
+from .workers.batch import BatchPiece, Job, own_blocks
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """What one line of the study's table of runs changes."""
 
     variant: int
@@ -74,21 +74,21 @@ class Plan:
     def runs(self) -> int:
         return self.rows * self.repeat
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> PlanRow:
         rest, arm = divmod(number, len(self.arms))
-        return Row(*divmod(rest, len(self.points)), arm)
+        return PlanRow(*divmod(rest, len(self.points)), arm)
 
-    def changes(self, row: Row) -> dict[str, Any]:
+    def changes(self, row: PlanRow) -> dict[str, Any]:
         """The settings of a row: the study's, the method's, the point's, the ablation's; later ones win."""
         return {**self.spec.params, **self.variants[row.variant].params, **self.points[row.point], **self.arms[row.arm][1]}
 
-    def batch(self, runs: Sequence[int]) -> list[Piece]:
+    def batch(self, runs: Sequence[int]) -> list[BatchPiece]:
         """Some runs as pieces of one row each."""
         pieces = []
         for number, group in itertools.groupby(runs, key=lambda run: run // self.repeat):
             row = self.row(number)
             numbered = tuple((run, self.seeds[run % self.repeat]) for run in group)
-            pieces.append(Piece(row.variant, self.changes(row), numbered))
+            pieces.append(BatchPiece(row.variant, self.changes(row), numbered))
         return pieces
 
     def label(self, variant: int, block: str) -> str:
@@ -127,7 +127,7 @@ def seeds_of(master: int, count: int) -> list[int]:
 def open_variant(spec: StudySpec, method: MethodSpec, allow_outside: bool) -> Variant:
     own = bool(method.diagram)
     place = method.places.get("diagram") if own else spec.places.get("diagram")
-    with placed(place, "diagram: ", unplaced_only=True):
+    with placing(place, "diagram: ", unplaced_only=True):
         diagram = build(load(diagram_source(spec, method.diagram or spec.diagram), allow_outside=allow_outside))
     home = f"methods/{method.name}" if own else ""
     return Variant(method.name, diagram, method.params, home)
@@ -181,7 +181,7 @@ def study_text(plan: Plan) -> str:
             for m in plan.spec.methods
         }
     order = ("format", "study", "description", "diagram")
-    return written({**{k: plain[k] for k in order if k in plain}, **{k: v for k, v in plain.items() if k not in order}})
+    return study_yaml({**{k: plain[k] for k in order if k in plain}, **{k: v for k, v in plain.items() if k not in order}})
 
 
 def identity_of(plan: Plan, texts: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .plan import Plan
-    from .workers.batch import Lines
+    from .workers.batch import ResultLines
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Tally:
     watch: bool = False  # whether anybody looks at the results so far
     sums: dict[tuple[int, str, str], list[float]] = field(default_factory=dict)  # runs, errors, truth; by row, method, parameter
 
-    def add(self, plan: Plan, lines: Lines) -> None:
+    def add(self, plan: Plan, lines: ResultLines) -> None:
         self.done += len(lines)
         for run, line in lines:
             if '"failure":' in line[:80]:

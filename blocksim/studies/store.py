@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import StudyError
 
 FILE = "results.jsonl"
-FORMAT = 1
+STORE_FORMAT = 1
 MISSING = -1
 
 
@@ -45,7 +45,7 @@ class Store:
             if there:
                 self.take_up(folder)
             if self.end == 0:
-                self.write(json.dumps({"study": FORMAT, "identity": identity, "runs": runs}) + "\n")
+                self.write(json.dumps({"study": STORE_FORMAT, "identity": identity, "runs": runs}) + "\n")
         except BaseException:
             self.close()
             raise
@@ -54,7 +54,7 @@ class Store:
         """Find what is there, and cut off what was only half written."""
         with open(self.path, "rb") as stream:
             for number, line in enumerate(stream):
-                value = whole(line)
+                value = complete_line(line)
                 if number == 0:
                     if value is None:
                         break  # not even the first line was finished
@@ -143,7 +143,7 @@ def append(fd: int, data: bytes) -> None:
     os.fsync(fd)
 
 
-def whole(line: bytes) -> dict[str, Any] | None:
+def complete_line(line: bytes) -> dict[str, Any] | None:
     """The value of a line that was written to its end; None for any other."""
     if not line.endswith(b"\n"):
         return None

@@ -24,17 +24,17 @@ from typing import Any
 
 from .. import __version__
 from ..errors import DiagramError, StudyError
-from ..records.writing import finite, versions, write_json, writing
+from ..records.writing import versions, write_json, writing
 from .file import load_study
 from .plan import Plan, copies, identity_of, job_of, make_plan, study_text
 from .progress import Tally, display
 from .report.text import printed
 from .spec import StudySpec
 from .store import FILE, Store
-from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet, write_tables
-from .workers.batch import Job, Lines
+from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet_tables, write_tables
+from .workers.batch import Job, ResultLines
 from .workers.cluster import run_cluster
-from .workers.processes import Pending, run_local
+from .workers.processes import PendingRuns, run_local
 
 
 class StudyResult:
@@ -133,7 +133,7 @@ def run_study(
 
         write_report(result)
         with writing(folder):
-            write_parquet(folder)
+            write_parquet_tables(folder)
     return result
 
 
@@ -146,11 +146,11 @@ def run_pending(
         return
     turn = threading.Lock()
     tally = Tally(plan.runs, store.done, before=store.done)
-    pending = Pending(left, plan.batch)
+    pending = PendingRuns(left, plan.batch)
     with ExitStack() as stack:
         show = stack.enter_context(display(tally, progress))
 
-        def deliver(lines: Lines) -> None:
+        def deliver(lines: ResultLines) -> None:
             with turn:
                 fresh = set(store.add(lines))
                 tally.add(plan, [line for line in lines if line[0] in fresh])
@@ -228,4 +228,4 @@ def first_difference(old: Path, new: Path) -> str:
     return f"line {number + 1}"
 
 
-__all__ = ["FILE", "StudyResult", "Tally", "finite", "rerun_study", "run_study"]
+__all__ = ["FILE", "StudyResult", "Tally", "rerun_study", "run_study"]

@@ -18,22 +18,22 @@ import numpy as np
 
 from ..contract.block import Block
 from ..diagram.diagram import walk
+from ..estimation.estimates import NAN
 from ..records.writing import writing
 from . import budget as ablation
 from . import scores
-from .outcomes import Found, gathered, seen_blocks
-from .scores import NAN
+from .outcomes import MethodResults, gathered, seen_blocks
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
-    from .plan import Plan, Row
+    from .plan import Plan, PlanRow
     from .store import Store
 
 ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "error", "z", "low", "high", "crb_std", "nees",
              "reason")  # fmt: skip
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
-OWN = {"method", "ablation", "point", *ESTIMATES, *scores.COLUMNS, *ablation.COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+OWN = {"method", "ablation", "point", *ESTIMATES, *scores.SCORE_COLUMNS, *ablation.BUDGET_COLUMNS, *SIGNALS, *SIGNAL_SCORES}
 #: Settings that vary together and are all shown; of more, the first stands for them.
 MOST_TOGETHER = 3
 #: The files a study may write beside its results.
@@ -48,7 +48,7 @@ class Remarks:
     warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
     random: bool = False  # whether any two repetitions differ
 
-    def note(self, method: str, found: Found) -> None:
+    def note(self, method: str, found: MethodResults) -> None:
         if found.warnings:
             known = self.warnings.setdefault(method, {"runs": 0, "first": found.warnings[min(found.warnings)][0]})
             known["runs"] += len(found.warnings)
@@ -64,7 +64,7 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
     remarks = Remarks()
     with writing(folder), Sheets(folder, plan) as sheets:
         known = seen_blocks(plan, store)
-        errors: dict[tuple[int, int, str], dict[str, Found]] = {}
+        errors: dict[tuple[int, int, str], dict[str, MethodResults]] = {}
         for number in range(plan.rows):
             row = plan.row(number)
             runs = {r["run"] % plan.repeat: r for r in store.read(number * plan.repeat, plan.repeat)}
@@ -103,9 +103,9 @@ class Sheets:
             self.open[name] = csv.writer(stream, lineterminator="\n"), list(columns)
             self.open[name][0].writerow(self.open[name][1])
         writer, known = self.open[name]
-        writer.writerow([cell(values.get(column, "")) for column in known])
+        writer.writerow([csv_cell(values.get(column, "")) for column in known])
 
-    def head(self, row: Row, method: str | None = None) -> dict[str, Any]:
+    def head(self, row: PlanRow, method: str | None = None) -> dict[str, Any]:
         """What the lines of every table start with."""
         point = self.plan.points[row.point]
         swept = {column: point[name] for name, column in self.swept.items()}
@@ -152,7 +152,7 @@ def units_of(plan: Plan) -> dict[str, str]:
     return found
 
 
-def cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, (list, tuple, dict)):
@@ -160,7 +160,7 @@ def cell(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def write_estimates(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets) -> None:
+def write_estimates(plan: Plan, row: PlanRow, block: str, found: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
     for k in range(plan.repeat):
         if not np.isfinite(found.values[k]).any():
@@ -177,11 +177,11 @@ def write_estimates(plan: Plan, row: Row, block: str, found: Found, sheets: Shee
             sheets.put("estimates.csv", [*head, *ESTIMATES], head | line)
 
 
-def write_scores(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets) -> None:
+def write_scores(plan: Plan, row: PlanRow, block: str, found: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
     good = found.good & np.isfinite(found.values).any(axis=1) if found.names else found.good
     shared = {"runs": found.runs, "failures": len(found.failures), **scores.score_nees(found.nees[good], found.dimension)}
-    columns = [*head, "parameter", *scores.COLUMNS]
+    columns = [*head, "parameter", *scores.SCORE_COLUMNS]
     for column, name in enumerate(found.names):
         used = good & np.isfinite(found.values[:, column])
         arrays = (a[used, column] for a in (found.values, found.truths, found.stds, found.quantiles, found.bounds))
@@ -191,7 +191,7 @@ def write_scores(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets)
         sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False})
 
 
-def write_budgets(plan: Plan, row: Row, errors: dict[tuple[int, int, str], dict[str, Found]], sheets: Sheets) -> None:
+def write_budgets(plan: Plan, row: PlanRow, errors: dict[tuple[int, int, str], dict[str, MethodResults]], sheets: Sheets) -> None:
     """The error budget of every parameter at one point of the sweep."""
     if not plan.spec.ablate:
         return
@@ -203,10 +203,10 @@ def write_budgets(plan: Plan, row: Row, errors: dict[tuple[int, int, str], dict[
             truth = scores.mean_of(full.truths[full.good, column])
             for line in ablation.budget(arms, truth):
                 line = {"parameter": name, "unit": full.units[column], **line}
-                sheets.put("budget.csv", [*head, "parameter", "unit", *ablation.COLUMNS], head | line)
+                sheets.put("budget.csv", [*head, "parameter", "unit", *ablation.BUDGET_COLUMNS], head | line)
 
 
-def error_of(found: Found, name: str) -> FloatArray:
+def error_of(found: MethodResults, name: str) -> FloatArray:
     """The errors of one parameter by repetition, nan where the run failed."""
     if name not in found.names:
         return np.full(len(found.values), NAN)
@@ -214,7 +214,7 @@ def error_of(found: Found, name: str) -> FloatArray:
     return np.where(found.good, found.values[:, column] - found.truths[:, column], NAN)
 
 
-def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[FloatArray]:
+def write_signals(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[FloatArray]:
     """Gives the values of each signal, too."""
     head = sheets.head(row, plan.variants[row.variant].name) if plan.spec.methods else sheets.head(row)
     columns: dict[str, list[float]] = {}
@@ -225,24 +225,24 @@ def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets:
             sheets.put("signals.csv", [*head, *SIGNALS], head | line)
     for label, found in columns.items():
         x = np.array(found)
-        line = {"signal": label, "n": len(x), **scores.named("mean", scores.mean_interval(x))}
-        line |= scores.named("std", scores.std_interval(x)) | {"min": float(x.min()), "max": float(x.max())}
+        line = {"signal": label, "n": len(x), **scores.interval_columns("mean", scores.mean_interval(x))}
+        line |= scores.interval_columns("std", scores.std_interval(x)) | {"min": float(x.min()), "max": float(x.max())}
         sheets.put("signal_scores.csv", [*head, *SIGNAL_SCORES], head | line)
     return [np.array(found) for found in columns.values()]
 
 
-def failures_of(plan: Plan, row: Row, block: str, found: Found) -> Iterator[dict[str, Any]]:
+def failures_of(plan: Plan, row: PlanRow, block: str, found: MethodResults) -> Iterator[dict[str, Any]]:
     for k, reason in sorted(found.failures.items()):
         yield failure_line(plan, row, plan.label(row.variant, block), k, reason)
 
 
-def signal_failures(plan: Plan, row: Row, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def signal_failures(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for k, result in runs.items():
         if "failure" in result and "signals" not in result:
             yield failure_line(plan, row, plan.variants[row.variant].name, k, result["failure"])
 
 
-def failure_line(plan: Plan, row: Row, method: str, k: int, reason: str) -> dict[str, Any]:
+def failure_line(plan: Plan, row: PlanRow, method: str, k: int, reason: str) -> dict[str, Any]:
     where = {"method": method, "ablation": plan.arms[row.arm][0], "point": row.point}
     return {**where, "repeat": k, "seed": plan.seeds[k], "changes": plan.changes(row), "reason": reason}
 
@@ -258,7 +258,7 @@ def read_table(path: Path) -> Any:
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
             columns = list(reader.fieldnames or [])
-            rows = [{key: value_of(key, text) for key, text in row.items()} for row in reader]
+            rows = [{key: cell_value(key, text) for key, text in row.items()} for row in reader]
     try:
         import pandas
     except ImportError:
@@ -266,13 +266,13 @@ def read_table(path: Path) -> Any:
     return pandas.DataFrame(rows, columns=columns)
 
 
-def write_parquet(folder: Path) -> None:
+def write_parquet_tables(folder: Path) -> None:
     """The same tables as .parquet, piece by piece, where pyarrow is installed; what it cannot type stays CSV alone."""
     try:
         from pyarrow import ArrowInvalid, csv, parquet, string
     except ImportError:
         return
-    words = csv.ConvertOptions(column_types=dict.fromkeys(WORDS, string()))
+    words = csv.ConvertOptions(column_types=dict.fromkeys(TEXT_COLUMNS, string()))
     for name in TABLES:
         path, made = folder / name, (folder / name).with_suffix(".parquet")
         made.unlink(missing_ok=True)
@@ -286,11 +286,11 @@ def write_parquet(folder: Path) -> None:
             made.unlink(missing_ok=True)
 
 
-WORDS = {"method", "ablation", "parameter", "unit", "reason", "defect", "signal"}
+TEXT_COLUMNS = {"method", "ablation", "parameter", "unit", "reason", "defect", "signal"}
 
 
-def value_of(column: str, text: str) -> Any:
-    if column in WORDS:
+def cell_value(column: str, text: str) -> Any:
+    if column in TEXT_COLUMNS:
         return text
     if text in ("True", "False"):
         return text == "True"

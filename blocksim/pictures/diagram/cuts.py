@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from .graph import Graph, Item, Link
+from .graph import BlockGraph, Item, Link
 
 
-def find_cuts(graph: Graph) -> list[Link]:
+def find_cuts(graph: BlockGraph) -> list[Link]:
     """The feedback wires: without them nothing goes round in circles."""
     import networkx as nx
 
@@ -34,7 +34,7 @@ def find_cuts(graph: Graph) -> list[Link]:
     return needed(graph, cuts)
 
 
-def cut_rank(graph: Graph, link: Link) -> tuple[int, bool, int, int]:
+def cut_rank(graph: BlockGraph, link: Link) -> tuple[int, bool, int, int]:
     """Smallest is cut first: the kind of input, then how far back in the file it reaches."""
     target = graph.items[link.target]
     back = graph.items[link.source].index - target.index
@@ -47,7 +47,7 @@ def cut_rank(graph: Graph, link: Link) -> tuple[int, bool, int, int]:
     return kind, back < 0, -back, link.slot
 
 
-def needed(graph: Graph, cuts: list[Link]) -> list[Link]:
+def needed(graph: BlockGraph, cuts: list[Link]) -> list[Link]:
     """Drop cuts that later ones made needless: a '-' on a parallel forward branch is not feedback."""
     import networkx as nx
 
@@ -59,7 +59,7 @@ def needed(graph: Graph, cuts: list[Link]) -> list[Link]:
     return kept
 
 
-def find_flips(graph: Graph, cuts: list[Link]) -> set[str]:
+def find_flips(graph: BlockGraph, cuts: list[Link]) -> set[str]:
     """The blocks drawn right to left; a `flip` hint decides for its block."""
     flipped = {key for key, item in graph.items.items() if item.hint}
     while True:
@@ -74,7 +74,7 @@ def find_flips(graph: Graph, cuts: list[Link]) -> set[str]:
     return flipped
 
 
-def way_back(graph: Graph, cut: Link, cuts: list[Link], flipped: set[str]) -> list[str]:
+def way_back(graph: BlockGraph, cut: Link, cuts: list[Link], flipped: set[str]) -> list[str]:
     """The chain of one-input blocks that ends in this cut, back to where the loop's output is taken."""
     chain: list[str] = []
     key = cut.source
@@ -92,13 +92,13 @@ def way_back(graph: Graph, cut: Link, cuts: list[Link], flipped: set[str]) -> li
     return samplers(graph, cut, [*chain, key])
 
 
-def behind(graph: Graph, key: str) -> list[Item]:
+def behind(graph: BlockGraph, key: str) -> list[Item]:
     """A block; or what a Sum adds up, where noise or an offset joins the plant's output."""
     item = graph.items[key]
     return [graph.items[link.source] for link in graph.into(key)] if item.shape == "circle" else [item]
 
 
-def samplers(graph: Graph, cut: Link, walk: list[str]) -> list[str]:
+def samplers(graph: BlockGraph, cut: Link, walk: list[str]) -> list[str]:
     """The sensors of a loop in which nothing branches: what samples a continuous system and leads straight to the cut."""
     for n, key in enumerate(walk):
         if key != cut.target and any(item.dynamic for item in behind(graph, key)):
@@ -106,7 +106,7 @@ def samplers(graph: Graph, cut: Link, walk: list[str]) -> list[str]:
     return []
 
 
-def may_flip(graph: Graph, key: str, cuts: list[Link], flipped: set[str], chain: list[str]) -> bool:
+def may_flip(graph: BlockGraph, key: str, cuts: list[Link], flipped: set[str], chain: list[str]) -> bool:
     """One input, not the plant, and nothing that continues the forward path hangs on it."""
     item = graph.items[key]
     if item.hint is False or item.plant or item.record or item.shape in ("circle", "oval") or len(item.inputs) != 1:
@@ -123,12 +123,12 @@ def may_flip(graph: Graph, key: str, cuts: list[Link], flipped: set[str], chain:
     )
 
 
-def branches(graph: Graph, key: str, cuts: list[Link]) -> bool:
+def branches(graph: BlockGraph, key: str, cuts: list[Link]) -> bool:
     """Whether several running blocks read it, inner loops aside: the place a loop's output is taken from."""
     return len({link.target for link in graph.out_of(key) if not link.dashed and link not in cuts}) > 1
 
 
-def is_output(graph: Graph, cut: Link, driver: str, chain: list[str]) -> bool:
+def is_output(graph: BlockGraph, cut: Link, driver: str, chain: list[str]) -> bool:
     """Whether `driver` is the loop's output and the chain its sensor, rather than a controller with a scope and its plant.
 
     The two look alike when the chain has a scope of its own: then a controller and a plant must remain on the forward path.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...contract.block import Block, brief
 from ...contract.declarations import Memory, State
 from ...diagram.diagram import Diagram, Node, Ref, inports, outports, reference, resolve_node, walk
-from .lettering import clean, fitted, shortened
+from .lettering import clean, cut_short, settings_lines
 
 #: A circle has room for one wire on each of its three other sides.
 MOST_AT_CIRCLE = 3
@@ -61,7 +61,7 @@ class Link:
 
 
 @dataclass
-class Graph:
+class BlockGraph:
     items: dict[str, Item] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
 
@@ -72,9 +72,9 @@ class Graph:
         return [link for link in self.links if link.source == key]
 
 
-def read_graph(diagram: Diagram) -> Graph:
+def read_graph(diagram: Diagram) -> BlockGraph:
     """The graph of a diagram, complete or not: what cannot be resolved is left out."""
-    graph = Graph()
+    graph = BlockGraph()
     wanted: list[tuple[str, int, Ref]] = []
     for name in diagram.ports.inputs if diagram.ports else {}:
         graph.items[f">{name}"] = terminal(f">{name}", name, "source", len(graph.items))
@@ -109,7 +109,7 @@ def slots(item: Item, node: Node, port: str, refs: list[Ref]) -> list[tuple[str,
     return found
 
 
-def connect(graph: Graph, diagram: Diagram, wanted: list[tuple[str, int, Ref]]) -> None:
+def connect(graph: BlockGraph, diagram: Diagram, wanted: list[tuple[str, int, Ref]]) -> None:
     """Make the links, and give every block the outputs that are used, in their declared order."""
     used = {((ref.block or f">{ref.port}"), ref.port) for _, _, ref in wanted}
     for key, item in graph.items.items():
@@ -125,7 +125,7 @@ def connect(graph: Graph, diagram: Diagram, wanted: list[tuple[str, int, Ref]]) 
 
 
 def terminal(key: str, name: str, colour: str, index: int) -> Item:
-    return Item(key, clean(name), "oval", colour, [shortened(clean(name))], clean(name), index, sink=colour == "sink")
+    return Item(key, clean(name), "oval", colour, [cut_short(clean(name))], clean(name), index, sink=colour == "sink")
 
 
 def item_of(node: Node, index: int) -> Item:
@@ -138,7 +138,7 @@ def item_of(node: Node, index: int) -> Item:
             name,
             "box",
             "plain",
-            [shortened(clean(block.name or name))],
+            [cut_short(clean(block.name or name))],
             title,
             index,
             hint=node.flip,
@@ -147,9 +147,9 @@ def item_of(node: Node, index: int) -> Item:
         )
     lines = [clean(line) for line in block.label()][:2] or [type(block).__name__]
     if block.shape == "triangle":
-        lines = [shortened(gain_text(block, lines), 12)]
+        lines = [cut_short(gain_text(block, lines), 12)]
     else:
-        lines = [shortened(lines[0]), *(part for line in lines[1:] for part in fitted(line))]
+        lines = [cut_short(lines[0]), *(part for line in lines[1:] for part in settings_lines(line))]
     signs = str(block.settings.get("signs") or "") if block.shape == "circle" else ""
     many = len(node.inputs) if isinstance(node.inputs, (list, tuple, dict)) else 1
     if block.shape == "circle" and "signs" in block.settings:
@@ -158,7 +158,7 @@ def item_of(node: Node, index: int) -> Item:
         node.name,
         name,
         block.shape,
-        colour_of(block),
+        block_colour(block),
         lines,
         tooltip(name, block),
         index,
@@ -179,7 +179,7 @@ def gain_text(block: Block, lines: list[str]) -> str:
     return brief(block.settings["k"]) if "k" in block.settings else lines[0]
 
 
-def colour_of(block: Block) -> str:
+def block_colour(block: Block) -> str:
     """Its colour; a dynamic system that claims none is drawn like a plant."""
     return "plant" if block.colour == "plain" and is_dynamic(block) else block.colour
 
@@ -193,7 +193,7 @@ def tooltip(name: str, block: Block) -> str:
     """Name, type and every setting with its unit."""
     declared = type(block).declared
     rows = [
-        f"{k} = {shortened(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
+        f"{k} = {cut_short(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
         for k, v in block.settings.items()
     ]
     return "\n".join([f"{name}: {type(block).__name__}", *rows])

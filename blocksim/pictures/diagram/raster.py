@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .shapes import DOT, INK, LINE, Picture, Shape, Text, arrowhead, corners, rounded
+from .shapes import DOT, INK, LINE, Picture, Shape, TextLine, arrowhead, corners, rounded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ def draw_shape(axes: Axes, shape: Shape) -> None:
         box(3, 2, facecolor="none", edgecolor=INK, linewidth=0.7 * POINT)
 
 
-def draw_text(axes: Axes, text: Text) -> None:
+def draw_text(axes: Axes, text: TextLine) -> None:
     align = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
     axes.text(
         text.x,

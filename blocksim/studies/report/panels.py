@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 #: More methods than colours take these as well.
 MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")
-COLUMNS = 4
+PANEL_COLUMNS = 4
 PANEL = (2.6, 2.2)
 #: So many swept values or fewer are all written at the axis.
 MOST_TICKS = 9
 #: Swept values that span more than this factor have a logarithmic axis.
 DECADE = 10.0
 
-Line = dict[str, Any]
+TableLine = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class SweptAxis:
 
     @property
     def numeric(self) -> bool:
-        return all(is_number(value) for value in self.values)
+        return all(is_finite_number(value) for value in self.values)
 
-    def place(self, line: Line) -> float:
+    def place(self, line: TableLine) -> float:
         return line[self.name] if self.numeric else self.values.index(line[self.name]) + self.shift
 
     def beside(self, number: int, count: int) -> SweptAxis:
@@ -60,17 +60,17 @@ class SweptAxis:
                 axis.minorticks_off()
 
 
-def main_axis(result: StudyResult, scores: list[Line]) -> SweptAxis | None:
+def main_axis(result: StudyResult, scores: list[TableLine]) -> SweptAxis | None:
     """Over what figures are drawn; None without a sweep."""
     found = {name: unique(line[name] for line in scores) for name in result.shown}
-    name = max(found, key=lambda n: (len(found[n]), all(is_number(v) for v in found[n])), default="")
+    name = max(found, key=lambda n: (len(found[n]), all(is_finite_number(v) for v in found[n])), default="")
     if not name or len(found[name]) < 2:
         return None
     unit = result.about["units"].get(name, "")
     return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(found[name]), tuple(n for n in found if n != name))
 
 
-def is_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -82,11 +82,13 @@ def colour(number: int) -> str:
     return [*COLOURS, *MORE][number % (len(COLOURS) + len(MORE))]
 
 
-def titles(lines: list[Line]) -> dict[str, str]:
+def titles(lines: list[TableLine]) -> dict[str, str]:
     """The parameters' names; where the truth is 0 or unknown, with the unit their panel has instead of %."""
     found: dict[str, str] = {}
     for line in lines:
-        whole = is_number(line["truth"]) and line["truth"] if "truth" in line else is_number(line["percent_of_truth"])
+        whole = (
+            is_finite_number(line["truth"]) and line["truth"] if "truth" in line else is_finite_number(line["percent_of_truth"])
+        )
         found.setdefault(line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}")
     return found
 
@@ -95,7 +97,7 @@ def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], co
     """A grid with one panel for each parameter."""
     from matplotlib.figure import Figure
 
-    columns = columns or min(COLUMNS, len(parameters))
+    columns = columns or min(PANEL_COLUMNS, len(parameters))
     rows = -(-len(parameters) // columns)
     width = max(PANEL[0] * columns, 7.6 if columns > 1 else 5.0)
     figure = Figure(figsize=(width + 0.6, height * rows + 0.7), layout="constrained")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Experiments of different shape that a worker keeps ready.
 MOST_SHAPES = 16
 
-Lines = list[tuple[int, str]]
+ResultLines = list[tuple[int, str]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BatchPiece:
     """Runs of one row of the study, with their numbers and seeds."""
 
     variant: int
@@ -58,13 +58,13 @@ class Piece:
     runs: tuple[tuple[int, int], ...]
 
 
-Batch = list[Piece]
+Batch = list[BatchPiece]
 
 
 # ---- what a worker does -----------------------------------------------------------------------------------------------
 
 
-def run_batch(job: Job, batch: Batch) -> Lines:
+def run_batch(job: Job, batch: Batch) -> ResultLines:
     """Simulate, identify, and tell each run in a line."""
     if job.version != __version__:
         raise StudyError(f"this worker has blocksim {__version__}, the study was started with {job.version}. Install the same.")
@@ -81,7 +81,7 @@ def ready_diagram(job: Job, variant: int) -> None:
         raise StudyError(f"a worker cannot open the diagram: {reason_of(error)}") from None
 
 
-def run_piece(job: Job, piece: Piece) -> Lines:
+def run_piece(job: Job, piece: BatchPiece) -> ResultLines:
     from ...running.simulate import simulate_many
 
     seeds = [seed for _, seed in piece.runs]
@@ -94,7 +94,7 @@ def run_piece(job: Job, piece: Piece) -> Lines:
     return [(run, line_of(run, seed, told_of(job, result))) for (run, seed), result in zip(piece.runs, results, strict=True)]
 
 
-def alone(job: Job, piece: Piece, seed: int) -> Any:
+def alone(job: Job, piece: BatchPiece, seed: int) -> Any:
     """One run by itself: its results, or what went wrong."""
     from ...running.simulate import simulate_many
 
@@ -109,11 +109,11 @@ def alone(job: Job, piece: Piece, seed: int) -> Any:
 def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
     """What keeps of a record what the study asks for."""
     if job.bound is None:
-        return functools.partial(told, blocks=job.blocks, signals=job.signals)
+        return functools.partial(run_result, blocks=job.blocks, signals=job.signals)
     from ..bound import bound_of
 
     bound = functools.partial(bound_of, job.bound, ready, changes)
-    return lambda record: told(record, job.blocks, job.signals, bound(record))
+    return lambda record: run_result(record, job.blocks, job.signals, bound(record))
 
 
 def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:
     if record is None:
         return {"failure": reason_of(result)}
     there = tuple((name, kind) for name, kind in job.signals if name.partition("[")[0] in record)
-    return {"failure": reason_of(result), **told(record, job.blocks, there)}
+    return {"failure": reason_of(result), **run_result(record, job.blocks, there)}
 
 
 def line_of(run: int, seed: int, told: dict[str, Any]) -> str:
@@ -137,7 +137,7 @@ def reason_of(error: Exception) -> str:
     return text if isinstance(error, BlocksimError) else f"{type(error).__name__}: {text}"
 
 
-def told(
+def run_result(
     record: Record, blocks: tuple[str, ...] | None, signals: tuple[tuple[str, str], ...], bound: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
     """What is kept of a run."""
@@ -210,16 +210,16 @@ def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experime
     from ...simulation.prepare import experiment
 
     with _ready_lock:
-        base = kept((job.key, variant, ""), lambda: base_experiment(job, variant))
+        base = experiment_of((job.key, variant, ""), lambda: base_experiment(job, variant))
         shape = shaping(base, changes)
         if not shape:
             return base, dict(changes)
         key = repr(sorted((name, changes[name]) for name in shape))
-        ready = kept((job.key, variant, key), lambda: experiment(base, {name: changes[name] for name in shape}))
+        ready = experiment_of((job.key, variant, key), lambda: experiment(base, {name: changes[name] for name in shape}))
         return ready, {name: value for name, value in changes.items() if name not in shape}
 
 
-def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
+def experiment_of(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
     """From memory, or made now; those not used for longest are dropped."""
     found = _ready.pop(key, None) or make()
     _ready[key] = found

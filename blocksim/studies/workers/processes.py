@@ -21,22 +21,20 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BlocksimError, StudyError
-from .batch import Batch, Job, Lines, run_batch
+from .batch import Batch, Job, ResultLines, run_batch
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
 FIRST_BATCH, BATCH_SECONDS, MOST_RUNS = 4, 1.0, 500
 #: How often a worker that dies is replaced, and how often one batch may end a worker.
 MOST_DEATHS = 3
-#: Seconds to wait for a Dask scheduler, and for its first worker.
-PATIENCE = 15
 SINGLE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "VECLIB_MAXIMUM_THREADS": "1"}
-Deliver = Callable[[Lines], None]
+Deliver = Callable[[ResultLines], None]
 
 
 # ---- what is to be done -----------------------------------------------------------------------------------------------
 
 
-class Pending:
+class PendingRuns:
     """The runs still to be made, given out in batches of about BATCH_SECONDS; safe between threads."""
 
     def __init__(self, runs: Sequence[int], piece: Callable[[Sequence[int]], Batch]):
@@ -73,7 +71,7 @@ class Pending:
 # ---- in this process and beside it ------------------------------------------------------------------------------------
 
 
-def run_local(job: Job, pending: Pending, deliver: Deliver, jobs: int) -> None:
+def run_local(job: Job, pending: PendingRuns, deliver: Deliver, jobs: int) -> None:
     """Work through what is pending in this process and in jobs - 1 workers beside it."""
     with single_threaded() as steady:
         alone = bool(job.stuck)
@@ -87,7 +85,7 @@ def run_local(job: Job, pending: Pending, deliver: Deliver, jobs: int) -> None:
             team.stop()
 
 
-def work_here(job: Job, pending: Pending, deliver: Deliver, team: Team) -> None:
+def work_here(job: Job, pending: PendingRuns, deliver: Deliver, team: Team) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a method has to say of a run stands in its estimates
         while not team.failed and (batch := pending.take()):
@@ -100,7 +98,7 @@ def work_here(job: Job, pending: Pending, deliver: Deliver, team: Team) -> None:
 class Team:
     """Worker processes, each looked after by a thread that hands it batches."""
 
-    def __init__(self, job: Job, pending: Pending, deliver: Deliver, size: int):
+    def __init__(self, job: Job, pending: PendingRuns, deliver: Deliver, size: int):
         self.job, self.pending, self.deliver = job, pending, deliver
         self.stopped = threading.Event()
         self.failed: list[BaseException] = []
@@ -170,9 +168,9 @@ class Worker:
             env={**os.environ, **SINGLE, "PYTHONPATH": path},
         )
 
-    def run(self, batch: Batch) -> Lines:
+    def run(self, batch: Batch) -> ResultLines:
         send(self.process.stdin, batch)
-        answer: Lines | BaseException = pickle.load(self.process.stdout)  # type: ignore[arg-type]
+        answer: ResultLines | BaseException = pickle.load(self.process.stdout)  # type: ignore[arg-type]
         if isinstance(answer, BaseException):
             raise answer
         return answer
