@@ -37,8 +37,8 @@ def open_diagram(source: DiagramSource, parameters: Mapping[str, Any] | None = N
     rebuilt = build(source.spec, parameters=parameters)
     for name, node in source.nodes.items():  # what was added in Python stays
         rebuilt.nodes.setdefault(name, node)
-    known = {entry.signal for entry in rebuilt.log or ()}
-    more = [entry for entry in source.log or () if entry.signal not in known]
+    logged_signals = {entry.signal for entry in rebuilt.log or ()}
+    more = [entry for entry in source.log or () if entry.signal not in logged_signals]
     return replace(rebuilt, log=[*(rebuilt.log or ()), *more]) if more else rebuilt
 
 
@@ -52,15 +52,15 @@ def build(
     """Make the diagram a Spec describes. `parameters` replaces values of its `parameters:`."""
     folders = folders_for(spec.path, allow_outside or spec.allow_outside)
     site = Site(all_blocks() if library is None else library, folders)
-    given = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in (parameters or {}).items()}
-    for name in given:
+    values = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in (parameters or {}).items()}
+    for name in values:
         if name not in spec.parameters:
             site.complain(
                 f"the diagram has no parameter '{name}'. It has: {listing(spec.parameters)}."
                 + did_you_mean(name, spec.parameters),
                 None,
             )
-    diagram = assemble(spec, given, site)
+    diagram = assemble(spec, values, site)
     raise_all(site.problems)
     return diagram
 
@@ -85,9 +85,9 @@ class Site:
         return lambda text: self.complain(head + text, where)
 
 
-def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
+def assemble(spec: Spec, values: Mapping[str, Any], site: Site) -> Diagram:
     """One file's diagram. It is complete enough to be referred to even when it has problems."""
-    scope, problems = scope_of(spec.parameters, given, site.meter)
+    scope, problems = scope_of(spec.parameters, values, site.meter)
     for name, text in problems:
         site.complain(f"parameter '{name}': {text}", spec.places.get(f"parameters.{name}", spec.places.get("parameters")))
     diagram = Diagram(spec.name, spec.description, path=spec.path, spec=spec, parameters=scope.values)
@@ -109,11 +109,11 @@ def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
 
 
 def resolved_value(
-    written: Any, scope: ParameterScope, site: Site, what: str, where: Place | None, time: bool = False
+    text: Any, scope: ParameterScope, site: Site, what: str, where: Place | None, time: bool = False
 ) -> tuple[Any, bool]:
     """A value with its parameters in place, and whether it could be had."""
     try:
-        return substituted(written, scope, time), True
+        return substituted(text, scope, time), True
     except SpoiledError:
         pass
     except ValueError as error:
@@ -124,9 +124,9 @@ def resolved_value(
 def simulate_of(spec: Spec, scope: ParameterScope, site: Site) -> SimulateSpec:
     simulate = replace(spec.simulate)
     for item in fields(SimulateSpec):
-        written = getattr(simulate, item.name)
+        text = getattr(simulate, item.name)
         time = item.name in ("start", "stop", "step", "every")
-        value, ok = resolved_value(written, scope, site, f"simulate: {item.name}", spec.places.get(f"simulate.{item.name}"), time)
+        value, ok = resolved_value(text, scope, site, f"simulate: {item.name}", spec.places.get(f"simulate.{item.name}"), time)
         setattr(simulate, item.name, value if ok else item.default)
     site.problems += simulate_problems(simulate, spec.places)
     return simulate
@@ -136,9 +136,9 @@ def ports_of(spec: Spec, scope: ParameterScope, site: Site) -> PortSpec | None:
     if spec.ports is None:
         return None
     sizes = {}
-    for name, written in spec.ports.inputs.items():
+    for name, text in spec.ports.inputs.items():
         place = spec.ports.places.get(f"in.{name}")
-        size, ok = resolved_value(written, scope, site, f"ports: in: {name}", place)
+        size, ok = resolved_value(text, scope, site, f"ports: in: {name}", place)
         if ok and (type(size) is not int or size < 1):
             site.complain(f"ports: in: {name}: found {size!r}. A size is wanted, 1 or more.", place)
         sizes[name] = size if type(size) is int else 1
@@ -153,11 +153,11 @@ def add_block(diagram: Diagram, entry: BlockSpec, scope: ParameterScope, site: S
     settings, missing = {}, set()
     part = is_subsystem(entry.type)
     kind = None if part else site.library.get(entry.type)
-    for key, written in entry.settings.items():
+    for key, text in entry.settings.items():
         time = kind is not None and isinstance(kind.declared.get(key), Period)
-        if written is None and kind is not None and key in kind.declared and kind.declared[key].required:
+        if text is None and kind is not None and key in kind.declared and kind.declared[key].required:
             continue  # an empty key gives nothing
-        value, ok = resolved_value(written, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
+        value, ok = resolved_value(text, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
         if ok and key == "file" and isinstance(value, str) and (part or (kind and isinstance(kind.declared.get(key), Static))):
             value, ok = file_path(diagram, entry, value, site)
         if ok:
@@ -186,8 +186,8 @@ def made(kind: type[Block], entry: BlockSpec, settings: dict[str, Any], missing:
     problems = time_texts(kind, settings)
     missing = missing | {key for key, _ in problems}
     try:
-        found = kind.problems({key: value for key, value in settings.items() if key not in missing})
-        problems += [(key, text) for key, text in found if key not in missing]
+        own = kind.problems({key: value for key, value in settings.items() if key not in missing})
+        problems += [(key, text) for key, text in own if key not in missing]
     except Exception as error:  # a library's own check met something it did not foresee; the user still needs the line
         problems.append(("", f"its settings cannot be checked: {type(error).__name__}: {error}"))
     for key, text in problems:
@@ -216,13 +216,13 @@ def input_hint(kind: type[Block], key: str) -> str:
     return " Inputs are written in: <block>." if key in ("input", "inputs", "from") else ""
 
 
-def file_path(diagram: Diagram, entry: BlockSpec, written: str, site: Site) -> tuple[str, bool]:
+def file_path(diagram: Diagram, entry: BlockSpec, name: str, site: Site) -> tuple[str, bool]:
     """The absolute path of the file a block reads."""
     try:
-        return os.path.abspath(site.folders.locate(written, diagram.path)), True
+        return os.path.abspath(site.folders.locate(name, diagram.path)), True
     except ValueError as error:
         site.complain(f"block '{entry.name}': file: {error}", entry.places.get("file", entry.place))
-        return written, False
+        return name, False
 
 
 def subsystem(diagram: Diagram, entry: BlockSpec, settings: dict[str, Any], missing: set[str], site: Site) -> Diagram | None:
@@ -277,8 +277,8 @@ def subsystem_spec(path: str, entry: BlockSpec, where: Place | None, site: Site)
 
 def blame(site: Site, before: int, entry: BlockSpec, where: Place | None) -> None:
     """Say which block uses the file in which the problems since `before` were found; a repeated problem is said once."""
-    said = {p.what.split(" (used by ")[0] + str(p.where) for p in site.problems[:before]}
-    fresh = [p for p in site.problems[before:] if p.what.split(" (used by ")[0] + str(p.where) not in said]
+    earlier = {p.what.split(" (used by ")[0] + str(p.where) for p in site.problems[:before]}
+    fresh = [p for p in site.problems[before:] if p.what.split(" (used by ")[0] + str(p.where) not in earlier]
     user = f" (used by block '{entry.name}'" + (f", {where})" if where else ")")
     site.problems[before:] = [Problem(p.what + user, p.where) for p in fresh]
 
@@ -309,8 +309,8 @@ def record_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -
         return None
     record = replace(spec.record)
 
-    def value(written: Any, key: str, time: bool = False) -> Any:
-        return resolved_value(written, scope, site, f"record: {key}", record.places.get(key), time)[0]
+    def value(text: Any, key: str, time: bool = False) -> Any:
+        return resolved_value(text, scope, site, f"record: {key}", record.places.get(key), time)[0]
 
     record.file, record.time, record.missing = (value(getattr(record, key), key) for key in ("file", "time", "missing"))
     record.every, record.resample = (value(getattr(record, key), key, time=True) for key in ("every", "resample"))
@@ -321,7 +321,7 @@ def record_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -
     site.problems += record_problems(record)
     for signal in record.signals:
         place = record.places.get(f"signals.{signal}")
-        found = signals(diagram, signal, site.complaint("record: signals: ", place))
-        if len(found) > 1:
-            site.complain(f"record: signals: '{signal}' has several outputs; say which: {listing(map(str, found))}.", place)
+        refs = signals(diagram, signal, site.complaint("record: signals: ", place))
+        if len(refs) > 1:
+            site.complain(f"record: signals: '{signal}' has several outputs; say which: {listing(map(str, refs))}.", place)
     return record

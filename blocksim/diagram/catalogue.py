@@ -121,8 +121,8 @@ def limit_words(one: Declared) -> str:
 
 def kinds(kind: type | tuple[type, ...]) -> str:
     words = {int: "whole number", float: "number", str: "text", bool: "true / false", list: "list", tuple: "list"}
-    given = kind if isinstance(kind, tuple) else (kind,)
-    return " or ".join(dict.fromkeys(words[k] for k in given if k in words))
+    types = kind if isinstance(kind, tuple) else (kind,)
+    return " or ".join(dict.fromkeys(words[k] for k in types if k in words))
 
 
 def markdown_table(columns: Iterable[str], rows: list[tuple[str, ...]]) -> str:

@@ -91,11 +91,11 @@ class SpecReader:
         if "format" not in top:
             self.complain(f"the format is missing. Write format: {FORMAT} at the top.", root)
             return True
-        found = top["format"].value
-        if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-            self.complain(f"format: found {brief_value(found)}. Write format: {FORMAT}.", top["format"])
-        elif found > FORMAT:
-            self.complain(f"format {found} is newer than this blocksim reads ({FORMAT}). Update blocksim.", top["format"])
+        number = top["format"].value
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            self.complain(f"format: found {brief_value(number)}. Write format: {FORMAT}.", top["format"])
+        elif number > FORMAT:
+            self.complain(f"format {number} is newer than this blocksim reads ({FORMAT}). Update blocksim.", top["format"])
             return False
         return True
 
@@ -163,10 +163,10 @@ class SpecReader:
         def are_signals(items: Any) -> bool:
             return is_signal(items) or (isinstance(items, list) and bool(items) and all(map(is_signal, items)))
 
-        written = at.plain()
-        if written is None or are_signals(written) or (isinstance(written, dict) and all(map(are_signals, written.values()))):
-            return written
-        self.complain(f"block '{name}': in: found {brief_value(written)}. Write in: block, [a, b.y] or {{port: block}}.", at)
+        value = at.plain()
+        if value is None or are_signals(value) or (isinstance(value, dict) and all(map(are_signals, value.values()))):
+            return value
+        self.complain(f"block '{name}': in: found {brief_value(value)}. Write in: block, [a, b.y] or {{port: block}}.", at)
         return None
 
     def log_entry(self, at: Lined) -> LogSpec | None:
@@ -189,11 +189,11 @@ class SpecReader:
         ports = PortSpec()
         entries = self.mapping(at, "ports")
         self.known_keys(entries, ("in", "out"), "ports")
-        given = entries.get("in", Lined(None, at.line))
-        if isinstance(given.value, list):
-            sizes = [(item.value, Lined(1, item.line)) for item in given.value]
+        inputs = entries.get("in", Lined(None, at.line))
+        if isinstance(inputs.value, list):
+            sizes = [(item.value, Lined(1, item.line)) for item in inputs.value]
         else:
-            sizes = list(self.mapping(given, "ports: in").items())
+            sizes = list(self.mapping(inputs, "ports: in").items())
         for name, size in sizes:
             ports.places[f"in.{name}"] = self.place(size)
             if not isinstance(name, str) or not NAME.match(name):
@@ -235,21 +235,21 @@ class SpecReader:
         keys = ("column", "unit", "scale", "offset")
         entries = at.value if isinstance(at.value, dict) else {"column": at}
         self.known_keys(entries, keys, f"record: signals: {signal}")
-        written = entries["column"].plain() if "column" in entries else None
-        names = written if isinstance(written, list) else [written]
+        column = entries["column"].plain() if "column" in entries else None
+        names = column if isinstance(column, list) else [column]
         if not names or not all(isinstance(name, (str, int)) and name not in ("", True, False) for name in names):
             self.complain(
-                f"record: signals: {signal}: found {brief_value(written)}. The name of a column is wanted, a list of "
+                f"record: signals: {signal}: found {brief_value(column)}. The name of a column is wanted, a list of "
                 "them for a vector, or {column: name, unit: mm, scale: 1, offset: 0}.",
                 at,
             )
             return None
-        given = {key: entries[key].plain() for key in keys[1:] if key in entries}
+        options = {key: entries[key].plain() for key in keys[1:] if key in entries}
         return ColumnSpec(
-            [str(n) for n in names] if isinstance(written, list) else str(written),
-            str(given.get("unit") or ""),
-            given.get("scale"),
-            given.get("offset"),
+            [str(n) for n in names] if isinstance(column, list) else str(column),
+            str(options.get("unit") or ""),
+            options.get("scale"),
+            options.get("offset"),
             self.place(at),
         )
 
@@ -272,8 +272,8 @@ class SpecReader:
             return ""
         return "" if at.value is None else str(at.value)
 
-    def known_keys(self, found: dict[str, Lined], allowed: Iterable[str], where: str) -> None:
+    def known_keys(self, entries: dict[str, Lined], allowed: Iterable[str], where: str) -> None:
         options = list(allowed)
-        for key, item in found.items():
+        for key, item in entries.items():
             if key not in options:
                 self.complain(f"{where} has no key '{key}'. It takes: {listing(options)}." + did_you_mean(key, options), item)

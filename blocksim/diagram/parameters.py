@@ -84,17 +84,19 @@ def parameter_value(text: str, scope: ParameterScope) -> Any:
     return int(result) if whole and "." not in text else result
 
 
-def scope_of(written: Mapping[str, Any], given: Mapping[str, Any], meter: Meter) -> tuple[ParameterScope, list[tuple[str, str]]]:
+def scope_of(
+    defaults: Mapping[str, Any], changes: Mapping[str, Any], meter: Meter
+) -> tuple[ParameterScope, list[tuple[str, str]]]:
     """Parameters as they stand after overriding, each seeing those above it; and what is wrong, as (name, words)."""
     scope = ParameterScope(meter=meter)
     problems = []
-    for name, value in written.items():
+    for name, value in defaults.items():
         try:
-            if name in given:
-                text = other_kind(value, given[name])
+            if name in changes:
+                text = other_kind(value, changes[name])
                 if text:
                     raise ValueError(text)
-                scope.values[name] = given[name]
+                scope.values[name] = changes[name]
             elif value is None:
                 raise ValueError("has no value of its own and must be given.")
             else:
@@ -106,10 +108,10 @@ def scope_of(written: Mapping[str, Any], given: Mapping[str, Any], meter: Meter)
     return scope, problems
 
 
-def other_kind(written: Any, given: Any) -> str:
+def other_kind(default: Any, value: Any) -> str:
     """Why a value cannot take the place of a default, in words: a text where a number stood."""
-    if is_number(written) and not is_number(given) and not isinstance(given, list):
-        return f"found {given!r}. A number is wanted, as its default {written} is."
+    if is_number(default) and not is_number(value) and not isinstance(value, list):
+        return f"found {value!r}. A number is wanted, as its default {default} is."
     return ""
 
 

@@ -219,27 +219,27 @@ def block_schema(name: str, cls: type[Block]) -> dict[str, Any]:
 def inputs_schema(ports: Mapping[str, Inport], follows: bool = False) -> dict[str, Any]:
     """`in:` of a block: a signal, signals in port order, or signals by port; more ports where they follow a plant."""
     more: Any = {"$ref": "#/$defs/_signals"} if follows else False
-    named: dict[str, Any] = {"type": "object", "additionalProperties": more, "patternProperties": {}, "properties": {}}
+    mapping: dict[str, Any] = {"type": "object", "additionalProperties": more, "patternProperties": {}, "properties": {}}
     for name, port in ports.items():
         kind = "_signals" if port.many else "_signal"
-        named["properties"][name] = {"description": port.meaning(), "$ref": f"#/$defs/{kind}"}
+        mapping["properties"][name] = {"description": port.meaning(), "$ref": f"#/$defs/{kind}"}
         if port.many:
-            named["patternProperties"][rf"^{name}\d+$"] = {"description": port.meaning(), "$ref": "#/$defs/_signal"}
+            mapping["patternProperties"][rf"^{name}\d+$"] = {"description": port.meaning(), "$ref": "#/$defs/_signal"}
     ordered: dict[str, Any] = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}
     if not follows and not any(port.many for port in ports.values()):
         ordered["maxItems"] = len(ports)
-    told = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
-    return {"description": "; ".join(told), "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, named, {"type": "null"}]}
+    lines = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
+    return {"description": "; ".join(lines), "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, mapping, {"type": "null"}]}
 
 
 def setting_schema(declaration: Declared) -> dict[str, Any]:
     """One setting: its meaning, unit, limits, choices and default."""
-    found: dict[str, Any] = {"description": declaration.meaning()}
+    result: dict[str, Any] = {"description": declaration.meaning()}
     default = json_value(declaration.default)
     if default is not None and not declaration.required:
-        found["default"] = default
+        result["default"] = default
     if isinstance(declaration, Period):
-        return {**found, "$ref": "#/$defs/_time"}
+        return {**result, "$ref": "#/$defs/_time"}
     if isinstance(declaration, Param):
         options = number_schemas(declaration)
     elif isinstance(declaration, Static):
@@ -248,7 +248,7 @@ def setting_schema(declaration: Declared) -> dict[str, Any]:
         options = [{}]
     if declaration.default is None and not declaration.required:
         options = [*options, {"type": "null"}]
-    return found if {} in options else {**found, "anyOf": [*options, {"$ref": "#/$defs/_reference"}]}
+    return result if {} in options else {**result, "anyOf": [*options, {"$ref": "#/$defs/_reference"}]}
 
 
 def number_schemas(declaration: Param) -> list[dict[str, Any]]:

@@ -117,30 +117,30 @@ def as_spec(source: Diagram | Spec) -> Spec:
     """The Spec of a diagram as it stands now: what was written in its file where that is still true."""
     if isinstance(source, Spec):
         return source
-    written: Spec = source.spec or Spec()
+    origin: Spec = source.spec or Spec()
     scope = ParameterScope(source.parameters)
     simulate = SimulateSpec(
         **{
-            f.name: text_or_value(getattr(written.simulate, f.name), getattr(source.simulate, f.name), scope)
+            f.name: text_or_value(getattr(origin.simulate, f.name), getattr(source.simulate, f.name), scope)
             for f in fields(SimulateSpec)
         }
     )
-    grids = {e.signal: e.every for e in written.log or []}
+    grids = {e.signal: e.every for e in origin.log or []}
     log = (
         None
         if source.log is None
         else [LogSpec(e.signal, text_or_value(grids.get(e.signal), e.every, scope)) for e in source.log]
     )
-    blocks = {name: block_spec(node, written.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
-    parameters = {name: text_or_value(written.parameters.get(name), value, scope) for name, value in source.parameters.items()}
-    record = record_spec(source.record, written.record, scope)
+    blocks = {name: block_spec(node, origin.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
+    parameters = {name: text_or_value(origin.parameters.get(name), value, scope) for name, value in source.parameters.items()}
+    record = record_spec(source.record, origin.record, scope)
     return Spec(source.name, source.description, simulate, parameters, blocks, log, source.ports, record, path=source.path)
 
 
-def record_spec(now: RecordSpec | None, written: RecordSpec | None, scope: ParameterScope) -> RecordSpec | None:
+def record_spec(now: RecordSpec | None, origin: RecordSpec | None, scope: ParameterScope) -> RecordSpec | None:
     if now is None:
         return None
-    before = written or RecordSpec()
+    before = origin or RecordSpec()
     keys = ("file", "time", "every", "resample", "missing")
     values = {key: text_or_value(getattr(before, key), getattr(now, key), scope) for key in keys}
     signals = {
@@ -150,20 +150,20 @@ def record_spec(now: RecordSpec | None, written: RecordSpec | None, scope: Param
     return RecordSpec(**values, signals=signals)
 
 
-def column_is(written: ColumnSpec, now: ColumnSpec, scope: ParameterScope) -> bool:
+def column_is(origin: ColumnSpec, now: ColumnSpec, scope: ParameterScope) -> bool:
     """Whether what was written still means the present column."""
-    return (written.column, written.unit) == (now.column, now.unit) and all(
-        text_or_value(getattr(written, key), getattr(now, key), scope) is getattr(written, key) for key in ("scale", "offset")
+    return (origin.column, origin.unit) == (now.column, now.unit) and all(
+        text_or_value(getattr(origin, key), getattr(now, key), scope) is getattr(origin, key) for key in ("scale", "offset")
     )
 
 
-def block_spec(node: Node, written: BlockSpec | None, scope: ParameterScope, path: str) -> BlockSpec:
-    before = written.settings if written else {}
+def block_spec(node: Node, origin: BlockSpec | None, scope: ParameterScope, path: str) -> BlockSpec:
+    before = origin.settings if origin else {}
     if isinstance(node.block, Block):
         kind, declared = type(node.block).__name__, type(node.block).declared
         now = {k: v for k, v in node.block.settings.items() if k in before or not same(v, declared[k].default)}
     else:
-        kind = written.type if written and is_subsystem(written.type) else subsystem_type(node, node.block, path)
+        kind = origin.type if origin and is_subsystem(origin.type) else subsystem_type(node, node.block, path)
         now = {k: v for k, v in node.block.parameters.items() if k in before or not is_default(node.block, k)}
     # In the order of the file first, so that what was written stays as it was.
     order = [*(k for k in before if k in now), *(k for k in now if k not in before)]
@@ -189,15 +189,15 @@ def subsystem_type(node: Node, part: Diagram, path: str) -> str:
 
 def is_default(part: Diagram, name: str) -> bool:
     """Whether a subsystem's parameter has the value its own file gives it."""
-    written = part.spec.parameters.get(name) if part.spec else None
-    return text_or_value(written, part.parameters[name], ParameterScope(part.parameters)) is written
+    default = part.spec.parameters.get(name) if part.spec else None
+    return text_or_value(default, part.parameters[name], ParameterScope(part.parameters)) is default
 
 
-def text_or_value(written: Any, now: Any, scope: ParameterScope) -> Any:
+def text_or_value(text: Any, now: Any, scope: ParameterScope) -> Any:
     """What was written, if it still means the present value; else the present value."""
     try:
-        if same(substituted(written, scope), now) or same(substituted(written, scope, time=True), now):
-            return written
+        if same(substituted(text, scope), now) or same(substituted(text, scope, time=True), now):
+            return text
     except ValueError:
         pass
     return now

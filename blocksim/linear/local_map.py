@@ -12,7 +12,7 @@ from ..contract.times import exact
 from ..errors import DiagramError
 from ..schedule.schedule import Schedule, Unit
 from .probe import Prober, Situation, array_memories
-from .taps import Tap
+from .signal_taps import Tap
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -28,13 +28,13 @@ class LocalMap:
         self,
         schedule: Schedule,
         driven: list[Tap],
-        read: list[Tap],
+        probes: list[Tap],
         opened: Iterable[Tap],
         period: Fraction | None,
-        given: Situation,
+        situation: Situation,
     ):
-        self.prober, self.period, self.t = Prober(schedule, driven, read, list(opened)), period, given.t
-        self.prober.load(given)
+        self.prober, self.period, self.t = Prober(schedule, driven, probes, list(opened)), period, situation.t
+        self.prober.load(situation)
         self.names = list(self.prober.states)
         self.m: list[int] = []  # memories that are states: addresses in m, and in a
         self.a: list[int] = []

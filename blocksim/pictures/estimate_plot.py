@@ -24,14 +24,14 @@ LEAST = 0.02
 TRUTH_COLOUR = "#444444"
 
 
-def plot_estimates(found: Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_estimates(by_block: Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Figure:
     """One axis for each plant, a row for each of its parameters, a colour for each identifier. Returns the Figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     groups: dict[str, dict[str, Estimates]] = {}
-    for name, estimates in found.items():
+    for name, estimates in by_block.items():
         groups.setdefault(estimates.model, {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
     figure = Figure(figsize=(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5)), layout="constrained")
@@ -105,8 +105,8 @@ def name_methods(axes: Axes, titles: list[str]) -> None:
 
 def unit_of(group: Mapping[str, Estimates], name: str) -> float:
     """What a parameter is divided by: its truth, else what the first identifier found; 0 where the truth is 0."""
-    found = [estimates[name] for estimates in group.values() if name in estimates]
-    return next((e.truth for e in found if math.isfinite(e.truth)), next((e.value for e in found if e.value), 1.0))
+    candidates = [estimates[name] for estimates in group.values() if name in estimates]
+    return next((e.truth for e in candidates if math.isfinite(e.truth)), next((e.value for e in candidates if e.value), 1.0))
 
 
 def interval_place(estimate: Estimate, unit: float) -> tuple[float, float]:
@@ -134,7 +134,7 @@ def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str,
         unit = (abs(estimate.value) + half) / (0.8 * reach) or 1.0
         x, half = 1 + estimate.value / unit, half / unit
     inside = abs(x - 1) <= reach
-    shown = min(max(x, 1 - reach), 1 + reach)
+    place = min(max(x, 1 - reach), 1 + reach)
     if half:
         axes.plot(
             [max(x - half, 1 - 1.06 * reach), min(x + half, 1 + 1.06 * reach)],
@@ -146,7 +146,7 @@ def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str,
             linestyle="-" if estimate.truth else ":",
         )
     axes.plot(
-        [shown],
+        [place],
         [y],
         "o" if inside else (">" if x > 1 else "<"),
         color=colour,

@@ -100,17 +100,17 @@ def estimate_trace(record: Record, block: str, parameter: str, until: float | No
     count = len(record.estimates[block])
     theta, std = (record[f"{block}.{port}"].reshape(len(record.time(f"{block}.theta")), -1) for port in ("theta", "std"))
     t = record.time(f"{block}.theta")
-    shown = slice(None) if until is None else t <= until
-    return EstimateTrace(block, t[shown], theta[shown, at], std[shown, at - count])
+    samples = slice(None) if until is None else t <= until
+    return EstimateTrace(block, t[samples], theta[samples, at], std[samples, at - count])
 
 
 def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
     """One parameter: a colour for each block, the truth dotted, its band dash-dotted as in the thesis."""
-    shown = [(n, estimate_trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
-    found = [record.estimates[one.block][parameter] for _, one in shown]
-    truth = next((e.truth for e in found if math.isfinite(e.truth)), math.nan)
-    low, high = axis_span([one for _, one in shown], truth)
-    for n, one in shown:
+    traces = [(n, estimate_trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
+    estimates = [record.estimates[one.block][parameter] for _, one in traces]
+    truth = next((e.truth for e in estimates if math.isfinite(e.truth)), math.nan)
+    low, high = axis_span([one for _, one in traces], truth)
+    for n, one in traces:
         colour = COLOURS[n % len(COLOURS)]
         t, values = thinned(one.t, one.values)
         std = np.interp(t, one.t, one.std)
@@ -125,7 +125,7 @@ def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str]
         for side in (1 - BAND, 1 + BAND):
             axes.axhline(side * truth, color=TRUTH_COLOUR, linewidth=0.6, linestyle="-.")
     axes.set_ylim(low, high)
-    unit = found[0].unit
+    unit = estimates[0].unit
     axes.set_ylabel(f"{parameter} [{unit}]" if unit else parameter, fontsize=9, parse_math=False)
     axes.grid(True, linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
@@ -135,10 +135,10 @@ def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str]
         axes.spines[side_name].set_visible(False)
 
 
-def axis_span(shown: Sequence[EstimateTrace], truth: float) -> tuple[float, float]:
+def axis_span(traces: Sequence[EstimateTrace], truth: float) -> tuple[float, float]:
     """The span of an axis: the estimates once the first transients are over, the truth and its band, and not much else."""
-    late = np.concatenate([one.values[int(TRANSIENT * len(one.values)) :] for one in shown])
-    first = [one.values[0] for one in shown]
+    late = np.concatenate([one.values[int(TRANSIENT * len(one.values)) :] for one in traces])
+    first = [one.values[0] for one in traces]
     reach = [*np.quantile(late, [0.005, 0.995]), *first]
     if math.isfinite(truth):
         reach += [truth * (1 - 2 * BAND), truth * (1 + 2 * BAND)]

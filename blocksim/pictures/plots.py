@@ -118,19 +118,19 @@ def lines(record: Record, name: str) -> list[SignalLine]:
     """A signal as scalar lines, one for each element of a vector."""
     signal = record.signal(name)
     t = record.time(name)
-    found = []
+    result = []
     for label, values in scalar_columns(name, signal.values):
-        held = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
-        found.append(
+        lasting = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
+        result.append(
             SignalLine(
                 label,
                 signal.unit,
-                np.append(t, record.t[-1]) if held else t,
-                np.append(values, values[-1]) if held else values,
+                np.append(t, record.t[-1]) if lasting else t,
+                np.append(values, values[-1]) if lasting else values,
                 signal.hold,
             )
         )
-    return found
+    return result
 
 
 def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
@@ -164,10 +164,10 @@ def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
 
 def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
     """One axis: its lines, thin grid, names and unit."""
-    drawn = []
+    handles = []
     for n, line in enumerate(group):
         t, values = thinned(line.t, line.values)
-        drawn += axes.plot(
+        handles += axes.plot(
             t,
             values,
             color=COLOURS[n % len(COLOURS)],
@@ -184,7 +184,7 @@ def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
         axes.spines[side].set_visible(False)
     if len(group) > 1:
         legend = axes.legend(
-            drawn,
+            handles,
             [line.label.lstrip("_") or line.label for line in group],
             fontsize=8,
             loc="upper left",
@@ -216,5 +216,5 @@ def thinned(t: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     start = np.arange(count) * width
     low = start + np.argmin(np.where(np.isnan(block), np.inf, block), axis=1)
     high = start + np.argmax(np.where(np.isnan(block), -np.inf, block), axis=1)
-    kept = np.unique(np.concatenate([low, high, [0, len(t) - 1], np.arange(count * width, len(t))]))
-    return t[kept], values[kept]
+    places = np.unique(np.concatenate([low, high, [0, len(t) - 1], np.arange(count * width, len(t))]))
+    return t[places], values[places]

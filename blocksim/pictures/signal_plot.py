@@ -27,14 +27,14 @@ DISTINCT = 1e-2
 MOST_TURNS, FIRST_TURNS = 500, 120
 
 
-def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_signals(analyses: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Figure:
     """One figure for a source, with a row for each of its outputs; with a path, also written as .svg, .png or .pdf."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     rows: dict[str, list[Analysis]] = {}
-    for one in found:
+    for one in analyses:
         rows.setdefault(one.name.partition("[")[0], []).append(one)
     figure = Figure(figsize=(SHEET_WIDTH, SHEET_ROW_HEIGHT * len(rows) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -44,9 +44,9 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
         draw_row(time, values, lines, name, group)
     for axis, text in zip(axes[-1], ("time [s]", "share [%]", "frequency [Hz]"), strict=True):
         axis.set_xlabel(text, fontsize=9)
-    start, end = float(found[0].t[0]), max(map(shown_until, found))
+    start, end = float(analyses[0].t[0]), max(map(shown_until, analyses))
     axes[0][0].set_xlim(start, end)
-    heading = "signal" if end >= found[0].t[-1] else f"signal, its first {end - start:.2g} s"
+    heading = "signal" if end >= analyses[0].t[-1] else f"signal, its first {end - start:.2g} s"
     for axis, text in zip(axes[0], (heading, "distribution", "amplitude spectrum"), strict=True):
         axis.set_title(text, fontsize=9)
     if path is not None:
@@ -54,21 +54,21 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
     return figure
 
 
-def write_figures(diagram: Diagram, found: dict[str, list[Analysis]], path: Path) -> list[str]:
+def write_figures(diagram: Diagram, analyses: dict[str, list[Analysis]], path: Path) -> list[str]:
     """A figure for each block: under the name given, with the block's own in it where there are several."""
     from ..records.writing import writing
 
-    written = []
+    names = []
     blocks = dict(walk(diagram))
-    for name, group in found.items():
-        own = path if len(found) == 1 else path.with_stem(f"{path.stem}_{name.replace('.', '_')}")
+    for name, group in analyses.items():
+        own = path if len(analyses) == 1 else path.with_stem(f"{path.stem}_{name.replace('.', '_')}")
         node = blocks.get(name)
         title = name if node is None else f"{name}: {kind(node.block)}"
         title += f"\n{signal_summary(group[0])}" if len(group) == 1 else ""
         with writing(own):
             plot_signals(group, title, own)
-        written.append(str(own))
-    return written
+        names.append(str(own))
+    return names
 
 
 def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis]) -> None:
@@ -117,14 +117,14 @@ def draw_spectrum(axis: Axes, one: Analysis, colour: str) -> None:
     if not top > 0:
         return
     axis.set_yscale("log")
-    shown = amplitude > FLOOR * top
-    low = amplitude[shown].min()
-    if np.count_nonzero(shown) < 0.5 * len(shown) and low > DISTINCT * top:
-        axis.vlines(frequency[shown], FLOOR * top, amplitude[shown], color=colour, linewidth=0.9)
-        axis.plot(frequency[shown], amplitude[shown], ".", color=colour, markersize=4)
+    peaks = amplitude > FLOOR * top
+    low = amplitude[peaks].min()
+    if np.count_nonzero(peaks) < 0.5 * len(peaks) and low > DISTINCT * top:
+        axis.vlines(frequency[peaks], FLOOR * top, amplitude[peaks], color=colour, linewidth=0.9)
+        axis.plot(frequency[peaks], amplitude[peaks], ".", color=colour, markersize=4)
         axis.set_ylim(0.1 * DISTINCT * top, 3.0 * top)
     else:
-        axis.plot(frequency[shown], amplitude[shown], color=colour, linewidth=0.7)
+        axis.plot(frequency[peaks], amplitude[peaks], color=colour, linewidth=0.7)
     axis.axvline(one.bandwidth, color=colour, linewidth=0.9, linestyle=":")
 
 

@@ -56,11 +56,11 @@ POWERS = str.maketrans({"²": "2", "³": "3"})
 UNIT_WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
 
 
-def unit_factor(found: str, wanted: str) -> float | None:
-    """What a number in `found` is multiplied with to be in `wanted`; None where neither can be made of the other."""
-    if found == wanted:
+def unit_factor(unit: str, aim: str) -> float | None:
+    """What a number in `unit` is multiplied with to be in `aim`; None where neither can be made of the other."""
+    if unit == aim:
         return 1.0
-    source, target = measure(found), measure(wanted)
+    source, target = measure(unit), measure(aim)
     return source[0] / target[0] if source and target and source[1] == target[1] else None
 
 

@@ -56,10 +56,10 @@ def read_csv(source: Path, max_bytes: int, axis: TimeAxis) -> Record:
         time, arrays = column_label("t", "s"), gather(description, columns, with_units=True)
         axis = TimeAxis()
     else:
-        named = {h: name_and_unit(h) for h in heads}
-        refuse_twice("column", [name for name, _ in named.values()])
-        arrays, units = {named[h][0]: x for h, x in columns.items()}, dict(named.values())
-        time = "" if axis.every is not None else next(h for h in heads if named[h][0] == time_name(arrays, axis))
+        pairs = {h: name_and_unit(h) for h in heads}
+        refuse_twice("column", [name for name, _ in pairs.values()])
+        arrays, units = {pairs[h][0]: x for h, x in columns.items()}, dict(pairs.values())
+        time = "" if axis.every is not None else next(h for h in heads if pairs[h][0] == time_name(arrays, axis))
     problem = axis_problem(columns[time]) if time else None
     if problem:
         line = next(itertools.islice(number_rows(source, delimiter, start), problem[0], None))[0]
@@ -76,8 +76,8 @@ def count_lines(source: Path) -> int:
         while line := file.readline(MAX_LINE + 1):
             number += 1
             if len(line) > MAX_LINE or b"\0" in line:
-                found = "a zero byte" if b"\0" in line else f"more than {MAX_LINE} bytes"
-                raise RecordError(f"line {number} has {found}; text with one row of numbers a line is wanted.")
+                reason = "a zero byte" if b"\0" in line else f"more than {MAX_LINE} bytes"
+                raise RecordError(f"line {number} has {reason}; text with one row of numbers a line is wanted.")
     return number
 
 

@@ -54,9 +54,9 @@ class Grid:
     @classmethod
     def trusted(cls, t: FloatArray, signals: dict[str, Signal]) -> Grid:
         """A grid whose times are known to be sound: made by a simulation."""
-        made = object.__new__(cls)
-        made.t, made.signals = t, signals
-        return made
+        grid = object.__new__(cls)
+        grid.t, grid.signals = t, signals
+        return grid
 
     def within(self, t0: float, t1: float) -> MaskArray:
         """Which samples lie from t0 to t1, both included."""

@@ -42,8 +42,8 @@ def read_mat(source: Path, max_bytes: int, axis: TimeAxis) -> Record:
     data = memoryview(source.read_bytes())
     header = bytes(data[:128])
     if not header.startswith(b"MATLAB 5.0 MAT-file") or header[126:] not in (b"IM", b"MI"):
-        found = "a MATLAB 7.3 (HDF5) file" if header.startswith(b"MATLAB 7.") else f"a file starting with {header[:16]!r}"
-        raise RecordError(f"is {found}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7').")
+        contents = "a MATLAB 7.3 (HDF5) file" if header.startswith(b"MATLAB 7.") else f"a file starting with {header[:16]!r}"
+        raise RecordError(f"is {contents}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7').")
     order = "<" if header[126:] == b"IM" else ">"
     arrays: Arrays = {}
     ignored: set[str] = set()

@@ -121,8 +121,8 @@ class Record:
             raise RecordError(f"'{name}' is not one signal. Ask for one of: {brief_listing(ports)}.")
         match = ELEMENT.fullmatch(name)
         if not match:
-            known = [*self, *self.aliases, *(n.rsplit(".", 1)[0] for n in self)]
-            raise RecordError(f"no signal '{name}'. The record holds: {brief_listing(self)}." + did_you_mean(name, known))
+            names = [*self, *self.aliases, *(n.rsplit(".", 1)[0] for n in self)]
+            raise RecordError(f"no signal '{name}'. The record holds: {brief_listing(self)}." + did_you_mean(name, names))
         full, element = self.resolve(match[1])[0], int(match[2])
         shape = self._grid[full].signals[full].values.shape
         if len(shape) == 1:
@@ -138,19 +138,19 @@ class Record:
             if element is not None:
                 raise RecordError(f"select takes whole signals and '{name}[{element}]' is an element; select '{name}'.")
             full.append(name)
-        kept = [(g, {n: g.signals[n] for n in full if n in g.signals}) for g in self.grids]
-        chosen = self._derived([Grid(g.t, signals) for g, signals in kept if signals] or [Grid(self.t, {})])
-        chosen.estimates = self.estimates
-        return chosen
+        parts = [(g, {n: g.signals[n] for n in full if n in g.signals}) for g in self.grids]
+        record = self._derived([Grid(g.t, signals) for g, signals in parts if signals] or [Grid(self.t, {})])
+        record.estimates = self.estimates
+        return record
 
     def between(self, t0: float = -math.inf, t1: float = math.inf) -> Record:
         """Samples from t0 to t1, both included, on every grid."""
         if not t0 <= t1:
             raise RecordError(f"between({t0:g}, {t1:g}): the first time must not be after the second.")
-        kept = [g.cut(g.within(t0, t1)) for g in self.grids]
-        if not len(kept[0].t):
+        grids = [g.cut(g.within(t0, t1)) for g in self.grids]
+        if not len(grids[0].t):
             raise RecordError(f"no samples between {t0:g} and {t1:g} s; the record has {span(self.t)}.")
-        return self._derived(kept)
+        return self._derived(grids)
 
     def _slice(self, samples: slice) -> Record:
         if samples.step is not None and (len(self.grids) > 1 or samples.step < 1):
@@ -186,8 +186,8 @@ class Record:
         if not all(len(g.t) for g in self.grids):
             raise RecordError("a grid without samples cannot be resampled; select the other signals first.")
         end = max(g.t[-1] for g in self.grids)
-        held = [method == "hold" or all(s.hold for s in g.signals.values()) for g in self.grids]
-        low, high = max(g.t[0] for g in self.grids), min(end if h else g.t[-1] for g, h in zip(self.grids, held, strict=True))
+        lasting = [method == "hold" or all(s.hold for s in g.signals.values()) for g in self.grids]
+        low, high = max(g.t[0] for g in self.grids), min(end if h else g.t[-1] for g, h in zip(self.grids, lasting, strict=True))
         if low > high:
             raise RecordError(f"the grids share no time: one starts at {low:g} s, one ends at {high:g} s. Select signals first.")
         return low, high
@@ -247,11 +247,11 @@ class Record:
     def __repr__(self) -> str:
         lines = []
         for grid in self.grids:
-            shown = (
+            names = (
                 name + (f"[0:{s.values.shape[1]}]" if s.values.ndim == 2 else "") + (f" [{s.unit}]" if s.unit else "")
                 for name, s in grid.signals.items()
             )
-            lines.append(f"{len(grid.t)} samples, {span(grid.t)}: {brief_listing(shown)}")
+            lines.append(f"{len(grid.t)} samples, {span(grid.t)}: {brief_listing(names)}")
         return "Record: " + "\n        ".join(lines)
 
     def _repr_html_(self) -> str:

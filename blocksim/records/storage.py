@@ -62,8 +62,8 @@ def read_record(path: str | os.PathLike[str], max_bytes: int, axis: TimeAxis = T
     reader = format_of(source)[0]
     try:
         if not os.path.isfile(source):
-            found = "is not a file" if os.path.exists(source) else "does not exist"
-            raise RecordError(f"{found}; the path of a .npz, .csv, .mat or .parquet file is wanted.")
+            reason = "is not a file" if os.path.exists(source) else "does not exist"
+            raise RecordError(f"{reason}; the path of a .npz, .csv, .mat or .parquet file is wanted.")
         within_limit(source.stat().st_size, max_bytes)
         return reader(source, max_bytes, axis)
     except RecordError as error:
@@ -78,11 +78,11 @@ def read_record(path: str | os.PathLike[str], max_bytes: int, axis: TimeAxis = T
 
 
 def format_of(path: Path) -> tuple[Reader, Writer]:
-    known = formats()
+    by_suffix = formats()
     try:
-        return known[path.suffix.lower()]
+        return by_suffix[path.suffix.lower()]
     except KeyError:
-        raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(known)}.") from None
+        raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(by_suffix)}.") from None
 
 
 def formats() -> dict[str, tuple[Reader, Writer]]:
@@ -104,11 +104,11 @@ def within_limit(needed: int, max_bytes: int) -> None:
 
 
 def refuse_twice(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in earlier:
             raise RecordError(f"holds the {what} '{name}' twice; names must differ.")
-        seen.add(name)
+        earlier.add(name)
 
 
 def describe(record: Record, key: Callable[[str], str]) -> tuple[str, Arrays]:
@@ -189,8 +189,8 @@ def measurement(
             )
         else:
             signals[name] = measured_signal(name, values, units.get(name, ""))
-    found = {"constants": constants, "ignored": list(ignored)}
-    return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in found.items() if v}})
+    provenance = {"constants": constants, "ignored": list(ignored)}
+    return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in provenance.items() if v}})
 
 
 def as_vector(array: np.ndarray) -> np.ndarray:
@@ -222,7 +222,7 @@ def time_name(names: Iterable[str], axis: TimeAxis = TimeAxis()) -> str:  # noqa
         )
     if axis.column:
         return axis.column
-    exact = [n for wanted in ("t", "time") for n in names if n == wanted]
+    exact = [n for candidate in ("t", "time") for n in names if n == candidate]
     alike = [n for n in names if n.lower() in ("t", "time")]
     if not alike:
         raise RecordError(f"no time: found {brief_listing(names)}. Name the time 't' or 'time'.")
@@ -278,20 +278,20 @@ def column_label(name: str, unit: str) -> str:
 def gather(description: str, columns: Arrays, with_units: bool) -> Arrays:
     """A table's columns as the arrays its description speaks of: vectors put together again."""
     grid = json.loads(description)["grids"][0]
-    left = dict(columns)
+    rest = dict(columns)
     try:
-        arrays = {grid["key"]: left.pop(column_label("t", "s" * with_units))}
+        arrays = {grid["key"]: rest.pop(column_label("t", "s" * with_units))}
         for s in grid["signals"]:
             unit = s["unit"] * with_units
             if s["width"] is None:
-                arrays[s["key"]] = left.pop(column_label(s["name"], unit))
+                arrays[s["key"]] = rest.pop(column_label(s["name"], unit))
             else:
-                arrays[s["key"]] = np.column_stack([left.pop(column_label(f"{s['name']}[{i}]", unit)) for i in range(s["width"])])
+                arrays[s["key"]] = np.column_stack([rest.pop(column_label(f"{s['name']}[{i}]", unit)) for i in range(s["width"])])
     except KeyError as error:
-        left = {str(error.args[0]): np.empty(0)}
-    if left:
+        rest = {str(error.args[0]): np.empty(0)}
+    if rest:
         raise RecordError(
-            f"its table and its description disagree about {listing(left)}. If columns were changed by hand, "
+            f"its table and its description disagree about {listing(rest)}. If columns were changed by hand, "
             "delete the description (the lines starting with #) to read it as a plain table."
         )
     return arrays

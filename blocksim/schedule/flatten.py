@@ -82,10 +82,10 @@ def postpone(units: list[Unit]) -> None:
     waiting = [u for u in units if not u.after]
     problems: list[Problem] = []
     while waiting:
-        found = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
-        if not found:
+        late_links = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
+        if not late_links:
             break
-        for unit, port, ref in found:
+        for unit, port, ref in late_links:
             if any(not isinstance(d, Memory) for d in unit.kind.of(State).values()):
                 problems.append(
                     Problem(
@@ -123,11 +123,11 @@ def follow(scopes: Scopes, prefix: str, ref: Ref) -> Ref | None:
     if not isinstance(block, Diagram):
         return Ref(prefix + ref.block, ref.port, ref.element)
     assert block.ports is not None  # an output of a subsystem: go in
-    found: list[str] = []
-    inside = reference(block, block.ports.outputs[ref.port], found.append)
+    texts: list[str] = []
+    inside = reference(block, block.ports.outputs[ref.port], texts.append)
     if inside is None:
         where = block.ports.places.get(ref.port)
-        raise DiagramError([Problem(f"output '{ref.port}' of {prefix}{ref.block}: {found[0]}", where)])
+        raise DiagramError([Problem(f"output '{ref.port}' of {prefix}{ref.block}: {texts[0]}", where)])
     return pick(follow(scopes, f"{prefix}{ref.block}.", inside), ref.element)
 
 

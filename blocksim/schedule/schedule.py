@@ -81,9 +81,9 @@ class Schedule:
 
     def unit(self, path: str) -> Unit:
         """The block of that path, whether it runs or works after the run."""
-        found = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)
-        if found is not None:
-            return found
+        unit = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)
+        if unit is not None:
+            return unit
         paths = [*self.by_path, *(u.path for u in self.after_run)]
         raise DiagramError(f"there is no block '{path}'. Blocks are: {listing(paths)}." + did_you_mean(path, paths))
 

@@ -22,8 +22,8 @@ RATE = re.compile(r"(?P<base>.+)/s(\^(?P<times>\d+))?")
 def infer_units(schedule: Schedule) -> dict[PortKey, str]:
     """The unit of every output (unit index, port), '' where nothing tells."""
     ties: dict[PortKey, list[tuple[PortKey, int]]] = {(u.index, p): [] for u in schedule.units for p in u.kind.of(Outport)}
-    told: dict[PortKey, str] = {}
-    asked: dict[PortKey, set[str]] = {}
+    declared_units: dict[PortKey, str] = {}
+    expected_units: dict[PortKey, set[str]] = {}
     for unit in schedule.units:
         arriving = {p: [es[0][:2] for es in ess if es] for p, ess in unit.elements.items()}
         for port, declared in unit.kind.of(Outport).items():
@@ -32,17 +32,21 @@ def infer_units(schedule: Schedule) -> dict[PortKey, str]:
                 ties[signal].append((source, times))
                 ties[source].append((signal, -times))
             if certain(declared.unit) and not unit.kind.same_unit:
-                told[signal] = declared.unit
+                declared_units[signal] = declared.unit
         for port, expected in unit.kind.of(Inport).items():
             for source in arriving.get(port, []) if certain(expected.unit) and not unit.kind.same_unit else []:
-                asked.setdefault(source, set()).add(expected.unit)
+                expected_units.setdefault(source, set()).add(expected.unit)
     units = {}
     for family in unit_families(ties):
-        makers = {derived(told[s], -times) for s, times in family.items() if s in told}
-        readers = {derived(name, -times) for s, times in family.items() for name in asked.get(s, ())}
-        found = list(makers or readers)  # what is declared by the makers of a signal weighs more than what its readers expect
+        makers = {derived(declared_units[s], -times) for s, times in family.items() if s in declared_units}
+        readers = {derived(name, -times) for s, times in family.items() for name in expected_units.get(s, ())}
+        candidates = list(
+            makers or readers
+        )  # what is declared by the makers of a signal weighs more than what its readers expect
         for signal, times in family.items():
-            units[signal] = told.get(signal) or (unit_text(derived(found[0], times)) if len(found) == 1 else "")
+            units[signal] = declared_units.get(signal) or (
+                unit_text(derived(candidates[0], times)) if len(candidates) == 1 else ""
+            )
     return units
 
 
@@ -59,9 +63,9 @@ def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[PortKey
 
 def unit_families(ties: Mapping[PortKey, Iterable[tuple[PortKey, int]]]) -> Iterator[dict[PortKey, int]]:
     """Signals whose units follow from each other, each with the times it is differentiated against the first."""
-    seen: set[PortKey] = set()
+    earlier: set[PortKey] = set()
     for first in ties:
-        if first in seen:
+        if first in earlier:
             continue
         family, waiting = {first: 0}, [first]
         while waiting:
@@ -70,7 +74,7 @@ def unit_families(ties: Mapping[PortKey, Iterable[tuple[PortKey, int]]]) -> Iter
                 if other not in family:
                     family[other] = family[signal] - times
                     waiting.append(other)
-        seen.update(family)
+        earlier.update(family)
         yield family
 
 

@@ -20,9 +20,9 @@ from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
 from ..schedule.clock import Clock, exact_times, key_place, make_clock
 from ..schedule.flatten import flatten
-from ..schedule.hidden import true_outputs
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
+from ..schedule.true_outputs import true_outputs
 from ..schedule.units import infer_units
 from ..solvers import DEFAULT, SCIPY, check_solver
 from .machine import Machine, blank_machine

@@ -29,41 +29,41 @@ STEP_SHARE, STEP_AT_ZERO = 1e-4, 1e-6
 SINGULAR_INFORMATION = 1e-13
 
 
-def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> dict[str, float]:
+def bound_of(spec: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> dict[str, float]:
     """The standard deviation each parameter cannot fall below; nothing where a noise is 0 or the model cannot be run."""
-    stds = {signal: number_of(ready, changes, std) for signal, std in asked.outputs.items()}
+    stds = {signal: number_of(ready, changes, std) for signal, std in spec.outputs.items()}
     if not all(std > 0 for std in stds.values()):
         return {}
     try:
-        psi = sensitivities(asked, stds, ready, changes, record)
+        psi = sensitivities(spec, stds, ready, changes, record)
     except BlocksimError:
         return {}
-    return dict(zip(asked.parameters, smallest_stds(psi.T @ psi), strict=True))
+    return dict(zip(spec.parameters, smallest_stds(psi.T @ psi), strict=True))
 
 
-def number_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) -> float:
+def number_of(ready: Experiment, changes: Mapping[str, Any], value: float | str) -> float:
     """A number, or that of a setting: 'y.std'."""
-    if not isinstance(given, str):
-        return float(given)
-    unit, key = find_setting(ready.schedule, given)
-    return float(changes.get(given, unit.settings[key]))
+    if not isinstance(value, str):
+        return float(value)
+    unit, key = find_setting(ready.schedule, value)
+    return float(changes.get(value, unit.settings[key]))
 
 
 def sensitivities(
-    asked: BoundSpec, stds: Mapping[str, float], ready: Experiment, changes: Mapping[str, Any], record: Record
+    spec: BoundSpec, stds: Mapping[str, float], ready: Experiment, changes: Mapping[str, Any], record: Record
 ) -> FloatArray:
     """dy/dtheta in standard deviations of y: a row for each reading of each output, a column for each parameter."""
     import numpy as np
 
     diagram = ready.schedule.diagram
     unheard: list[str] = []  # the plan has checked the names
-    inputs = [f"{ref.block}.{ref.port}" for name in asked.inputs for ref in signals(diagram, name, unheard.append)]
+    inputs = [f"{ref.block}.{ref.port}" for name in spec.inputs for ref in signals(diagram, name, unheard.append)]
     t = record.time(inputs[0]) if inputs else record.t
     played = [Played(name, record[name], hold="zero") for name in inputs]
     twin = twin_of(Run(diagram, changes, record, "bound"), t, tuple(stds), played)
-    rows = slice(None, None, rows_apart(asked.every, t))
+    rows = slice(None, None, rows_apart(spec.every, t))
     columns = []
-    for name in asked.parameters:
+    for name in spec.parameters:
         truth = number_of(ready, changes, name)
         step = STEP_SHARE * abs(truth) or STEP_AT_ZERO
         below = truth - step if truth else truth  # a friction or a gap of 0 has nothing below

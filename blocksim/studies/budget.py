@@ -27,28 +27,28 @@ BUDGET_COLUMNS = ("defect", "n", "effect", "effect_low", "effect_high", "percent
 
 def arms(sets: Mapping[str, dict[str, Any]], alone: bool) -> list[tuple[str, dict[str, Any]]]:
     """What is run for a budget, by name: everything on, each defect off, all off, and where asked each one alone."""
-    found: list[tuple[str, dict[str, Any]]] = [(FULL, {})]
+    result: list[tuple[str, dict[str, Any]]] = [(FULL, {})]
     if not sets:
-        return found
-    found += [(WITHOUT + name, changes) for name, changes in sets.items()]
-    found.append((IDEAL, {k: v for changes in sets.values() for k, v in changes.items()}))
+        return result
+    result += [(WITHOUT + name, changes) for name, changes in sets.items()]
+    result.append((IDEAL, {k: v for changes in sets.values() for k, v in changes.items()}))
     if alone:
         for name, own in sets.items():
             others = {k: v for other, changes in sets.items() if other != name for k, v in changes.items() if k not in own}
-            found.append((ONLY + name, others))
-    return found
+            result.append((ONLY + name, others))
+    return result
 
 
-def distinct(found: list[tuple[str, dict[str, Any]]]) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]]:
+def distinct(arms: list[tuple[str, dict[str, Any]]]) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]]:
     """The arms that have to be run, and for every arm the one that stands for it: with one defect, all off is it off."""
-    kept: list[tuple[str, dict[str, Any]]] = []
+    result: list[tuple[str, dict[str, Any]]] = []
     stands: dict[str, str] = {}
-    for name, changes in found:
-        same = next((other for other, known in kept if known == changes), None)
+    for name, changes in arms:
+        same = next((other for other, earlier in result if earlier == changes), None)
         if same is None:
-            kept.append((name, changes))
+            result.append((name, changes))
         stands[name] = same or name
-    return kept, stands
+    return result, stands
 
 
 def budget(errors: Mapping[str, FloatArray], truth: float = NAN) -> Iterator[dict[str, Any]]:

@@ -104,8 +104,8 @@ def make_plan(spec: StudySpec, allow_outside: bool = False) -> Plan:
         {name: value for axis, step in zip(spec.axes, steps, strict=True) for name, value in zip(axis.names, step, strict=True)}
         for steps in itertools.product(*(axis.values for axis in spec.axes))
     ]
-    kept, stands = distinct(arms(spec.ablate, spec.alone))
-    plan = Plan(spec, variants, points, kept, stands, seeds_of(spec.seed, spec.repeat), data_of(variants))
+    distinct_arms, stands = distinct(arms(spec.ablate, spec.alone))
+    plan = Plan(spec, variants, points, distinct_arms, stands, seeds_of(spec.seed, spec.repeat), data_of(variants))
     problems: list[Problem] = []
     for number, variant in enumerate(variants):
         problems += check_variant(plan, number, variant)
@@ -152,7 +152,7 @@ def copies(plan: Plan, folder: Path) -> dict[str, str]:
     Written first to a folder beside it, from where relative paths lead to the same data, so that nothing in the study's folder
     changes before it is known to hold this study.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -161,10 +161,10 @@ def copies(plan: Plan, folder: Path) -> dict[str, str]:
             home.mkdir(parents=True, exist_ok=True)
             write_copy(variant.diagram, home / "diagram.yaml")
         for path in sorted(p for p in scratch.rglob("*.yaml")):
-            found[path.relative_to(scratch).as_posix()] = path.read_text(encoding="utf-8")
+            texts[path.relative_to(scratch).as_posix()] = path.read_text(encoding="utf-8")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return found
+    return texts
 
 
 def study_text(plan: Plan) -> str:
@@ -200,6 +200,6 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path) ->
         own = {path: text for path, text in texts.items() if path.startswith(prefix) and not path.startswith(elsewhere)}
         diagrams.append((f"{prefix}diagram.yaml", own))
     blocks = None if plan.spec.blocks is None else tuple(name for name, _ in plan.spec.blocks)
-    asked = tuple((s.signal, s.statistic) for s in plan.spec.signals)
+    statistics = tuple((s.signal, s.statistic) for s in plan.spec.signals)
     home, options = str(folder.resolve()), dict(plan.spec.simulate)
-    return Job(identity, tuple(diagrams), home, options, blocks, asked, *own_blocks(texts.values()), bound=plan.spec.bound)
+    return Job(identity, tuple(diagrams), home, options, blocks, statistics, *own_blocks(texts.values()), bound=plan.spec.bound)

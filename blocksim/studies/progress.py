@@ -36,9 +36,9 @@ class Tally:
     def look(self, plan: Plan, row: int, result: dict[str, Any]) -> None:
         if plan.row(row).arm:
             return  # the bias without a defect is not that of the experiment
-        for block, told in result.get("estimates", {}).items():
+        for block, report in result.get("estimates", {}).items():
             method = plan.label(plan.row(row).variant, block)
-            for name, value, truth in zip(told["names"], told["values"], told["truths"], strict=True):
+            for name, value, truth in zip(report["names"], report["values"], report["truths"], strict=True):
                 error = value - truth
                 if error == error:  # known, and a number
                     sums = self.sums.setdefault((row, method, name), [0.0, 0.0, truth])

@@ -131,28 +131,28 @@ def score(
     """One parameter over its successful runs: estimates, truths, claimed stds, quantiles of intervals, Cramer-Rao stds."""
     errors = values - truths
     bias, std = mean_interval(errors), std_interval(values)
-    found: dict[str, Any] = {"n": len(values), "truth": mean_of(truths), "mean": mean_of(values)}
-    found |= interval_columns("bias", bias) | interval_columns("std", std) | interval_columns("rmse", rms_interval(errors))
-    percent = 100 / abs(found["truth"]) if found["truth"] else NAN
+    result: dict[str, Any] = {"n": len(values), "truth": mean_of(truths), "mean": mean_of(values)}
+    result |= interval_columns("bias", bias) | interval_columns("std", std) | interval_columns("rmse", rms_interval(errors))
+    percent = 100 / abs(result["truth"]) if result["truth"] else NAN
     for name in ("bias", "std", "rmse"):
-        found |= interval_columns(f"{name}_percent", tuple(found[f"{name}{end}"] for end in ("", "_low", "_high")), percent)
+        result |= interval_columns(f"{name}_percent", tuple(result[f"{name}{end}"] for end in ("", "_low", "_high")), percent)
     claimed = (stds > 0) & np.isfinite(stds)  # of one that is not determined nothing is claimed
     z = errors[claimed] / stds[claimed]
     z = z[np.isfinite(z)]
     within = np.abs(errors[claimed]) <= quantiles[claimed] * stds[claimed]
-    known = int(np.count_nonzero(np.isfinite(errors[claimed])))
-    found |= interval_columns("coverage", share_interval(int(np.count_nonzero(within)), known))
-    found |= (
+    count = int(np.count_nonzero(np.isfinite(errors[claimed])))
+    result |= interval_columns("coverage", share_interval(int(np.count_nonzero(within)), count))
+    result |= (
         interval_columns("z_mean", mean_interval(z))
         | interval_columns("z_std", std_interval(z))
         | interval_columns("claimed_std", mean_interval(stds[claimed]))
     )
     bound = math.sqrt(mean_of(bounds[bounds > 0] ** 2))  # variances of runs with different inputs add up, not their roots
-    found["crb_std"] = bound
-    found |= interval_columns("crb_ratio", std, 1 / bound if bound > 0 else NAN)
+    result["crb_std"] = bound
+    result |= interval_columns("crb_ratio", std, 1 / bound if bound > 0 else NAN)
     outside = bias[1] > 0 or bias[2] < 0
-    found["bias_significant"] = bool(outside and abs(bias[0]) > NEGLIGIBLE_SHARE * abs(found["truth"]))
-    return found
+    result["bias_significant"] = bool(outside and abs(bias[0]) > NEGLIGIBLE_SHARE * abs(result["truth"]))
+    return result
 
 
 def score_nees(values: FloatArray, dimension: int) -> dict[str, float]:

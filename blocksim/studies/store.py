@@ -121,14 +121,14 @@ class Store:
 
     def read(self, first: int, count: int) -> list[dict[str, Any]]:
         """The results of runs first ... first + count - 1, by number; those not made are left out."""
-        found = []
+        results = []
         with open(self.path, "rb") as stream:
             for run in range(first, first + count):
                 if run in self:
                     if stream.tell() != self.offsets[run]:
                         stream.seek(self.offsets[run])
-                    found.append(json.loads(stream.readline()))
-        return found
+                    results.append(json.loads(stream.readline()))
+        return results
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -137,9 +137,9 @@ class Store:
 
 def append(fd: int, data: bytes) -> None:
     """Write all bytes and have the disk confirm them."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(fd, left) :]
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
     os.fsync(fd)
 
 

@@ -115,7 +115,7 @@ def run_study(
     store = Store(folder, identity, plan.runs, resume or keep is not None)
     try:
         write_beginning(plan, folder, texts)
-        begun = time.time()
+        start = time.time()
         job = job_of(plan, identity, texts, folder)
         run_pending(plan, store, job, jobs, scheduler, progress)
         remarks = write_tables(plan, store, folder)
@@ -123,7 +123,7 @@ def run_study(
         with writing(folder):
             write_json(
                 folder / "study.json",
-                {**about, "scheduler": scheduler, "started": begun, "seconds": time.time() - begun, "complete": True},
+                {**about, "scheduler": scheduler, "started": start, "seconds": time.time() - start, "complete": True},
             )
     finally:
         store.close()
@@ -141,12 +141,12 @@ def run_pending(
     plan: Plan, store: Store, job: Job, jobs: int | None, scheduler: str | None, progress: bool | Callable[[Tally], None] | None
 ) -> None:
     """Make the runs that are missing; when interrupted, say how to go on."""
-    left = store.missing()
-    if not left:
+    missing = store.missing()
+    if not missing:
         return
     turn = threading.Lock()
     tally = Tally(plan.runs, store.done, before=store.done)
-    pending = PendingRuns(left, plan.batch)
+    pending = PendingRuns(missing, plan.batch)
     with ExitStack() as stack:
         show = stack.enter_context(display(tally, progress))
 
@@ -158,12 +158,12 @@ def run_pending(
 
         try:
             if scheduler is None:
-                run_local(job, pending, deliver, min(jobs or cores(), max(1, len(left) // 2)))
+                run_local(job, pending, deliver, min(jobs or cores(), max(1, len(missing) // 2)))
             else:
                 run_cluster(job, pending, deliver, scheduler)
         except KeyboardInterrupt:
-            kept = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
-            raise KeyboardInterrupt(f"{kept} Go on with --resume (in Python: resume=True).") from None
+            notice = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
+            raise KeyboardInterrupt(f"{notice} Go on with --resume (in Python: resume=True).") from None
 
 
 def cores() -> int:

@@ -75,19 +75,19 @@ class BlockGraph:
 def read_graph(diagram: Diagram) -> BlockGraph:
     """The graph of a diagram, complete or not: what cannot be resolved is left out."""
     graph = BlockGraph()
-    wanted: list[tuple[str, int, Ref]] = []
+    connections: list[tuple[str, int, Ref]] = []
     for name in diagram.ports.inputs if diagram.ports else {}:
         graph.items[f">{name}"] = terminal(f">{name}", name, "source", len(graph.items))
     for node in diagram.nodes.values():
         item = graph.items[node.name] = item_of(node, len(graph.items))
         for port, refs in resolve_node(diagram, node, []).items():
-            wanted += slots(item, node, port, refs)
+            connections += slots(item, node, port, refs)
     for name, signal in diagram.ports.outputs.items() if diagram.ports else []:
         item = graph.items[f"{name}>"] = terminal(f"{name}>", name, "sink", len(graph.items))
         ref = reference(diagram, signal, lambda text: None)
         item.inputs.append(Port(name))
-        wanted += [(item.key, 0, ref)] if ref else []
-    connect(graph, diagram, wanted)
+        connections += [(item.key, 0, ref)] if ref else []
+    connect(graph, diagram, connections)
     for item in graph.items.values():
         if item.shape == "circle" and len(item.inputs) > MOST_AT_CIRCLE:
             item.shape, item.lines = "box", ["Σ" if item.signs else item.lines[0]]
@@ -102,23 +102,23 @@ def slots(item: Item, node: Node, port: str, refs: list[Ref]) -> list[tuple[str,
     label = clean(port) if len(declared) > 1 else ""
     if not refs and not declared[port].optional:
         item.inputs.append(Port(port, label))
-    found = []
+    result = []
     for ref in refs:
         item.inputs.append(Port(port, label))
-        found.append((item.key, len(item.inputs) - 1, ref))
-    return found
+        result.append((item.key, len(item.inputs) - 1, ref))
+    return result
 
 
-def connect(graph: BlockGraph, diagram: Diagram, wanted: list[tuple[str, int, Ref]]) -> None:
+def connect(graph: BlockGraph, diagram: Diagram, connections: list[tuple[str, int, Ref]]) -> None:
     """Make the links, and give every block the outputs that are used, in their declared order."""
-    used = {((ref.block or f">{ref.port}"), ref.port) for _, _, ref in wanted}
+    used = {((ref.block or f">{ref.port}"), ref.port) for _, _, ref in connections}
     for key, item in graph.items.items():
         if key in diagram.nodes:
             names = list(outports(diagram.nodes[key].block))
             item.outputs = [Port(p, clean(p) if len(names) > 1 else "") for p in names if (key, p) in used]
         else:
             item.outputs = [Port(item.name)] if (key, item.name) in used else []
-    for target, slot, ref in wanted:
+    for target, slot, ref in connections:
         source = ref.block or f">{ref.port}"
         port = [p.name for p in graph.items[source].outputs].index(ref.port)
         graph.links.append(Link(source, port, target, slot, ref.element, graph.items[target].record))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagram.diagram import Diagram
-from .cuts import find_cuts, find_flips
+from .columns import find_columns, wrap
+from .feedback import find_cuts, find_flips
+from .finishing import picture_of
 from .graph import BlockGraph, Link, read_graph
 from .grid import CLEAR, GAP, ROW_GAP, Body, WireGrid, make_grid, positions
-from .layers import find_columns, wrap
 from .lettering import clean
-from .pens import picture_of
 from .routes import Connection, End, merge_tracks, route, turning
 from .rows import find_rows
 from .shapes import GREY, Picture, TextLine
@@ -43,8 +43,8 @@ class Placement:
     def reach(self, key: str) -> tuple[float, float]:
         """How far an item reaches above and below the middle of its row, its name included."""
         half = self.sizes[key].height / 2
-        named = NAME_ROOM if self.graph.items[key].shape in ("box", "triangle") else 0.0
-        return half - self.shifts[key], half + self.shifts[key] + named
+        room = NAME_ROOM if self.graph.items[key].shape in ("box", "triangle") else 0.0
+        return half - self.shifts[key], half + self.shifts[key] + room
 
 
 def plan(diagram: Diagram) -> Placement:

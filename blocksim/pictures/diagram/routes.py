@@ -93,7 +93,7 @@ def keep_column(grid: WireGrid, end: End, net: int) -> None:
 def route(grid: WireGrid, jobs: list[Connection], strict: bool = True) -> tuple[list[list[int]], list[int]]:
     """For each job the crossings it passes, in order, and the jobs for which there was no way."""
     trees: dict[int, NetTree] = {}
-    found: list[list[int]] = [[] for _ in jobs]
+    paths: list[list[int]] = [[] for _ in jobs]
     failed = []
     keep_ports(grid, jobs)
     order = sorted(range(len(jobs)), key=lambda n: (*effort(grid, jobs[n]), n))
@@ -110,11 +110,11 @@ def route(grid: WireGrid, jobs: list[Connection], strict: bool = True) -> tuple[
         path = find_path(grid, job, starts, tree.nodes, strict)
         if path:
             tree.nodes.update(path)
-            found[n] = [*([inner_crossing(grid, job.start)] if first else []), *path, inner_crossing(grid, job.end)]
-            occupy(grid, job.net, found[n], first)
+            paths[n] = [*([inner_crossing(grid, job.start)] if first else []), *path, inner_crossing(grid, job.end)]
+            occupy(grid, job.net, paths[n], first)
         else:
             failed.append(n)
-    return found, failed
+    return paths, failed
 
 
 def effort(grid: WireGrid, job: Connection) -> tuple[int, float]:
@@ -184,8 +184,8 @@ def step(grid: WireGrid, node: int, direction: int, net: int, strict: bool) -> t
     if owner == CLOSED or (level and node // width != after // width):
         return -1, 0.0
     if strict:
-        kept = (grid.kept_across if level else grid.kept_down).get(edge, 0)
-        if owner or kept not in (0, net) or grid.turns.get(after, net) != net:
+        keeper = (grid.kept_across if level else grid.kept_down).get(edge, 0)
+        if owner or keeper not in (0, net) or grid.turns.get(after, net) != net:
             return -1, 0.0
     if level:
         length = abs(grid.x[after % width] - grid.x[node % width])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .graph import BlockGraph, Link, Port
-from .sketch import GridPoint, Sketch, crossings, make_sketch
+from .wire_sketch import GridPoint, Sketch, crossings, make_sketch
 
 BLOCKED_PENALTY, CROSSING_PENALTY, BEND_PENALTY, STEP_PENALTY, WRONG_SIDE_PENALTY, NEW_ROW_PENALTY, PASSED_PENALTY = (
     6.0,
@@ -51,24 +51,24 @@ def find_rows(graph: BlockGraph, cuts: list[Link], flipped: set[str], columns: d
 
 def find_paths(graph: BlockGraph, cuts: list[Link], group: list[str], columns: dict[str, int]) -> list[list[str]]:
     """The group as paths, the weightiest first."""
-    left = set(group)
+    rest = set(group)
     paths = []
-    while left:
-        path = heaviest(graph, cuts, left, columns)
+    while rest:
+        path = heaviest(graph, cuts, rest, columns)
         paths.append(path)
-        left -= set(path)
+        rest -= set(path)
     return paths
 
 
-def heaviest(graph: BlockGraph, cuts: list[Link], left: set[str], columns: dict[str, int]) -> list[str]:
+def heaviest(graph: BlockGraph, cuts: list[Link], rest: set[str], columns: dict[str, int]) -> list[str]:
     """The path of most blocks; it enters a Sum at its first input and prefers to start at a source."""
-    order = sorted(left, key=lambda key: (columns[key], graph.items[key].index))
+    order = sorted(rest, key=lambda key: (columns[key], graph.items[key].index))
     best = {key: 0.3 * (graph.items[key].colour == "source") for key in order}
     come_from: dict[str, str] = {}
     for key in order:
         near = [(link.source, link) for link in graph.into(key)] + [(link.target, link) for link in graph.out_of(key)]
         for other, link in near:
-            if other not in left or columns[other] >= columns[key] or link in cuts:
+            if other not in rest or columns[other] >= columns[key] or link in cuts:
                 continue
             if graph.items[other].sink:  # a flipped scope: the lane belongs to the wire that closes the loop
                 continue
@@ -139,7 +139,7 @@ class Board:
         for link in sorted(near, key=lambda link: (self.graph.items[link.target].index, link.slot)):
             price, sketch = self.sketch(link)
             total += price + CROSSING_PENALTY * sum(
-                crossings(sketch, other) for known, other in self.sketches.items() if known.net != link.net
+                crossings(sketch, other) for neighbour, other in self.sketches.items() if neighbour.net != link.net
             )
         mine = {(2 * self.columns[key], 2 * row) for key in path}
         total += BLOCKED_PENALTY * sum(len(mine.intersection(other.places)) for other in self.sketches.values())

@@ -45,14 +45,14 @@ def study_figures(result: StudyResult) -> dict[str, Figure]:
     scores = [line for line in records(result.scores) if line["ablation"] in ("", "full")]
     estimates = [line for line in records(result.estimates) if line["ablation"] in ("", "full")]
     axis = main_axis(result, scores)
-    made = {
+    figures = {
         "estimates": estimates_figure(result, estimates),
         "bias": bias_figure(scores, axis) if axis else None,
         "spread": spread_figure(scores, axis) if axis else None,
         "coverage": coverage_figure(scores, axis),
         "budget": budget_figure(records(result.budget), axis),
     }
-    return {name: figure for name, figure in made.items() if figure is not None}
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
 def save_figures(figures: dict[str, Figure], folder: Path) -> None:

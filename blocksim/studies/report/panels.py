@@ -62,12 +62,12 @@ class SweptAxis:
 
 def main_axis(result: StudyResult, scores: list[TableLine]) -> SweptAxis | None:
     """Over what figures are drawn; None without a sweep."""
-    found = {name: unique(line[name] for line in scores) for name in result.shown}
-    name = max(found, key=lambda n: (len(found[n]), all(is_finite_number(v) for v in found[n])), default="")
-    if not name or len(found[name]) < 2:
+    values = {name: unique(line[name] for line in scores) for name in result.shown}
+    name = max(values, key=lambda n: (len(values[n]), all(is_finite_number(v) for v in values[n])), default="")
+    if not name or len(values[name]) < 2:
         return None
     unit = result.about["units"].get(name, "")
-    return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(found[name]), tuple(n for n in found if n != name))
+    return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name))
 
 
 def is_finite_number(value: Any) -> bool:
@@ -84,13 +84,15 @@ def colour(number: int) -> str:
 
 def titles(lines: list[TableLine]) -> dict[str, str]:
     """The parameters' names; where the truth is 0 or unknown, with the unit their panel has instead of %."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for line in lines:
         whole = (
             is_finite_number(line["truth"]) and line["truth"] if "truth" in line else is_finite_number(line["percent_of_truth"])
         )
-        found.setdefault(line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}")
-    return found
+        result.setdefault(
+            line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}"
+        )
+    return result
 
 
 def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], columns: int = 0) -> tuple[Figure, dict[Any, Axes]]:
@@ -127,7 +129,7 @@ def leftmost(axis: Axes) -> bool:
 
 def legend(figure: Figure, axes: Iterable[Axes]) -> None:
     """One for all panels, above them, where there is more than one thing to tell apart; a panel may lack some."""
-    found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    if len(found) > 1:
-        columns = min(6, len(found), max(1, int(figure.get_figwidth() // 1.7)))
-        figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns, fontsize=8, frameon=False)
+    handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    if len(handles) > 1:
+        columns = min(6, len(handles), max(1, int(figure.get_figwidth() // 1.7)))
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, fontsize=8, frameon=False)

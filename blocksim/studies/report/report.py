@@ -61,7 +61,7 @@ def report_page(result: StudyResult, figures: dict[str, Any]) -> str:
     parts += [
         "<h2>What was found</h2>",
         verdict(result),
-        *(f'<p class="remark">{escape(said)}</p>' for said in study_remarks(result)),
+        *(f'<p class="remark">{escape(remark)}</p>' for remark in study_remarks(result)),
     ]
     parts += [figure_html(name, figure) for name, figure in figures.items()]
     rows, columns = summary_rows(result)
@@ -98,10 +98,10 @@ def verdict(result: StudyResult) -> str:
     items = []
     for method in dict.fromkeys(line["method"] for line in lines):
         own = [line for line in lines if line["method"] == method]
-        known = [s for s in own if s["bias_percent"] == s["bias_percent"]]
+        scored = [s for s in own if s["bias_percent"] == s["bias_percent"]]
         text = f"<b>{escape(str(method))}</b>: "
-        if known:
-            worst = max(known, key=lambda s: abs(s["bias_percent"]))
+        if scored:
+            worst = max(scored, key=lambda s: abs(s["bias_percent"]))
             biased = [s for s in own if s["bias_significant"] is True]
             text += f"largest bias {worst['bias_percent']:+.3g} % ({escape(worst['parameter'])}); "
             text += f"{len(biased)} of {len(own)} biases are significant"

@@ -34,15 +34,15 @@ def printed(result: StudyResult) -> str:
 
 def study_remarks(result: StudyResult) -> list[str]:
     """What a reader of the tables should know first."""
-    said = []
+    texts = []
     if result.about["repeat"] > 1 and not result.about["random"]:
-        said.append(
+        texts.append(
             f"All {result.about['repeat']} repetitions gave the same numbers: nothing in the diagram is random. Spread, coverage "
             "and intervals say nothing then; add noise, or repeat: 1."
         )
     for method, warned in result.about["warnings"].items():
-        said.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
-    return said
+        texts.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
+    return texts
 
 
 def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:

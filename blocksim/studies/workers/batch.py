@@ -127,8 +127,8 @@ def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:
     return {"failure": reason_of(result), **run_result(record, job.blocks, there)}
 
 
-def line_of(run: int, seed: int, told: dict[str, Any]) -> str:
-    return json.dumps({"run": run, "seed": seed, **told}, separators=(",", ":"))
+def line_of(run: int, seed: int, result: dict[str, Any]) -> str:
+    return json.dumps({"run": run, "seed": seed, **result}, separators=(",", ":"))
 
 
 def reason_of(error: Exception) -> str:
@@ -142,22 +142,22 @@ def run_result(
 ) -> dict[str, Any]:
     """What is kept of a run."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
-    found: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name], bound or {}) for name in names}}
+    result: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name], bound or {}) for name in names}}
     if signals:
-        found["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
-    return found
+        result["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
+    return result
 
 
-def estimates_told(found: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
+def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
     """An identifier's estimates as plain numbers; of its covariance the lower triangle."""
-    items = list(found.values())
+    items = list(estimates.values())
     plain: dict[str, Any] = {"names": [e.name for e in items]}
     for key, attribute in (("values", "value"), ("stds", "std"), ("truths", "truth"), ("quantiles", "quantile")):
         plain[key] = [float(getattr(e, attribute)) for e in items]
     plain["units"] = [e.unit for e in items]
-    if found.covariance is not None:
-        plain["covariance"] = [float(v) for row, line in enumerate(found.covariance) for v in line[: row + 1]]
-    bound = found.details.get("crb_std")
+    if estimates.covariance is not None:
+        plain["covariance"] = [float(v) for row, line in enumerate(estimates.covariance) for v in line[: row + 1]]
+    bound = estimates.details.get("crb_std")
     if isinstance(bound, Mapping):
         plain["crb"] = [float(bound.get(e.name, float("nan"))) for e in items]
     elif bound is not None:
@@ -165,12 +165,12 @@ def estimates_told(found: Estimates, computed: Mapping[str, float]) -> dict[str,
     if computed:
         short = {name.rpartition(".")[2]: std for name, std in computed.items()}
         plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
-    if found.details.get("converged") is False:
+    if estimates.details.get("converged") is False:
         plain["converged"] = False
-    if found.reason:
-        plain["reason"] = found.reason
-    if found.warnings:
-        plain["warnings"] = list(found.warnings)
+    if estimates.reason:
+        plain["reason"] = estimates.reason
+    if estimates.warnings:
+        plain["warnings"] = list(estimates.warnings)
     return plain
 
 
@@ -221,11 +221,11 @@ def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experime
 
 def experiment_of(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
     """From memory, or made now; those not used for longest are dropped."""
-    found = _ready.pop(key, None) or make()
-    _ready[key] = found
+    experiment = _ready.pop(key, None) or make()
+    _ready[key] = experiment
     while len(_ready) > MOST_SHAPES:
         del _ready[next(iter(_ready))]
-    return found
+    return experiment
 
 
 def base_experiment(job: Job, variant: int) -> Experiment:
@@ -260,12 +260,12 @@ def own_blocks(texts: Iterable[str]) -> tuple[bytes, tuple[str, ...]]:
     No other process can import what was made in a notebook, in a function, or in the script that is run.
     """
     words = {word for text in texts for word in re.findall(r"\w+", text)}
-    named = [cls for cls in registered() if cls.__name__ in words]
-    stuck = tuple(cls.__name__ for cls in named if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__)
-    return b"" if stuck or not named else pickle.dumps(named), stuck
+    classes = [cls for cls in registered() if cls.__name__ in words]
+    stuck = tuple(cls.__name__ for cls in classes if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__)
+    return b"" if stuck or not classes else pickle.dumps(classes), stuck
 
 
 def know(classes: bytes) -> None:
     """Register the blocks that came with a job, where they are not known already."""
-    known = {cls.__name__ for cls in registered()}
-    register(*(cls for cls in pickle.loads(classes) if cls.__name__ not in known))
+    names = {cls.__name__ for cls in registered()}
+    register(*(cls for cls in pickle.loads(classes) if cls.__name__ not in names))

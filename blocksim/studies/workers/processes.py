@@ -50,9 +50,9 @@ class PendingRuns:
             if self.returned:
                 return self.returned.pop()
             size = most or self.size()
-            chosen = self.runs[self.next : self.next + size]
-            self.next += len(chosen)
-        return self.piece(chosen) if chosen else None
+            runs = self.runs[self.next : self.next + size]
+            self.next += len(runs)
+        return self.piece(runs) if runs else None
 
     def size(self) -> int:
         if not self.seconds_per_run:
@@ -89,9 +89,9 @@ def work_here(job: Job, pending: PendingRuns, deliver: Deliver, team: Team) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a method has to say of a run stands in its estimates
         while not team.failed and (batch := pending.take()):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             lines = run_batch(job, batch)
-            pending.learn(len(lines), time.perf_counter() - begun)
+            pending.learn(len(lines), time.perf_counter() - start)
             deliver(lines)
 
 
@@ -113,7 +113,7 @@ class Team:
         worker: Worker | None = None
         try:
             while not self.stopped.is_set() and not self.failed and (batch := self.pending.take()):
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 try:
                     if worker is None:
                         worker = Worker()
@@ -131,7 +131,7 @@ class Team:
                             "fewer: --jobs 1. What was computed is kept; --resume goes on."
                         ) from None
                     continue
-                self.pending.learn(len(lines), time.perf_counter() - begun)
+                self.pending.learn(len(lines), time.perf_counter() - start)
                 self.deliver(lines)
         except BaseException as error:
             if not self.stopped.is_set():
@@ -219,14 +219,14 @@ def serve() -> None:
 @contextlib.contextmanager
 def single_threaded() -> Iterator[bool]:
     """Keep the linear algebra of this process to one thread meanwhile; False where its library is not known."""
-    found = blas_threads()
-    before = [get() for get, _ in found]
-    for _, put in found:
+    functions = blas_threads()
+    before = [get() for get, _ in functions]
+    for _, put in functions:
         put(1)
     try:
-        yield bool(found) or os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+        yield bool(functions) or os.environ.get("OPENBLAS_NUM_THREADS") == "1"
     finally:
-        for (_, put), count in zip(found, before, strict=True):
+        for (_, put), count in zip(functions, before, strict=True):
             put(count)
 
 
@@ -236,7 +236,7 @@ def blas_threads() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     import ctypes
     from importlib import import_module
 
-    found = []
+    functions = []
     for package in ("numpy", "scipy"):
         home = Path(str(import_module(package).__file__)).parent
         for path in [*home.parent.glob(f"{package}.libs/*openblas*"), *home.glob(".dylibs/*openblas*")]:
@@ -245,6 +245,6 @@ def blas_threads() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
                 for name in ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
                     get, put = (getattr(library, name.format(verb), None) for verb in ("get", "set"))
                     if get is not None and put is not None:
-                        found.append((get, put))
+                        functions.append((get, put))
                         break
-    return found
+    return functions

@@ -22,11 +22,11 @@ def true_outputs(schedule: Schedule) -> set[tuple[int, str]]:
         for signals in unit.elements.values():
             for index, port in {element[:2] for signal in signals for element in signal}:
                 readers.setdefault(index, []).append((unit, port))
-    found: set[tuple[int, str]] = set()
+    outputs: set[tuple[int, str]] = set()
     pending = [unit for unit in schedule.units if is_plant(unit.kind)]
     while pending:
         unit = pending.pop()
-        fresh = {(unit.index, p) for p, d in unit.kind.of(Outport).items() if not d.measured} - found
-        found |= fresh
+        fresh = {(unit.index, p) for p, d in unit.kind.of(Outport).items() if not d.measured} - outputs
+        outputs |= fresh
         pending += [r for r, port in readers.get(unit.index, ()) if (unit.index, port) in fresh and r.kind.family != "control"]
-    return found
+    return outputs

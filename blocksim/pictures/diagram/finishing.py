@@ -72,7 +72,7 @@ def wire_of(where: Placement, grid: WireGrid, nodes: Nodes, n: int, centres: dic
 
 def dots(where: Placement, grid: WireGrid, nodes: Nodes) -> list[Point]:
     """Where wires of one net part: crossings with three or more stretches."""
-    found = []
+    result = []
     for net in dict.fromkeys(link.net for link in where.graph.links):
         around: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for link, path in zip(where.graph.links, nodes, strict=True):
@@ -81,8 +81,8 @@ def dots(where: Placement, grid: WireGrid, nodes: Nodes) -> list[Point]:
                     step = (b[0] > a[0]) - (b[0] < a[0]), (b[1] > a[1]) - (b[1] < a[1])
                     around.setdefault(a, set()).add(step)
                     around.setdefault(b, set()).add((-step[0], -step[1]))
-        found += [(grid.x[i], grid.y[j]) for (i, j), steps in around.items() if len(steps) > 2]
-    return found
+        result += [(grid.x[i], grid.y[j]) for (i, j), steps in around.items() if len(steps) > 2]
+    return result
 
 
 def block_shape(where: Placement, item: Item, x: float, y: float, wires: list[Wire]) -> Shape:

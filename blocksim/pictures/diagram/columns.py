@@ -56,8 +56,8 @@ def constraints(graph: BlockGraph, cuts: list[Link], flipped: set[str]) -> Any:
     def demand(left: str, right: str, gap: int) -> None:
         if left == right or nx.has_path(net, right, left):
             return
-        known = net.edges[left, right]["gap"] if net.has_edge(left, right) else 0
-        net.add_edge(left, right, gap=max(gap, known))
+        gap_before = net.edges[left, right]["gap"] if net.has_edge(left, right) else 0
+        net.add_edge(left, right, gap=max(gap, gap_before))
 
     ahead = [link for link in graph.links if link not in cuts and not {link.source, link.target} & flipped]
     for link in ahead:

@@ -17,15 +17,15 @@ def find_cuts(graph: BlockGraph) -> list[Link]:
     while True:
         net = nx.MultiDiGraph()
         net.add_nodes_from(graph.items)
-        kept = [link for link in graph.links if link not in cuts]
-        net.add_edges_from((link.source, link.target) for link in kept)
+        links = [link for link in graph.links if link not in cuts]
+        net.add_edges_from((link.source, link.target) for link in links)
         part = {key: n for n, keys in enumerate(nx.strongly_connected_components(net)) for key in keys}
         size = [0] * len(graph.items)
         for n in part.values():
             size[n] += 1
         looping = [
             link
-            for link in kept
+            for link in links
             if part[link.source] == part[link.target] and (size[part[link.source]] > 1 or link.source == link.target)
         ]
         if not looping:
@@ -51,22 +51,22 @@ def needed(graph: BlockGraph, cuts: list[Link]) -> list[Link]:
     """Drop cuts that later ones made needless: a '-' on a parallel forward branch is not feedback."""
     import networkx as nx
 
-    kept = list(cuts)
+    result = list(cuts)
     for cut in cuts:
-        net = nx.DiGraph((link.source, link.target) for link in graph.links if link not in kept or link is cut)
+        net = nx.DiGraph((link.source, link.target) for link in graph.links if link not in result or link is cut)
         if nx.is_directed_acyclic_graph(net):
-            kept.remove(cut)
-    return kept
+            result.remove(cut)
+    return result
 
 
 def find_flips(graph: BlockGraph, cuts: list[Link]) -> set[str]:
     """The blocks drawn right to left; a `flip` hint decides for its block."""
     flipped = {key for key, item in graph.items.items() if item.hint}
     while True:
-        found = {key for cut in cuts for key in way_back(graph, cut, cuts, flipped)} - flipped
-        if not found:
+        keys = {key for cut in cuts for key in way_back(graph, cut, cuts, flipped)} - flipped
+        if not keys:
             break
-        flipped |= found
+        flipped |= keys
     for key, item in graph.items.items():
         drivers = [link.source for link in graph.into(key)]
         if item.sink and item.hint is None and not item.record and item.shape != "oval" and drivers:

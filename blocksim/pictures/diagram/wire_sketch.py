@@ -49,14 +49,14 @@ def make_sketch(way: tuple[GridPoint, ...]) -> Sketch:
 
 def tidy_points(points: tuple[GridPoint, ...]) -> list[GridPoint]:
     """Without repeated points and points on a straight run."""
-    kept: list[GridPoint] = []
+    result: list[GridPoint] = []
     for point in points:
-        if kept and kept[-1] == point:
+        if result and result[-1] == point:
             continue
-        if len(kept) > 1 and (kept[-2][0] == kept[-1][0] == point[0] or kept[-2][1] == kept[-1][1] == point[1]):
-            kept.pop()
-        kept.append(point)
-    return kept
+        if len(result) > 1 and (result[-2][0] == result[-1][0] == point[0] or result[-2][1] == result[-1][1] == point[1]):
+            result.pop()
+        result.append(point)
+    return result
 
 
 def crossings(one: Sketch, other: Sketch) -> int:
