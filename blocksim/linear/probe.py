@@ -31,8 +31,8 @@ def owned(schedule: Schedule, slots: Any) -> Iterable[tuple[Unit, str, list[int]
     """Memories and held outputs of every block, with their addresses in m."""
     for unit in schedule.units:
         for name, declared in unit.kind.declared.items():
-            held = isinstance(declared, Outport) and unit.kind.sampled
-            if (held or isinstance(declared, Memory)) and (unit.index, name) in slots.where:
+            holds = isinstance(declared, Outport) and unit.kind.sampled
+            if (holds or isinstance(declared, Memory)) and (unit.index, name) in slots.where:
                 yield unit, name, slots.where[(unit.index, name)]
 
 

@@ -97,10 +97,10 @@ class Schedule:
         for number, evaluations in enumerate(self.order, 1):
             text = " = ".join(f"{self.units[u].path}.{f.removeprefix('output_')}" for u, f in evaluations)
             rate = self.units[evaluations[0][0]].group
-            held = rate is not None and self.units[evaluations[0][0]].kind.sampled
+            holds = rate is not None and self.units[evaluations[0][0]].kind.sampled
             lines.append(
                 f"{number:4}  {text}"
-                + (f"  (every {self.groups[rate].period} s)" if held and rate is not None else "")
+                + (f"  (every {self.groups[rate].period} s)" if holds and rate is not None else "")
                 + ("  [algebraic loop]" if len(evaluations) > 1 else "")
             )
         return "\n".join(lines)

@@ -61,13 +61,13 @@ def display(tally: Tally, progress: bool | Callable[[Tally], None] | None) -> An
     if callable(progress):
         tally.watch = True
         return contextlib.nullcontext(progress)
-    return bar(tally, shown=progress is not False)
+    return bar(tally, visible=progress is not False)
 
 
 @contextlib.contextmanager
-def bar(tally: Tally, shown: bool = True) -> Iterator[Callable[[Tally], None]]:
+def bar(tally: Tally, visible: bool = True) -> Iterator[Callable[[Tally], None]]:
     """Gives the function to call when runs have been added."""
-    if not (shown and sys.stderr.isatty()):
+    if not (visible and sys.stderr.isatty()):
         yield lambda tally: None
         return
     from rich.console import Console
