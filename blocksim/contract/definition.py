@@ -28,7 +28,7 @@ BUILD_TIME = ("table_", "size_")
 OTHER = ("check", "regressor", "effort", "variance", "process")
 
 
-def arguments(function: Callable) -> tuple[str, ...]:
+def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names a function asks for: its dependencies."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount]
@@ -62,7 +62,7 @@ def check_class(cls: Any) -> None:
     check_completeness(cls, refuse)
 
 
-def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[str], None]) -> None:
+def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Callable[[str], None]) -> None:
     """One static function: its name, the names it asks for, the names it uses."""
     known = [*KINDS, "output_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
     kind = kind_of(name)
@@ -100,7 +100,7 @@ def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[st
             )
 
 
-def resolvable(function: Callable, name: str) -> bool:
+def resolvable(function: Callable[..., Any], name: str) -> bool:
     """Whether a global name of a block function can be carried into the generated program."""
     if name in VOCABULARY or name == "math":
         return True

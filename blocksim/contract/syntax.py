@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ast
 import threading
-from typing import Any
+from typing import Any, Literal, overload
 
 LOCK = threading.RLock()
 
 
-def parse(text: str, mode: str = "exec") -> Any:
+@overload
+def parse(text: str) -> ast.Module: ...
+@overload
+def parse(text: str, mode: Literal["eval"]) -> ast.Expression: ...
+def parse(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
     """The tree of a text."""
     with LOCK:
-        return ast.parse(text, mode=mode)
+        return ast.parse(text, mode="eval") if mode == "eval" else ast.parse(text)
 
 
 def compiled(tree: Any, filename: str, mode: str) -> Any:

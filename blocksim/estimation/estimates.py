@@ -234,7 +234,7 @@ class Estimates(Mapping[str, Estimate]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can carry: null for nan, 'inf' for infinity."""
-        whole = {
+        whole: dict[str, Any] = {
             "method": self.method,
             "model": self.model,
             "parameters": {
@@ -249,7 +249,7 @@ class Estimates(Mapping[str, Estimate]):
             "reason": self.reason,
             "details": self.details,
         }  # fmt: skip
-        return jsonable(whole)
+        return {name: jsonable(value) for name, value in whole.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Estimates:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..contract.block import Block
 from ..contract.declarations import Outport
@@ -15,6 +15,9 @@ from ..contract.definition import kind_of
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Node, Ref
 from ..errors import DiagramError, Problem, did_you_mean, listing
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 #: One scalar element of a signal: (unit, output port, index).
 Element = tuple[int, str, int]
@@ -38,7 +41,7 @@ class Unit:
     after: bool = False  # works after the run: a record block, or one that reads what a record block makes
     group: int | None = None  # which sample hits it acts at
     settings: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, Any] = field(default_factory=dict)  # computed so far
+    tables: dict[str, FloatArray] = field(default_factory=dict)  # computed so far
     plants: dict[str, Plant] = field(default_factory=dict)  # by the setting that names each
 
     @property
