@@ -13,10 +13,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..contract.syntax import parse
 from ..contract.vocabulary import LIBM, PRELUDE
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
+from ..solvers import kernel
 from ..tracing.fold import specialise
 from .generator import Generator
 from .instants import hit
@@ -50,7 +52,7 @@ def prelude(text: str) -> list[str]:
     return [specialise(getattr(vocabulary, n), n, {}, {}) + "\n" for n in sorted(used)]
 
 
-def helper_functions(helpers: dict[str, Callable]) -> list[str]:
+def helper_functions(helpers: dict[str, Callable[..., Any]]) -> list[str]:
     """Functions of the block authors' own modules, with those they call."""
     written: dict[str, str] = {}
     while len(written) < len(helpers):
@@ -66,7 +68,7 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
 
     made = Generator(schedule, logs)
     guards = made.guard_functions() if made.guards else []
-    body = [made.derivative(), *guards, hit(made).replace("CHATTERING", str(driver_text.kernel.CHATTERING))]
+    body = [made.derivative(), *guards, hit(made).replace("CHATTERING", str(kernel.CHATTERING))]
     if made.loops:  # the last memory tells that a loop found no solution
         made.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in made.loops] + [driver_text.loop_solver(n, made.slots) for n in range(len(made.loops))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from ..contract.declarations import Fixed, Inport, Memory, Noise, Outport, State, Static
 from ..contract.definition import arguments
@@ -32,7 +33,7 @@ class Emitter:
         self.slots = lay_out(schedule)
         self.large = len(self.units) > LARGE
         self.names = unique_names(self.units)
-        self.helpers: dict[str, Callable] = {}
+        self.helpers: dict[str, Callable[..., Any]] = {}
         self.functions: dict[tuple[object, ...], tuple[str, str]] = {}  # functions that stay functions: key -> name, text
         self.shadows: dict[tuple[int, str, int], Region] = {}  # copies of array memories while `step` may run more than once
         self.wires: dict[Element, int] = {}  # large diagrams: where in m a signal is kept
@@ -104,12 +105,12 @@ class Emitter:
 
         return ast.Tuple([one(elements) for elements in incoming], ast.Load()) if declaration.many else one(incoming[0])
 
-    def elements_read(self, unit: Unit, functions: Iterable[Callable]) -> list[Element]:
+    def elements_read(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Element]:
         """The signals these functions ask for."""
         asked = {a for f in functions for a in arguments(f)}
         return [e for port in unit.kind.of(Inport) if port in asked for elements in unit.elements.get(port, []) for e in elements]
 
-    def inputs_of(self, unit: Unit, functions: Iterable[Callable]) -> list[Evaluation]:
+    def inputs_of(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Evaluation]:
         """The evaluations whose outputs these functions ask for."""
         return [evaluation_of(self.units[e[0]], e[1]) for e in self.elements_read(unit, functions)]
 
@@ -139,7 +140,9 @@ class Emitter:
         role = "" if function in ("output", "step") else f"{function}_"
         return f"{self.names[unit.index]}_{role}" + (f"{copy}_" if unit.wide else "")
 
-    def inlined(self, scope: Scope, unit: Unit, function: Callable, copy: int, prefix: str, targets: list[str]) -> Inliner | None:
+    def inlined(
+        self, scope: Scope, unit: Unit, function: Callable[..., Any], copy: int, prefix: str, targets: list[str]
+    ) -> Inliner | None:
         """The function inlined, its small arrays element by element or else as arrays; None where it must be called."""
         asked = arguments(function)
         for flat_arrays in (True, False):
@@ -237,7 +240,7 @@ class Emitter:
         return self.wires[element]
 
 
-def split(function: Callable, results: Results, parts: list[ast.expr]) -> dict[str, list[ast.expr]]:
+def split(function: Callable[..., Any], results: Results, parts: list[ast.expr]) -> dict[str, list[ast.expr]]:
     """A flat result by the names it belongs to."""
     wanted = sum(size for _, size in results)
     if len(parts) != wanted:

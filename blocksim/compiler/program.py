@@ -7,6 +7,7 @@ import hashlib
 import linecache
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -184,7 +185,7 @@ def divide(a: float, b: float) -> float:
         return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def forgiving(function: Any, overflow: Any) -> Any:
+def forgiving(function: Callable[..., float], overflow: Callable[..., float]) -> Callable[..., float]:
     """A libm function that gives nan outside its domain and overflows to infinity."""
 
     def wrapped(*values: float) -> float:

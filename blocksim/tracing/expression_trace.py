@@ -38,7 +38,7 @@ Env = dict[str, Value]
 class ExpressionTrace:
     """The expressions of one call of one function."""
 
-    def __init__(self, tracer: Tracer, function: Callable):
+    def __init__(self, tracer: Tracer, function: Callable[..., Any]):
         self.tracer, self.graph, self.function = tracer, tracer.graph, function
 
     def refuse(self, text: str) -> NoReturn:

@@ -28,7 +28,7 @@ class NotInlinable(Exception):
 
 
 @functools.cache
-def parsed(function: Callable) -> ast.FunctionDef:
+def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     """The function's syntax tree; a generated function carries its text in `__source__`."""
     text = getattr(function, "__source__", None)
     if text is None:
@@ -73,7 +73,7 @@ def value_of(node: ast.expr) -> Any:
 class Folder(ast.NodeTransformer):
     """Expressions with everything known computed, and every function replaced by one both interpreters agree on."""
 
-    def __init__(self, function: Callable, env: Env, helpers: dict[str, Callable]):
+    def __init__(self, function: Callable[..., Any], env: Env, helpers: dict[str, Callable[..., Any]]):
         self.globals = function.__globals__
         self.locals = function.__code__.co_varnames
         self.where = function.__qualname__
@@ -162,11 +162,13 @@ class Folder(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
         if known(test):
-            return self.visit(node.body if value_of(test) else node.orelse)
+            branch: ast.expr = self.visit(node.body if value_of(test) else node.orelse)
+            return branch
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        value, index = self.visit(node.value), self.visit(node.slice)
+        value: ast.expr = self.visit(node.value)
+        index: ast.expr = self.visit(node.slice)
         if isinstance(value, ast.Tuple) and isinstance(index, ast.Tuple) and known(index):  # A[i, j]
             for item in index.elts:
                 value = self.visit_Subscript(ast.Subscript(value, item, node.ctx))
@@ -210,11 +212,11 @@ def redefined(name: str, value: Any) -> bool:
     return isinstance(value, (int, float)) and name not in ("inf", "nan") and value != CONSTANTS.get(name)
 
 
-def module_of(function: Callable) -> str:
+def module_of(function: Callable[..., Any]) -> str:
     return function.__module__ or "text"
 
 
-def title_of(function: Callable, helpers: dict[str, Callable]) -> str:
+def title_of(function: Callable[..., Any], helpers: dict[str, Callable[..., Any]]) -> str:
     """The name of a block author's own function in the program: that of its module and its own, different for every function."""
     for title, known_function in helpers.items():
         if known_function is function:
@@ -259,7 +261,9 @@ def as_list(result: Any) -> list[ast.stmt]:
     return result if isinstance(result, list) else [result] if result is not None else []
 
 
-def specialise(function: Callable, name: str, env: Env, helpers: dict[str, Callable], drop: tuple[str, ...] = ()) -> str:
+def specialise(
+    function: Callable[..., Any], name: str, env: Env, helpers: dict[str, Callable[..., Any]], drop: tuple[str, ...] = ()
+) -> str:
     """The function's text under a new name, with what is known folded and the dropped arguments gone."""
     tree = copy.deepcopy(parsed(function))
     folder = Specialiser(function, env, helpers)

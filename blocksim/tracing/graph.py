@@ -14,7 +14,7 @@ from typing import Any
 from ..contract import vocabulary
 from ..contract.vocabulary import LIBM, PRELUDE
 
-ARITHMETIC: dict[str, Callable] = {
+ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -23,7 +23,7 @@ ARITHMETIC: dict[str, Callable] = {
     "%": operator.mod,
     "negative": operator.neg,
 }
-COMPARISONS: dict[str, Callable] = {
+COMPARISONS: dict[str, Callable[..., Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -32,14 +32,14 @@ COMPARISONS: dict[str, Callable] = {
     "!=": operator.ne,
 }
 #: What a node may do: the vocabulary's functions, Python's conversions, arithmetic and comparisons.
-FUNCTIONS: dict[str, Callable] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(vocabulary, name) for name in (*LIBM, *PRELUDE)},
     "abs": abs,
     "bool": bool,
     "float": float,
     "int": int,
 }
-OPERATIONS: dict[str, Callable] = {**ARITHMETIC, **COMPARISONS, **FUNCTIONS, "not": operator.not_}
+OPERATIONS: dict[str, Callable[..., Any]] = {**ARITHMETIC, **COMPARISONS, **FUNCTIONS, "not": operator.not_}
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import BlockDefinitionError
 from .fold import Env, Folder, NotInlinable, constant, known, parsed, value_of
@@ -25,7 +26,9 @@ def returns(body: list[ast.stmt]) -> bool:
 class Inliner:
     """One function being inlined: statements come out, the result is an expression."""
 
-    def __init__(self, function: Callable, env: Env, prefix: str, targets: list[str], helpers: dict[str, Callable]):
+    def __init__(
+        self, function: Callable[..., Any], env: Env, prefix: str, targets: list[str], helpers: dict[str, Callable[..., Any]]
+    ):
         self.function, self.prefix, self.targets = function, prefix, targets
         self.helpers = helpers
         self.assignments = 0
@@ -40,7 +43,8 @@ class Inliner:
             raise BlockDefinitionError(f"{function.__qualname__} does not return a value.")
 
     def fold(self, node: ast.expr, env: Env) -> ast.expr:
-        return Folder(self.function, env, self.helpers).visit(copy.deepcopy(node))
+        folded: ast.expr = Folder(self.function, env, self.helpers).visit(copy.deepcopy(node))
+        return folded
 
     def block(self, body: list[ast.stmt], env: Env, depth: int) -> list[ast.stmt]:
         done: list[ast.stmt] = []

@@ -35,7 +35,7 @@ class Tracer:
         self.depth = 0
         self.statements = 0
 
-    def run(self, function: Callable, values: Mapping[str, Value]) -> Value:
+    def run(self, function: Callable[..., Any], values: Mapping[str, Value]) -> Value:
         """What the function returns for these arguments, or what it fills into `out`."""
         if self.depth >= DEEP:
             raise Untraceable(f"{function.__qualname__} calls itself, or calls go deeper than {DEEP}")
