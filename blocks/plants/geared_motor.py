@@ -113,7 +113,7 @@ def gear_columns(phi: Any, w: Any, k1: float, k3: float, d: float, q: float, bac
     return springs * x, springs * x**3, dampers * w
 
 
-def stacked(rows: Any, none: Any) -> Any:
+def model_rows(rows: Any, none: Any) -> Any:
     """The rows of an inverse dynamic model, each a list of columns, as one array; none is a column of zeros."""
     import numpy as np
 

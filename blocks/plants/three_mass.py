@@ -12,10 +12,10 @@ from .geared_motor import (
     dry_friction,
     friction_column,
     gear_columns,
+    model_rows,
     next_side,
     slip_margin,
     slip_mode,
-    stacked,
     stop_mode,
 )
 
@@ -113,7 +113,7 @@ blocks:
         gearbox = [none, dw_g, none, none, none, -spring, -cubic, -damper, bend, speed, -bent]
         arm = [none, none, dw_a, none, none, none, none, none, -bend, -speed, none]
         rows = motor, [r * column for column in gearbox], [r * column for column in arm]
-        return stacked(rows, none)
+        return model_rows(rows, none)
 
     @staticmethod
     def effort(tau):

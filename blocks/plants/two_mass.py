@@ -12,10 +12,10 @@ from .geared_motor import (
     dry_friction,
     friction_column,
     gear_columns,
+    model_rows,
     next_side,
     slip_margin,
     slip_mode,
-    stacked,
     stop_mode,
 )
 
@@ -105,7 +105,7 @@ blocks:
         none = np.zeros(np.broadcast(phi, dw_m, dw_a).shape)
         motor = [dw_m, none, w_m, dry, r * spring, r * cubic, r * damper, r * bent]
         arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
-        return stacked((motor, arm), none)
+        return model_rows((motor, arm), none)
 
     @staticmethod
     def effort(tau):

@@ -50,7 +50,7 @@ from .definition import arguments, check_class
 if TYPE_CHECKING:
     from .plant import Plant
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+GuardFunction = TypeVar("GuardFunction", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound=Declared)
 
 __all__ = [
@@ -76,19 +76,19 @@ __all__ = [
 ]
 
 
-def falling(function: Function) -> Function:
+def falling(function: GuardFunction) -> GuardFunction:
     """Mark a guard: its reset fires when it falls below zero (what an unmarked guard does)."""
     function.__dict__["direction"] = 1
     return function
 
 
-def rising(function: Function) -> Function:
+def rising(function: GuardFunction) -> GuardFunction:
     """Mark a guard: its reset fires when it rises above zero."""
     function.__dict__["direction"] = -1
     return function
 
 
-def both(function: Function) -> Function:
+def both(function: GuardFunction) -> GuardFunction:
     """Mark a guard: its reset fires whenever it changes sign."""
     function.__dict__["direction"] = 0
     return function
@@ -183,26 +183,26 @@ class Block:
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Everything wrong with these settings, as (setting, words)."""
         takes = {n: d for n, d in cls.declared.items() if d.settable}
-        found = []
+        texts = []
         for name in settings:
             if name not in takes:
-                found.append(
+                texts.append(
                     (name, f"no parameter '{name}'. {cls.__name__} takes: {listing(takes)}." + did_you_mean(name, takes))
                 )
         for name, declaration in takes.items():
             if name in settings and settings[name] is None and declaration.default is None and not declaration.required:
                 continue  # nothing, said or not: what the block itself makes of that
             if name in settings:
-                found += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]
+                texts += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]
             elif declaration.required:
-                found.append((name, f"'{name}' must be given: {declaration.meaning()}."))
-        if not found and "check" in cls.functions:
+                texts.append((name, f"'{name}' must be given: {declaration.meaning()}."))
+        if not texts and "check" in cls.functions:
             values = {n: settings.get(n, d.default) for n, d in takes.items()}
             check = cls.functions["check"]
             text = check(**{n: values[n] for n in arguments(check)})
             if text:
-                found.append(("", text))
-        return found
+                texts.append(("", text))
+        return texts
 
 
 class SampledBlock(Block):

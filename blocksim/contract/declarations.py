@@ -130,8 +130,8 @@ class Static(Declared):
         if isinstance(value, bool) and self.kind not in (bool, object):
             return [f"found {value!r}. {self.meaning()} is wanted."]
         if not isinstance(value, self.kind) and (self.required or value is not self.default):
-            wanted = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-            words = " or ".join(KINDS.get(k, k.__name__) for k in wanted)
+            types = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+            words = " or ".join(KINDS.get(k, k.__name__) for k in types)
             return [f"found {value!r}. {words[0].upper()}{words[1:]} is wanted: {self.meaning()}."]
         return []
 

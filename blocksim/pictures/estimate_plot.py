@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROW = 0.26
 #: What lies further out than this, in truths, is drawn at the edge with its value.
-EDGE = 1.0
+FARTHEST = 1.0
 LEAST = 0.02
 TRUTH_COLOUR = "#444444"
 
@@ -122,7 +122,7 @@ def axis_reach(group: Mapping[str, Estimates]) -> float:
         if unit := unit_of(group, name):
             places = (interval_place(estimates[name], unit) for estimates in group.values() if name in estimates)
             far += [1.1 * (abs(x - 1) + half) for x, half in places if math.isfinite(x)]
-    return min(EDGE, max([LEAST, *far]))
+    return min(FARTHEST, max([LEAST, *far]))
 
 
 def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
