@@ -80,6 +80,15 @@ class Task:
         self.failures += 1
         return np.full(len(target), 1e6 * (float(np.abs(target).max()) or 1.0))
 
+    def unexplained(self, theta: np.ndarray) -> float:
+        """The largest share of what one output varies that the twin does not repeat."""
+        shares = []
+        for m, s, w in zip(self.measured, self.signals(theta), self.weights, strict=True):
+            y, rest = m[self.first :] * w, (m[self.first :] - s[self.first :]) * w
+            size = float(np.linalg.norm(y - y.mean(axis=0)))
+            shares.append(float(np.linalg.norm(rest)) / size if size > 0 else 0.0)
+        return max(shares)
+
     def slopes(self, theta: np.ndarray) -> np.ndarray:
         """Sensitivities for the search: to one side, from the run that is there, and those of before after a small step."""
         if self.near is None or np.any(np.abs(theta - self.near[0]) > NEAR * self.sizes(theta)):
@@ -156,13 +165,12 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
         return Search(first, math.inf, "diverged: the twin cannot be simulated at the start", False)
     low, high = (np.array([getattr(s, side) for s in task.sought]) for side in ("low", "high"))
     first = inside(first, low, high)
-    scale = np.array([s.scale for s in task.sought])
     found = least_squares(
         task.cost_vector,
         first,
         task.cost_slopes,
         bounds=(low, high),
-        x_scale=scale,
+        x_scale="jac",
         xtol=tol,
         ftol=tol,
         gtol=None,

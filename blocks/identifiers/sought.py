@@ -94,11 +94,11 @@ def hair(bound: float, side: int) -> float:
     return bound + side * (1e-9 * abs(bound) or 1e-12)
 
 
-def drawn(one: Sought, random: np.random.Generator) -> float:
-    """A start at random: between finite bounds, evenly or, over decades, evenly in the logarithm; else up to 3 times off."""
+def drawn(one: Sought, random: np.random.Generator, factor: float = 3.0) -> float:
+    """A start at random: between finite bounds, evenly or, over decades, evenly in the logarithm; else within a factor."""
     if math.isfinite(one.low) and math.isfinite(one.high):
         if one.low > 0 and one.high > 10 * one.low:
             return float(math.exp(random.uniform(math.log(one.low), math.log(one.high))))
         return float(random.uniform(one.low, one.high))
-    value = one.start * 3 ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
+    value = one.start * factor ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
     return float(min(max(value, one.low), one.high))

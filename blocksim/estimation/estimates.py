@@ -98,17 +98,17 @@ class Estimates(Mapping[str, Estimate]):
         """Estimates of parameters of a plant, which knows their units and, where it was simulated, their truth.
 
         `covariance` may also be standard deviations, one per name. `more` are warnings, reason, details and
-        the quantile of the intervals.
+        the quantile of the intervals, one for all or one each.
         """
         values = np.asarray(values, dtype=float)
         given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
         std = np.sqrt(np.diag(given)) if given.ndim == 2 else given
         truth = plant.truth if plant is not None else {}
         declared = plant.kind.declared if plant is not None else {}
-        quantile = more.pop("quantile", NORMAL)
+        quantiles = np.broadcast_to(more.pop("quantile", NORMAL), len(names))
         items = tuple(
-            Estimate(n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", quantile)
-            for n, v, s in zip(names, values, std, strict=True)
+            Estimate(n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", float(q))
+            for n, v, s, q in zip(names, values, std, quantiles, strict=True)
         )
         details = dict(more.pop("details", {}))
         if plant is not None:
