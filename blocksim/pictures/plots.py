@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..contract.arrays import FloatArray
 
-LINES, ROWS, MOST = 4, 8, 24
+AXIS_LINES, FIGURE_ROWS, MOST_AXES = 4, 8, 24
 #: Signals whose largest values differ by more than this factor do not share an axis.
 COMPARABLE = 20.0
 #: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
@@ -60,7 +60,7 @@ def plot(
     """
     kind = suffix(path) if path is not None else ""
     groups = signal_groups(record, [signals] if isinstance(signals, str) else signals)
-    figure = scopes(groups[:MOST], len(groups) - MOST)
+    figure = scopes(groups[:MOST_AXES], len(groups) - MOST_AXES)
     if path is not None:
         write_figure(figure, str(path), kind)
     return figure
@@ -111,7 +111,7 @@ def signal_groups(record: Record, signals: Iterable[str | Sequence[str]] | None)
 def may_share_axis(group: list[SignalLine], line: SignalLine) -> bool:
     """Whether a line may share the axis: the same unit, room, and neither would look flat beside the other."""
     low, high = sorted((line.size, max(other.size for other in group)))
-    return group[0].unit == line.unit and len(group) < LINES and (high <= COMPARABLE * low or low == 0.0)
+    return group[0].unit == line.unit and len(group) < AXIS_LINES and (high <= COMPARABLE * low or low == 0.0)
 
 
 def lines(record: Record, name: str) -> list[SignalLine]:
@@ -138,7 +138,7 @@ def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    columns = max(1, -(-len(groups) // ROWS))
+    columns = max(1, -(-len(groups) // FIGURE_ROWS))
     rows = max(1, -(-len(groups) // columns))
     figure = Figure(
         figsize=(FIGURE_WIDTH if columns == 1 else 6.2 * columns, max(3.2, AXIS_HEIGHT * rows + 0.6)), layout="constrained"

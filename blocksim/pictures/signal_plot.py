@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHEET_WIDTH, SHEET_ROW_HEIGHT = 10.0, 2.6
 BINS = 40
 #: Spectral lines below this share of the largest are not shown: rounding.
-FLOOR = 1e-6
+SPECTRUM_FLOOR = 1e-6
 #: What is above this share of the largest and has nothing around it is a line by itself.
 DISTINCT = 1e-2
 #: A signal that turns more often than this would be a filled area: only its first turns are shown.
@@ -117,10 +117,10 @@ def draw_spectrum(axis: Axes, one: Analysis, colour: str) -> None:
     if not top > 0:
         return
     axis.set_yscale("log")
-    peaks = amplitude > FLOOR * top
+    peaks = amplitude > SPECTRUM_FLOOR * top
     low = amplitude[peaks].min()
     if np.count_nonzero(peaks) < 0.5 * len(peaks) and low > DISTINCT * top:
-        axis.vlines(frequency[peaks], FLOOR * top, amplitude[peaks], color=colour, linewidth=0.9)
+        axis.vlines(frequency[peaks], SPECTRUM_FLOOR * top, amplitude[peaks], color=colour, linewidth=0.9)
         axis.plot(frequency[peaks], amplitude[peaks], ".", color=colour, markersize=4)
         axis.set_ylim(0.1 * DISTINCT * top, 3.0 * top)
     else:

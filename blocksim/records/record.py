@@ -149,7 +149,7 @@ class Record:
             raise RecordError(f"between({t0:g}, {t1:g}): the first time must not be after the second.")
         grids = [g.cut(g.within(t0, t1)) for g in self.grids]
         if not len(grids[0].t):
-            raise RecordError(f"no samples between {t0:g} and {t1:g} s; the record has {span(self.t)}.")
+            raise RecordError(f"no samples between {t0:g} and {t1:g} s; the record has {span_text(self.t)}.")
         return self._derived(grids)
 
     def _slice(self, samples: slice) -> Record:
@@ -251,7 +251,7 @@ class Record:
                 name + (f"[0:{s.values.shape[1]}]" if s.values.ndim == 2 else "") + (f" [{s.unit}]" if s.unit else "")
                 for name, s in grid.signals.items()
             )
-            lines.append(f"{len(grid.t)} samples, {span(grid.t)}: {brief_listing(names)}")
+            lines.append(f"{len(grid.t)} samples, {span_text(grid.t)}: {brief_listing(names)}")
         return "Record: " + "\n        ".join(lines)
 
     def _repr_html_(self) -> str:
@@ -261,7 +261,7 @@ class Record:
                 numbers = (f"<td>{v:.5g}</td>" for v in (x.min(), x.max(), x[-1])) if len(x) else ["<td></td>"] * 3
                 rows.append(f"<tr><td>{escape(label)}</td><td>{escape(self.unit(name))}</td>{''.join(numbers)}</tr>")
         head = "<tr><th>signal</th><th>unit</th><th>min</th><th>max</th><th>final</th></tr>"
-        return f"<p>{len(self.t)} samples, {escape(span(self.t))}</p><table>{head}{''.join(rows)}</table>"
+        return f"<p>{len(self.t)} samples, {escape(span_text(self.t))}</p><table>{head}{''.join(rows)}</table>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         picture = extension("views", "Record")(self)
@@ -281,7 +281,7 @@ def time_keys(record: Record) -> list[str]:
     return keys
 
 
-def span(t: FloatArray) -> str:
+def span_text(t: FloatArray) -> str:
     """'0 to 10 s every 0.001 s', in words."""
     if len(t) < 2:
         return f"at {t[0]:g} s" if len(t) else "no time"
