@@ -10,7 +10,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-#: Where each public name lives; loaded when first used, so that `import blocksim` costs next to nothing.
+#: Where each public name lives; loaded when first used, so that `import blocksim` costs next to nothing. Type checkers and
+#: editors read `__init__.pyi` instead, which has the same names.
 PUBLIC = {
     "Block": "contract.block",
     "RecordBlock": "contract.block",
@@ -32,6 +33,9 @@ PUBLIC = {
     "table": "contract.declarations",
     "period": "contract.declarations",
     "Diagram": "diagram.diagram",
+    "Spec": "diagram.spec",
+    "Schedule": "schedule.schedule",
+    "Simulation": "simulation.simulation",
     "Record": "records.record",
     "Estimate": "estimation.estimates",
     "Estimates": "estimation.estimates",
@@ -52,10 +56,13 @@ PUBLIC = {
     "start": "running.simulate",
     "rerun": "running.simulate",
     "run_study": "studies.study",
+    "StudyResult": "studies.study",
     "process": "estimation.process",
     "identify": "running.identify",
     "linearize": "linear.linearize",
     "operating_point": "linear.linearize",
+    "LinearModel": "linear.linear_model",
+    "OperatingPoint": "linear.operating",
     "draw": "pictures.draw",
     "plot": "pictures.plots",
     "plot_traces": "pictures.estimate_traces",

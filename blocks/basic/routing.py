@@ -158,7 +158,7 @@ def indices(index: Any) -> list[int]:
     return list(index) if isinstance(index, (list, tuple)) else [index]
 
 
-def taken(elements: list[int], name: str = "output") -> staticmethod:
+def taken(elements: list[int], name: str = "output") -> staticmethod[..., Any]:
     """The function that gives these elements of u, a number for one and a tuple for several."""
     text = ", ".join(f"u[{i}]" for i in elements)
     return staticmethod(function(f"def {name}(u):\n    return {text}\n"))

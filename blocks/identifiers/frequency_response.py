@@ -277,7 +277,7 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from blocksim.pictures.plots import COLOURS, save, suffix
+    from blocksim.pictures.plots import COLOURS, suffix, write_figure
 
     kind = suffix(path) if path is not None else ""
     d = found.details
@@ -321,5 +321,5 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     alike.set_xlabel("frequency [rad/s]", fontsize=9)
     size.legend(fontsize=8, frameon=False, loc="lower left")
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure

@@ -14,7 +14,8 @@ from blocksim.contract.plant import Plant
 from blocksim.diagram.diagram import REFERENCE
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 from blocksim.estimation.process import Run
-from blocksim.estimation.twin import Played, twin_of
+from blocksim.estimation.twin import twin_of
+from blocksim.estimation.twin_diagram import Played
 
 from .free_parameters import drawn, free_parameters
 from .output_report import report

@@ -102,7 +102,7 @@ def port_like(plant: Plant, name: str, what: str) -> Outport:
     return Outport(doc=f"{what} {declared.doc}", unit=declared.unit, size=getattr(declared, "size", 1))
 
 
-def with_helpers(function: Callable, **helpers: Callable) -> Callable:
+def with_helpers(function: Callable[..., Any], **helpers: Callable[..., Any]) -> Callable[..., Any]:
     """The function with other helpers in the place of those of its module that have their names."""
     made = types.FunctionType(function.__code__, {**function.__globals__, **helpers}, function.__name__)
     made.__qualname__ = function.__qualname__
@@ -112,7 +112,7 @@ def with_helpers(function: Callable, **helpers: Callable) -> Callable:
 
 
 @functools.cache
-def source_of(function: Callable) -> str:
+def source_of(function: Callable[..., Any]) -> str:
     return textwrap.dedent(inspect.getsource(function))
 
 

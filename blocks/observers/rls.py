@@ -107,7 +107,7 @@ blocks:
 """
 
     model: str = model("the plant whose parameters are estimated", required=False)
-    names: list | None = static(None, "names of the parameters, where no plant has them", kind=list)
+    names: list[str] | None = static(None, "names of the parameters, where no plant has them", kind=list)
     rows: int | None = static(None, "equations in each sample; those of the plant, or 1", kind=int)
     start: Any = static(None, "first values of the parameters, {J: 2e-4}; 0 for the others", kind=dict)
     P0: Any = param(None, "variances of the first values, for all or one each; nothing is known of them unless given",
@@ -231,7 +231,7 @@ blocks:
         return estimator_for(cast(Any, RecursiveLeastSquares), cast(Any, plant.kind if plant else None), names, rows, wait)
 
 
-def named(plant: Plant | None, names: list | None) -> list[str]:
+def named(plant: Plant | None, names: list[str] | None) -> list[str]:
     """The parameters' names."""
     if plant is None and not names:
         raise DiagramError("names: name the parameters, or a plant under `model` that has them.")
@@ -242,7 +242,7 @@ def named(plant: Plant | None, names: list | None) -> list[str]:
     return list(plant.parameters) if plant is not None else list(names or ())
 
 
-def first_values(plant: Plant | None, names: list | None, start: Mapping[str, Any] | None) -> np.ndarray:
+def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | None) -> np.ndarray:
     known = named(plant, names)
     for name in start or {}:
         if name not in known:

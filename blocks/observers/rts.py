@@ -192,13 +192,13 @@ def backward_pass(kind: type[Block], eq: Equations, turns: int, compiled: bool) 
         return njit(signature, **options, cache=place is not None)(functions["backward"])
 
 
-def program_text(function: Callable) -> str:
+def program_text(function: Callable[..., Any]) -> str:
     """A function with all it calls, as one text."""
     from blocksim.compiler.codegen import helper_functions, prelude
     from blocksim.contract.vocabulary import LIBM
     from blocksim.tracing.specialise import specialise
 
-    helpers: dict[str, Callable] = {}
+    helpers: dict[str, Callable[..., Any]] = {}
     entry = specialise(function, "backward", {}, helpers)
     code = "\n\n".join([*helper_functions(helpers), entry])
     head = f"from math import {', '.join((*LIBM, 'inf', 'nan'))}\nfrom math import pow as libm_pow\n"

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from blocksim.contract.block import Block, inport, memory, outport, param, state, static
-from blocksim.contract.vocabulary import sign, tanh
+from blocksim.contract.block import Block, outport, param, state
+from blocksim.contract.vocabulary import sign
 
-from ..basic.linear import elements
-from .friction import (
-    GAPLESS,
-    contact_margin,
-    contact_side,
-    gear_torque,
-    hysteresis_rate,
-    motor_load,
-    slip_direction,
-    stribeck_level,
+from .friction import contact_margin, contact_side, gear_torque, hysteresis_rate, motor_load
+from .geared_motor import (
+    GearedMotor,
+    StickingMotor,
+    dry_friction,
+    friction_column,
+    gear_columns,
+    model_rows,
+    next_side,
+    slip_margin,
+    slip_mode,
+    stop_mode,
 )
-from .two_mass import friction_column, gear_columns
 
 __all__ = ["ThreeMassRobot"]
 
 
-class ThreeMassRobot(Block):
+class ThreeMassRobot(GearedMotor):
     """Jm phi_m'' = tau - tau_f - r tau_s, Jg phi_g'' = tau_s - tau_a, Ja phi_a'' = tau_a: motor, gearbox and flexible arm.
 
     The gear is that of TwoMassRobot, and so are its laws of friction and backlash. With phi = r phi_m - phi_g and w = phi':
@@ -37,8 +38,6 @@ class ThreeMassRobot(Block):
     Its inverse dynamic model, one row for each mass, is linear in `inverse_parameters`: see `regressor`.
     """
 
-    family = "robots"
-    colour = "plant"
     example = """
 format: 1
 simulate: {stop: 5.0, solver: dopri5, rtol: 1e-8, every: 0.005}
@@ -48,28 +47,10 @@ blocks:
 """
     inverse_parameters = ("Jm", "Jg", "Ja", "Fv", "Fc", "k1", "k3", "d", "k2", "d2", "A")
 
-    Jm: float = param(1.21e-2, "inertia of the motor", "kg m^2", above=0)
     Jg: float = param(1.13e2, "inertia of the gearbox, at the arm's side", "kg m^2", above=0)
     Ja: float = param(1.017e3, "inertia of the arm", "kg m^2", above=0)
-    Fv: float = param(1.30e-2, "viscous friction at the motor", "N m s/rad", min=0)
-    Fc: float = param(6.44e-1, "Coulomb friction at the motor", "N m", min=0)
-    k1: float = param(1.46e6, "stiffness of the gear", "N m/rad", min=0)
-    k3: float = param(3.72e10, "cubic stiffness of the gear", "N m/rad^3", min=0)
-    d: float = param(2.63e3, "damping of the gear", "N m s/rad", min=0)
     k2: float = param(6.0e6, "stiffness of the arm", "N m/rad", min=0)
     d2: float = param(2.0e3, "damping of the arm", "N m s/rad", min=0)
-    alpha: float = param(0.0, "hysteresis: 1/alpha is the wind-up over which it saturates", "1/rad", min=0)
-    A: float = param(0.0, "hysteresis: stiffness it adds to small motion", "N m/rad", min=0)
-    q: float = param(0.0, "whole width of the backlash", "rad", min=0)
-    r: float = param(4.46e-3, "gear ratio, gearbox angle per motor angle")
-    beta: float = param(1.0, "steepness of tanh(beta w_m)", "s/rad", above=0)
-    Fs: float = param(0.0, "break-away friction of stribeck; below Fc it counts as Fc", "N m", min=0)
-    vs: float = param(1.0, "motor speed at which most of the fall from Fs to Fc has happened", "rad/s", above=0)
-    friction: str = static("tanh", "law of the dry friction", choices=("tanh", "sign", "stribeck"))
-    backlash: str = static("thesis", "law of the contact around the gap", choices=("thesis", "elasto", "elasto2"))
-    tau = inport("torque of the motor", "N m")
-    phi_m: float = state(0.0, "angle of the motor", "rad", port=True)
-    w_m: float = state(0.0, "speed of the motor", "rad/s", port=True)
     phi_g: float = state(0.0, "angle of the gearbox, at the arm's side", "rad", port=True)
     w_g: float = state(0.0, "speed of the gearbox, at the arm's side", "rad/s", port=True)
     phi_a: float = state(0.0, "angle of the arm", "rad", port=True)
@@ -77,8 +58,6 @@ blocks:
     tau_s = outport("torque of the gear on the gearbox", "N m")
     tau_a = outport("torque of the gearbox on the arm", "N m")
     z: float = state(0.0, "torque of the hysteresis", "N m", port=True)
-    mode: float = memory(0.0, "motor with dry friction: 1 slips forward, -1 slips backward, 0 sticks")
-    side: float = memory(0.0, "gap: 1 or -1 where it is closed, 0 open")
 
     @staticmethod
     def output(phi_m, w_m, phi_g, w_g, phi_a, w_a, z, side, k1, k3, d, k2, d2, q, r, backlash):
@@ -94,8 +73,7 @@ blocks:
         w = r * w_m - w_g
         tau_s = gear_torque(r * phi_m - phi_g, w, side, k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         tau_a = k2 * (phi_g - phi_a) + d2 * (w_g - w_a)
-        level = stribeck_level(w_m, Fc, Fs, vs) if friction == "stribeck" else Fc
-        dry = level * (tanh(beta * w_m) if friction == "tanh" else mode)
+        dry = dry_friction(w_m, mode, Fc, Fs, vs, beta, friction == "tanh", friction == "stribeck")
         sticks = friction != "tanh" and mode == 0.0
         dw_m = 0.0 if sticks else (tau - r * tau_s - dry - Fv * w_m) / Jm
         return w_m, dw_m, w_g, (tau_s - tau_a) / Jg, w_a, tau_a / Ja, hysteresis_rate(z, w, alpha, A)
@@ -108,16 +86,12 @@ blocks:
         phi, w = r * phi_m - phi_g, r * w_m - w_g
         tau_s = gear_torque(phi, w, contact_side(phi, q), k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         tau_a = k2 * (phi_g - phi_a) + d2 * (w_g - w_a)
-        level = stribeck_level(w_m, Fc, Fs, vs) if friction == "stribeck" else Fc
-        dry = level * (tanh(beta * w_m) if friction == "tanh" else sign(w_m))
+        dry = dry_friction(w_m, sign(w_m), Fc, Fs, vs, beta, friction == "tanh", friction == "stribeck")
         dw_m = (tau - r * tau_s - dry - Fv * w_m) / Jm
         return w_m, dw_m, w_g, (tau_s - tau_a) / Jg, w_a, tau_a / Ja, hysteresis_rate(z, w, alpha, A)
 
     def variant(self, inputs: int = 1) -> type[Block]:
-        sticks = self.settings["friction"] != "tanh"
-        jumps = self.settings["backlash"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))
-        kinds = (ThreeMassRobot, JumpingThreeMass, StickingThreeMass, StickingJumpingThreeMass)
-        return kinds[2 * sticks + jumps]
+        return self.pick(ThreeMassRobot, JumpingThreeMass, StickingThreeMass, StickingJumpingThreeMass)
 
     @staticmethod
     def regressor(
@@ -139,7 +113,7 @@ blocks:
         gearbox = [none, dw_g, none, none, none, -spring, -cubic, -damper, bend, speed, -bent]
         arm = [none, none, dw_a, none, none, none, none, none, -bend, -speed, none]
         rows = motor, [r * column for column in gearbox], [r * column for column in arm]
-        return np.stack([np.stack([column + none for column in row], axis=-1) for row in rows], axis=-2)
+        return model_rows(rows, none)
 
     @staticmethod
     def effort(tau):
@@ -149,19 +123,14 @@ blocks:
         return np.stack([tau, np.zeros_like(tau), np.zeros_like(tau)], axis=-1)
 
 
-class StickingThreeMass(ThreeMassRobot):
+class StickingThreeMass(StickingMotor, ThreeMassRobot):
     """Three masses, the motor sticking while the gear and the torque cannot overcome its dry friction."""
-
-    @staticmethod
-    def guard_stop(w_m, mode):
-        return mode * w_m if mode != 0.0 else 1.0
 
     @staticmethod
     def reset_stop(phi_m, phi_g, w_g, z, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
         load = motor_load(tau, r * phi_m - phi_g, -w_g, z, side, k1, k3, d, q, r, elasto, elasto2)
-        level = stribeck_level(0.0, Fc, Fs, vs) if friction == "stribeck" else Fc
-        return {"w_m": 0.0, "mode": slip_direction(load, level)}
+        return {"w_m": 0.0, "mode": stop_mode(load, Fc, Fs, vs, friction == "stribeck")}
 
     @staticmethod
     def guard_slip(phi_m, w_m, phi_g, w_g, z, mode, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
@@ -169,14 +138,13 @@ class StickingThreeMass(ThreeMassRobot):
             return 1.0
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
         load = motor_load(tau, r * phi_m - phi_g, -w_g, z, side, k1, k3, d, q, r, elasto, elasto2)
-        level = stribeck_level(0.0, Fc, Fs, vs) if friction == "stribeck" else Fc
-        return level - abs(load) if w_m == 0.0 else -1.0  # a motor that starts with a speed slips
+        return slip_margin(load, w_m, Fc, Fs, vs, friction == "stribeck")
 
     @staticmethod
     def reset_slip(phi_m, w_m, phi_g, w_g, z, side, tau, k1, k3, d, q, r, backlash):
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
         load = motor_load(tau, r * phi_m - phi_g, -w_g, z, side, k1, k3, d, q, r, elasto, elasto2)
-        return {"mode": sign(load) if w_m == 0.0 else sign(w_m)}
+        return {"mode": slip_mode(load, w_m)}
 
 
 class JumpingThreeMass(ThreeMassRobot):
@@ -188,7 +156,7 @@ class JumpingThreeMass(ThreeMassRobot):
 
     @staticmethod
     def reset_contact(phi_m, phi_g, side, r):
-        return {"side": sign(r * phi_m - phi_g) if side == 0.0 else 0.0}
+        return {"side": next_side(r * phi_m - phi_g, side)}
 
 
 class StickingJumpingThreeMass(StickingThreeMass, JumpingThreeMass):

@@ -8,7 +8,7 @@ import numpy as np
 
 from blocksim.contract.block import RecordBlock, inport, outport, required, static
 from blocksim.errors import RecordError
-from blocksim.records.grid import interpolate, regular_times
+from blocksim.records.grid import interpolate_samples, regular_times
 
 __all__ = ["Resample", "Trim"]
 
@@ -42,7 +42,7 @@ blocks:
             raise RecordError("samples are infinite; mark missing ones as nan.")
         if np.count_nonzero(there) < 2:
             raise RecordError(f"at least 2 samples that are not missing are wanted, found {np.count_nonzero(there)}.")
-        return interpolate(t[there], u[there], self.times(t), self.method)
+        return interpolate_samples(t[there], u[there], self.times(t), self.method)
 
     def times(self, t: Any) -> Any:
         if len(t) < 2:

@@ -129,9 +129,9 @@ def own_settings(block: Block) -> dict[str, Any]:
 
 def show_families() -> None:
     """Every block type with its equation, by family."""
-    from ..diagram.catalogue import equation, families
+    from ..diagram.catalogue import block_families, equation
 
-    for number, (family, members) in enumerate(families().items()):
+    for number, (family, members) in enumerate(block_families().items()):
         typer.echo(("\n" if number else "") + typer.style(family, bold=True))
         show_table(("name", "equation"), [[f"  {name}", equation(cls)] for name, cls in members.items()], header=False, width=28)
     typer.echo("\nblocksim blocks NAME shows one: ports, parameters, an example.")

@@ -13,9 +13,9 @@ from ..diagram.checks import simulate_problems
 from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
-from ..diagram.yaml_lines import read, scalar
+from ..diagram.yaml_lines import read_yaml, scalar
 from ..errors import BlocksimError, DiagramError, Problem, SimulationError
-from ..records.writing import finite, versions, write_json, writing
+from ..records.writing import finite_or_none, versions, write_json, writing
 
 if TYPE_CHECKING:
     from ..records.record import Record
@@ -81,7 +81,7 @@ def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
             problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
             continue
         try:
-            root, more = read(written, "")
+            root, more = read_yaml(written, "")
             problems += [Problem(f"--set {item}: {p.what}") for p in more]
             if not isinstance(root.value, dict):
                 found[name] = root.plain()
@@ -181,11 +181,11 @@ def read_time(written: str | None) -> Any:
 
 def rows(record: Record) -> list[Row]:
     """The table of results: every scalar signal and every element."""
-    from ..records.record import elements
+    from ..records.record import scalar_columns
 
     found = []
     for name in record:
-        for label, values in elements(name, record[name]):
+        for label, values in scalar_columns(name, record[name]):
             if len(values):
                 found.append(Row(label, record.unit(name), float(values.min()), float(values.max()), float(values[-1])))
     return found
@@ -203,7 +203,7 @@ def as_json(outcome: Outcome) -> str:
         "estimates": estimates(outcome.record),
         "written": list(outcome.written),
     }
-    return json.dumps(finite(whole), allow_nan=False)
+    return json.dumps(finite_or_none(whole), allow_nan=False)
 
 
 def described(outcome: Outcome) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
@@ -51,7 +52,7 @@ def prelude_text(name: str) -> str:
     return specialise(WORDS[name].meaning, name, {}, {}) + "\n"
 
 
-def helper_functions(helpers: dict[str, Callable]) -> list[str]:
+def helper_functions(helpers: dict[str, Callable[..., Any]]) -> list[str]:
     """Functions of the block authors' own modules, with those they call."""
     written: dict[str, str] = {}
     while len(written) < len(helpers):

@@ -34,7 +34,7 @@ class Emitter:
         self.slots = lay_out(schedule)
         self.large = len(self.units) > LARGE
         self.names = unique_names(self.units)
-        self.helpers: dict[str, Callable] = {}
+        self.helpers: dict[str, Callable[..., Any]] = {}
         self.functions: dict[tuple[object, ...], tuple[str, str]] = {}  # functions that stay functions: key -> name, text
         self.shadows: dict[tuple[int, str, int], Region] = {}  # copies of array memories while `step` may run more than once
         self.wires: dict[Element, int] = {}  # large diagrams: where in m a signal is kept
@@ -91,12 +91,12 @@ class Emitter:
 
         return tuple(one(elements) for elements in incoming) if declaration.many else one(incoming[0])
 
-    def elements_read(self, unit: Unit, functions: Iterable[Callable]) -> list[Element]:
+    def elements_read(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Element]:
         """The signals these functions ask for."""
         asked = {a for f in functions for a in arguments(f)}
         return [e for port in unit.kind.of(Inport) if port in asked for elements in unit.elements.get(port, []) for e in elements]
 
-    def inputs_of(self, unit: Unit, functions: Iterable[Callable]) -> list[Evaluation]:
+    def inputs_of(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Evaluation]:
         """The evaluations whose outputs these functions ask for."""
         return [evaluation_of(self.units[e[0]], e[1]) for e in self.elements_read(unit, functions)]
 

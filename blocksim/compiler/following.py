@@ -30,7 +30,7 @@ Binding = Any
 class Following:
     """One block function being followed and written out, its small arrays element by element or else as arrays."""
 
-    def __init__(self, emitter: Emitter, unit: Unit, function: Callable, results: Results):
+    def __init__(self, emitter: Emitter, unit: Unit, function: Callable[..., Any], results: Results):
         self.emitter, self.unit, self.function, self.results = emitter, unit, function, results
         self.graph = Graph()
         self.tracer = Tracer(self.graph, emitter.helpers, LONG, TURNS)
@@ -132,7 +132,7 @@ class Following:
         return changed + [(view.code, places, value) for view, places, value in self.tracer.stores]
 
 
-def split(function: Callable, results: Results, parts: list[Any]) -> dict[str, list[Any]]:
+def split(function: Callable[..., Any], results: Results, parts: list[Any]) -> dict[str, list[Any]]:
     """A flat result by the names it belongs to."""
     wanted = sum(size for _, size in results)
     if len(parts) != wanted:

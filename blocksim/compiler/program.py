@@ -229,9 +229,9 @@ def forgiving(function: Any, outside: Any) -> Any:
 
     def wrapped(*values: float) -> float:
         try:
-            return function(*values)
+            return float(function(*values))
         except (OverflowError, ValueError):
-            return outside(*values)
+            return float(outside(*values))
 
     return wrapped
 

@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from ..errors import DiagramError, Problem, did_you_mean, listing
 from .declarations import (
@@ -50,6 +50,9 @@ from .definition import arguments, check_class
 if TYPE_CHECKING:
     from .plant import Plant
 
+GuardFunction = TypeVar("GuardFunction", bound=Callable[..., Any])
+Kind = TypeVar("Kind", bound=Declared)
+
 __all__ = [
     "Block",
     "RecordBlock",
@@ -73,19 +76,19 @@ __all__ = [
 ]
 
 
-def falling(function: Callable) -> Callable:
+def falling(function: GuardFunction) -> GuardFunction:
     """Mark a guard: its reset fires when it falls below zero (what an unmarked guard does)."""
     function.__dict__["direction"] = 1
     return function
 
 
-def rising(function: Callable) -> Callable:
+def rising(function: GuardFunction) -> GuardFunction:
     """Mark a guard: its reset fires when it rises above zero."""
     function.__dict__["direction"] = -1
     return function
 
 
-def both(function: Callable) -> Callable:
+def both(function: GuardFunction) -> GuardFunction:
     """Mark a guard: its reset fires whenever it changes sign."""
     function.__dict__["direction"] = 0
     return function
@@ -96,7 +99,7 @@ class Block:
 
     family: ClassVar[str] = ""
     declared: ClassVar[dict[str, Declared]] = {}
-    functions: ClassVar[dict[str, Callable]] = {}
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
     #: How `draw` shows it: 'box', 'circle' (Sum) or 'triangle' (Gain); 'source', 'plant', 'plain', 'sink' or 'record'.
     shape: ClassVar[str] = "box"
     colour: ClassVar[str] = "plain"
@@ -118,7 +121,7 @@ class Block:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         collected: dict[str, Declared] = {}
-        functions: dict[str, Callable] = {}
+        functions: dict[str, Callable[..., Any]] = {}
         for base in reversed(cls.__mro__):
             for name, value in vars(base).items():
                 if isinstance(value, Declared):
@@ -165,8 +168,14 @@ class Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
 
+    @overload
     @classmethod
-    def of(cls, *kinds: type) -> dict[str, Any]:
+    def of(cls, kind: type[Kind], /) -> dict[str, Kind]: ...
+    @overload
+    @classmethod
+    def of(cls, *kinds: type[Declared]) -> dict[str, Any]: ...
+    @classmethod
+    def of(cls, *kinds: type[Declared]) -> dict[str, Any]:
         """The declarations of these kinds, in order."""
         return {n: d for n, d in cls.declared.items() if isinstance(d, kinds)}
 
@@ -174,26 +183,26 @@ class Block:
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Everything wrong with these settings, as (setting, words)."""
         takes = {n: d for n, d in cls.declared.items() if d.settable}
-        found = []
+        texts = []
         for name in settings:
             if name not in takes:
-                found.append(
+                texts.append(
                     (name, f"no parameter '{name}'. {cls.__name__} takes: {listing(takes)}." + did_you_mean(name, takes))
                 )
         for name, declaration in takes.items():
             if name in settings and settings[name] is None and declaration.default is None and not declaration.required:
                 continue  # nothing, said or not: what the block itself makes of that
             if name in settings:
-                found += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]
+                texts += [(name, f"{name}: {text}") for text in declaration.problems(settings[name])]
             elif declaration.required:
-                found.append((name, f"'{name}' must be given: {declaration.meaning()}."))
-        if not found and "check" in cls.functions:
+                texts.append((name, f"'{name}' must be given: {declaration.meaning()}."))
+        if not texts and "check" in cls.functions:
             values = {n: settings.get(n, d.default) for n, d in takes.items()}
             check = cls.functions["check"]
             text = check(**{n: values[n] for n in arguments(check)})
             if text:
-                found.append(("", text))
-        return found
+                texts.append(("", text))
+        return texts
 
 
 class SampledBlock(Block):
@@ -224,13 +233,14 @@ class RecordBlock(Block):
         """Refuse, before anything runs, a diagram it cannot work in: raise DiagramError. `path` is its own."""
 
 
-def state_output(name: str) -> Callable:
+def state_output(name: str) -> Callable[..., Any]:
     """The output function of a state that is a port: the state itself."""
     text = f"def output_{name}({name}):\n    return {name}\n"
-    made: dict[str, Any] = {}
-    exec(text, made)
-    made[f"output_{name}"].__source__ = text
-    return made[f"output_{name}"]
+    space: dict[str, Any] = {}
+    exec(text, space)
+    result: Callable[..., Any] = space[f"output_{name}"]
+    result.__dict__["__source__"] = text
+    return result
 
 
 def brief(value: Any) -> str:

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from .limits import Interval
-from .times import exact
+from .times import Seconds, exact
 
 Size = int | str
 #: Types of settings as people say them.
@@ -123,8 +123,8 @@ class Static(Declared):
         if isinstance(value, bool) and self.kind not in (bool, object):
             return [f"found {value!r}. {self.meaning()} is wanted."]
         if not isinstance(value, self.kind) and (self.required or value is not self.default):
-            wanted = self.kind if isinstance(self.kind, tuple) else (self.kind,)
-            words = " or ".join(KINDS.get(k, k.__name__) for k in wanted)
+            types = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+            words = " or ".join(KINDS.get(k, k.__name__) for k in types)
             return [f"found {value!r}. {words[0].upper()}{words[1:]} is wanted: {self.meaning()}."]
         return []
 
@@ -244,17 +244,36 @@ def array_problems(declaration: Param, value: Any, dims: int) -> list[str]:
     return [text for item in value for text in array_problems(declaration, item, dims - 1)][:3]
 
 
-def param(default: Any, doc: str, unit: str = "", **limits: Any) -> Any:
+class Limits(TypedDict, total=False):
+    """What `param` and `required` take beside default, doc and unit."""
+
+    above: float
+    min: float
+    below: float
+    max: float
+    infinite: bool
+    shape: tuple[int | str | None, ...]
+
+
+class Choice(TypedDict, total=False):
+    """What `static` takes beside default and doc."""
+
+    required: bool
+    choices: tuple[Any, ...]
+    kind: type | tuple[type, ...]
+
+
+def param(default: Any, doc: str, unit: str = "", **limits: Unpack[Limits]) -> Any:
     """A number with a default. `above`, `min`, `below`, `max` limit it; `shape` makes it an array."""
     return Param(default=default, doc=doc, unit=unit, **limits)
 
 
-def required(doc: str, unit: str = "", **limits: Any) -> Any:
+def required(doc: str, unit: str = "", **limits: Unpack[Limits]) -> Any:
     """A number the user must give."""
     return Param(required=True, doc=doc, unit=unit, **limits)
 
 
-def static(default: Any, doc: str, **more: Any) -> Any:
+def static(default: Any, doc: str, **more: Unpack[Choice]) -> Any:
     """A setting that shapes the code; a change recompiles."""
     return Static(default=default, doc=doc, **more)
 
@@ -272,7 +291,7 @@ def model(doc: str, required: bool = True, port: str = "") -> Any:
     return Model(default=None, doc=doc, required=required and not port, port=port)
 
 
-def period(default: Any = None, doc: str = "sample time", required: bool = False, optional: bool = False) -> Any:
+def period(default: Seconds | None = None, doc: str = "sample time", required: bool = False, optional: bool = False) -> Any:
     """An exact time in seconds that sets the block's sample hits."""
     return Period(default=default, doc=doc, unit="s", required=required, optional=optional)
 

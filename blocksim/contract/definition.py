@@ -26,7 +26,7 @@ BUILD_TIME = ("table_", "size_")
 OTHER = ("check", "regressor", "effort", "variance", "process")
 
 
-def arguments(function: Callable) -> tuple[str, ...]:
+def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names a function asks for: its dependencies."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount]
@@ -70,7 +70,7 @@ def check_texts(cls: Any) -> None:
             check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), kind_of(name) == "reset")
 
 
-def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[str], None]) -> None:
+def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Callable[[str], None]) -> None:
     """One static function: its name, the names it asks for, the names it uses."""
     known = [*KINDS, "output_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
     kind = kind_of(name)

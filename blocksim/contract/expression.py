@@ -60,7 +60,7 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
     """The value of an expression, a finite float. ValueError in words for everything else."""
     tree = parse(text, set(values))
     try:
-        value = computed(tree, values)
+        value: float = computed(tree, values)
     except (ZeroDivisionError, OverflowError, ValueError) as error:
         raise ValueError(f"'{shortened(text)}' has no value: {error}.") from None
     if not math.isfinite(value):
@@ -68,13 +68,13 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
     return value
 
 
-def function(source: str) -> Callable:
+def function(source: str) -> Callable[..., Any]:
     """A block function from its source text, which it carries along for the engine to inline."""
     space: dict[str, Any] = {name: getattr(vocabulary, name) for name in vocabulary.__all__}
     exec(source, space)  # the text comes from this package: validated expressions and port numbers
-    made = next(v for k, v in reversed(space.items()) if k != "__builtins__")
-    made.__source__ = source
-    return made
+    result: Callable[..., Any] = next(v for k, v in reversed(space.items()) if k != "__builtins__")
+    result.__dict__["__source__"] = source
+    return result
 
 
 def number(node: ast.AST, names: frozenset[str]) -> ast.expr:

@@ -50,11 +50,11 @@ EXPRESSIONS = (
     *(ast.IfExp, ast.Subscript, ast.Call),
 )
 #: Functions of modules that have been read, with the arguments they may change.
-READ: set[tuple[Callable, frozenset[str]]] = set()
+READ: set[tuple[Callable[..., Any], frozenset[str]]] = set()
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
-def check_text(title: str, function: Callable, own: Iterable[str], reset: bool = False) -> None:
+def check_text(title: str, function: Callable[..., Any], own: Iterable[str], reset: bool = False) -> None:
     """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change."""
     Reading(title, function, set(own), reset, ()).body()
 
@@ -62,7 +62,9 @@ def check_text(title: str, function: Callable, own: Iterable[str], reset: bool =
 class Reading:
     """One function being read."""
 
-    def __init__(self, title: str, function: Callable, own: set[str], reset: bool, callers: tuple[Callable, ...]):
+    def __init__(
+        self, title: str, function: Callable[..., Any], own: set[str], reset: bool, callers: tuple[Callable[..., Any], ...]
+    ):
         self.title, self.function, self.own, self.reset, self.callers = title, function, own, reset, callers
         self.tree = parsed(function)
         self.inputs = {a.arg for a in self.tree.args.args}

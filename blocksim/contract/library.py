@@ -28,9 +28,9 @@ def register(*classes: type[Block]) -> None:
     for cls in classes:
         if not (isinstance(cls, type) and issubclass(cls, Block)):
             raise BlockDefinitionError(f"{cls!r} is not a Block class.")
-        known = library().get(cls.__name__)
-        if known is not None and origin(known) != origin(cls):
-            raise BlockDefinitionError(f"two blocks are called {cls.__name__}: {origin(known)} and {origin(cls)}.")
+        namesake = library().get(cls.__name__)
+        if namesake is not None and origin(namesake) != origin(cls):
+            raise BlockDefinitionError(f"two blocks are called {cls.__name__}: {origin(namesake)} and {origin(cls)}.")
         _registered[cls.__name__] = cls
 
 
@@ -39,17 +39,17 @@ def registered() -> list[type[Block]]:
     return list(_registered.values())
 
 
-def find(type_name: str, known: Mapping[str, type[Block]] | None = None) -> type[Block]:
+def find(type_name: str, blocks: Mapping[str, type[Block]] | None = None) -> type[Block]:
     """The class of a block type; for an unknown one, the name that was probably meant."""
-    known = library() if known is None else known
-    if type_name in known:
-        return known[type_name]
-    raise DiagramError(unknown_type(type_name, known))
+    blocks = library() if blocks is None else blocks
+    if type_name in blocks:
+        return blocks[type_name]
+    raise DiagramError(unknown_type(type_name, blocks))
 
 
-def unknown_type(type_name: Any, known: Iterable[str]) -> str:
+def unknown_type(type_name: Any, blocks: Iterable[str]) -> str:
     """What to say about a type nobody knows."""
-    names = sorted(known)
+    names = sorted(blocks)
     same = [n for n in names if n.lower() == str(type_name).lower()]
     guess = f" Did you mean '{same[0]}'?" if same else did_you_mean(type_name, names)
     return f"there is no block type '{type_name}'." + (guess or f" There are: {listing(names)}.")
@@ -58,7 +58,7 @@ def unknown_type(type_name: Any, known: Iterable[str]) -> str:
 @cache
 def installed() -> dict[str, type[Block]]:
     """The blocks of every installed library. A name that two libraries use is refused with both."""
-    found: dict[str, type[Block]] = {}
+    result: dict[str, type[Block]] = {}
     owner: dict[str, str] = {}
     for entry in entries("libraries"):
         try:
@@ -66,13 +66,13 @@ def installed() -> dict[str, type[Block]]:
         except (ImportError, AttributeError) as error:
             raise DiagramError(f"the block library '{entry.name}' ({entry.value}) cannot be loaded: {error}.") from error
         for name, cls in blocks.items():
-            if found.setdefault(name, cls) is not cls:
+            if result.setdefault(name, cls) is not cls:
                 raise DiagramError(
-                    f"two libraries have a block {name}: '{owner[name]}' ({origin(found[name])}) and "
+                    f"two libraries have a block {name}: '{owner[name]}' ({origin(result[name])}) and "
                     f"'{entry.name}' ({origin(cls)}). Remove one."
                 )
             owner.setdefault(name, entry.name)
-    return found
+    return result
 
 
 def members(loaded: Any) -> dict[str, type[Block]]:

@@ -89,20 +89,20 @@ class Plant:
 
     def updated(self, new: Mapping[str, Mapping[str, Any]]) -> Plant:
         """With new settings by path, for itself and for the plants it names."""
-        named = {name: plant.updated(new) for name, plant in self.plants.items()}
-        return replace(self.changed(new.get(self.path, {})), plants=named)
+        plants = {name: plant.updated(new) for name, plant in self.plants.items()}
+        return replace(self.changed(new.get(self.path, {})), plants=plants)
 
 
 def plants_of(block: Block, blocks: Mapping[str, Block], prefix: str = "") -> dict[str, Plant]:
     """The plants a block's settings name, by setting. A name of the diagram goes before a type of the same name."""
-    found = {}
+    result = {}
     for setting in block.of(Model):
         name = block.settings[setting]
         if name is None:
             continue
         if name in blocks:
             others = {path: other for path, other in blocks.items() if path != name}  # so that a circle of names ends
-            found[setting] = Plant(
+            result[setting] = Plant(
                 type(blocks[name]), blocks[name].settings, prefix + name, plants_of(blocks[name], others, prefix)
             )
         elif name in library():
@@ -112,13 +112,13 @@ def plants_of(block: Block, blocks: Mapping[str, Block], prefix: str = "") -> di
                 raise DiagramError(
                     f"{setting}: {name} has no default for {listing(wanting)}; name a block of the diagram instead."
                 )
-            found[setting] = Plant(kind, kind().settings)
+            result[setting] = Plant(kind, kind().settings)
         else:
             raise DiagramError(
                 f"{setting}: '{name}' is neither a block of the diagram nor a block type. Blocks are: {listing(blocks)}."
                 + did_you_mean(name, [*blocks, *library()])
             )
-    return found
+    return result
 
 
 def bind(block: Block, plants: Mapping[str, Plant]) -> None:

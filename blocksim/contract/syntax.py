@@ -9,17 +9,21 @@ import linecache
 import textwrap
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 from ..errors import BlockDefinitionError
 
 LOCK = threading.RLock()
 
 
-def parse(text: str, mode: str = "exec") -> Any:
+@overload
+def parse(text: str) -> ast.Module: ...
+@overload
+def parse(text: str, mode: Literal["eval"]) -> ast.Expression: ...
+def parse(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
     """The tree of a text."""
     with LOCK:
-        return ast.parse(text, mode=mode)
+        return ast.parse(text, mode="eval") if mode == "eval" else ast.parse(text)
 
 
 def compiled(tree: Any, filename: str, mode: str) -> Any:
@@ -29,7 +33,7 @@ def compiled(tree: Any, filename: str, mode: str) -> Any:
 
 
 @functools.cache
-def parsed(function: Callable) -> ast.FunctionDef:
+def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     """The tree of a function's text; a generated function carries its text in `__source__`."""
     text = getattr(function, "__source__", None)
     tree = parse(textwrap.dedent(text)) if text is not None else quick_tree(function)
@@ -46,7 +50,7 @@ def parsed(function: Callable) -> ast.FunctionDef:
     return found
 
 
-def quick_tree(function: Callable) -> ast.Module | None:
+def quick_tree(function: Callable[..., Any]) -> ast.Module | None:
     """The tree by the lines its code says it has, which is far faster than looking where it ends; None where that fails."""
     code = function.__code__
     last = max((end for _, end, _, _ in code.co_positions() if end), default=code.co_firstlineno)

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+#: A time as people write one: 0.1, 3, '1/3', Fraction(1, 3).
+Seconds = float | str | Fraction
 TIME = re.compile(r"\s*[-+]?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)\s*\Z")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..contract.block import Block
 from ..contract.declarations import Model, Period, Static
@@ -13,16 +13,19 @@ from ..contract.library import library as all_blocks
 from ..contract.library import unknown_type
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from .checks import note, raise_all, record_problems, simulate_problems, time_problem
-from .diagram import Diagram, inports, reference, resolve, signals
+from .diagram import Complain, Diagram, inports, reference, resolve, signals
 from .files import Folders, folders_for, is_subsystem, read_file
-from .loader import MAX_BLOCKS, load, parse
-from .parameters import Meter, Scope, SpoiledError, scope_of, substituted
+from .loader import MAX_BLOCKS, load, parse_spec
+from .parameters import Meter, ParameterScope, SpoiledError, scope_of, substituted
 from .spec import BlockSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 
 MAX_NESTING = 20
 
+#: Whatever names a diagram: a path, a bundled name, YAML text, a Spec, or a Diagram.
+DiagramSource: TypeAlias = str | os.PathLike[str] | Spec | Diagram
 
-def open_diagram(source: Any, parameters: Mapping[str, Any] | None = None, *, allow_outside: bool = False) -> Diagram:
+
+def open_diagram(source: DiagramSource, parameters: Mapping[str, Any] | None = None, *, allow_outside: bool = False) -> Diagram:
     """A Diagram from whatever names one: a path, a bundled name, YAML text, a Spec, or a Diagram; its ${parameters} changed."""
     if not isinstance(source, Diagram):
         spec = source if isinstance(source, Spec) else load(source, allow_outside=allow_outside)
@@ -34,8 +37,8 @@ def open_diagram(source: Any, parameters: Mapping[str, Any] | None = None, *, al
     rebuilt = build(source.spec, parameters=parameters)
     for name, node in source.nodes.items():  # what was added in Python stays
         rebuilt.nodes.setdefault(name, node)
-    known = {entry.signal for entry in rebuilt.log or ()}
-    more = [entry for entry in source.log or () if entry.signal not in known]
+    logged_signals = {entry.signal for entry in rebuilt.log or ()}
+    more = [entry for entry in source.log or () if entry.signal not in logged_signals]
     return replace(rebuilt, log=[*(rebuilt.log or ()), *more]) if more else rebuilt
 
 
@@ -49,15 +52,15 @@ def build(
     """Make the diagram a Spec describes. `parameters` replaces values of its `parameters:`."""
     folders = folders_for(spec.path, allow_outside or spec.allow_outside)
     site = Site(all_blocks() if library is None else library, folders)
-    given = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in (parameters or {}).items()}
-    for name in given:
+    values = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in (parameters or {}).items()}
+    for name in values:
         if name not in spec.parameters:
             site.complain(
                 f"the diagram has no parameter '{name}'. It has: {listing(spec.parameters)}."
                 + did_you_mean(name, spec.parameters),
                 None,
             )
-    diagram = assemble(spec, given, site)
+    diagram = assemble(spec, values, site)
     raise_all(site.problems)
     return diagram
 
@@ -77,10 +80,14 @@ class Site:
     def complain(self, what: str, where: Place | None) -> None:
         note(self.problems, what, where)
 
+    def complaint(self, head: str, where: Place | None) -> Complain:
+        """What takes problems of one place, under one head."""
+        return lambda text: self.complain(head + text, where)
 
-def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
+
+def assemble(spec: Spec, values: Mapping[str, Any], site: Site) -> Diagram:
     """One file's diagram. It is complete enough to be referred to even when it has problems."""
-    scope, problems = scope_of(spec.parameters, given, site.meter)
+    scope, problems = scope_of(spec.parameters, values, site.meter)
     for name, text in problems:
         site.complain(f"parameter '{name}': {text}", spec.places.get(f"parameters.{name}", spec.places.get("parameters")))
     diagram = Diagram(spec.name, spec.description, path=spec.path, spec=spec, parameters=scope.values)
@@ -101,10 +108,12 @@ def assemble(spec: Spec, given: Mapping[str, Any], site: Site) -> Diagram:
     return diagram
 
 
-def value_of(written: Any, scope: Scope, site: Site, what: str, where: Place | None, time: bool = False) -> tuple[Any, bool]:
+def resolved_value(
+    text: Any, scope: ParameterScope, site: Site, what: str, where: Place | None, time: bool = False
+) -> tuple[Any, bool]:
     """A value with its parameters in place, and whether it could be had."""
     try:
-        return substituted(written, scope, time), True
+        return substituted(text, scope, time), True
     except SpoiledError:
         pass
     except ValueError as error:
@@ -112,31 +121,31 @@ def value_of(written: Any, scope: Scope, site: Site, what: str, where: Place | N
     return None, False
 
 
-def simulate_of(spec: Spec, scope: Scope, site: Site) -> SimulateSpec:
+def simulate_of(spec: Spec, scope: ParameterScope, site: Site) -> SimulateSpec:
     simulate = replace(spec.simulate)
     for item in fields(SimulateSpec):
-        written = getattr(simulate, item.name)
+        text = getattr(simulate, item.name)
         time = item.name in ("start", "stop", "step", "every")
-        value, ok = value_of(written, scope, site, f"simulate: {item.name}", spec.places.get(f"simulate.{item.name}"), time)
+        value, ok = resolved_value(text, scope, site, f"simulate: {item.name}", spec.places.get(f"simulate.{item.name}"), time)
         setattr(simulate, item.name, value if ok else item.default)
     site.problems += simulate_problems(simulate, spec.places)
     return simulate
 
 
-def ports_of(spec: Spec, scope: Scope, site: Site) -> PortSpec | None:
+def ports_of(spec: Spec, scope: ParameterScope, site: Site) -> PortSpec | None:
     if spec.ports is None:
         return None
     sizes = {}
-    for name, written in spec.ports.inputs.items():
+    for name, text in spec.ports.inputs.items():
         place = spec.ports.places.get(f"in.{name}")
-        size, ok = value_of(written, scope, site, f"ports: in: {name}", place)
+        size, ok = resolved_value(text, scope, site, f"ports: in: {name}", place)
         if ok and (type(size) is not int or size < 1):
             site.complain(f"ports: in: {name}: found {size!r}. A size is wanted, 1 or more.", place)
         sizes[name] = size if type(size) is int else 1
     return replace(spec.ports, inputs=sizes)
 
 
-def add_block(diagram: Diagram, entry: BlockSpec, scope: Scope, site: Site) -> None:
+def add_block(diagram: Diagram, entry: BlockSpec, scope: ParameterScope, site: Site) -> None:
     """Make one block, or note that it cannot be made."""
     site.blocks += 1
     if site.blocks > MAX_BLOCKS:
@@ -144,13 +153,13 @@ def add_block(diagram: Diagram, entry: BlockSpec, scope: Scope, site: Site) -> N
     settings, missing = {}, set()
     part = is_subsystem(entry.type)
     kind = None if part else site.library.get(entry.type)
-    for key, written in entry.settings.items():
+    for key, text in entry.settings.items():
         time = kind is not None and isinstance(kind.declared.get(key), Period)
-        if written is None and kind is not None and key in kind.declared and kind.declared[key].required:
+        if text is None and kind is not None and key in kind.declared and kind.declared[key].required:
             continue  # an empty key gives nothing
-        value, ok = value_of(written, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
+        value, ok = resolved_value(text, scope, site, f"block '{entry.name}': {key}", entry.places.get(key, entry.place), time)
         if ok and key == "file" and isinstance(value, str) and (part or (kind and isinstance(kind.declared.get(key), Static))):
-            value, ok = located(diagram, entry, value, site)
+            value, ok = file_path(diagram, entry, value, site)
         if ok:
             settings[key] = value
         else:
@@ -177,8 +186,8 @@ def made(kind: type[Block], entry: BlockSpec, settings: dict[str, Any], missing:
     problems = time_texts(kind, settings)
     missing = missing | {key for key, _ in problems}
     try:
-        found = kind.problems({key: value for key, value in settings.items() if key not in missing})
-        problems += [(key, text) for key, text in found if key not in missing]
+        own = kind.problems({key: value for key, value in settings.items() if key not in missing})
+        problems += [(key, text) for key, text in own if key not in missing]
     except Exception as error:  # a library's own check met something it did not foresee; the user still needs the line
         problems.append(("", f"its settings cannot be checked: {type(error).__name__}: {error}"))
     for key, text in problems:
@@ -207,13 +216,13 @@ def input_hint(kind: type[Block], key: str) -> str:
     return " Inputs are written in: <block>." if key in ("input", "inputs", "from") else ""
 
 
-def located(diagram: Diagram, entry: BlockSpec, written: str, site: Site) -> tuple[str, bool]:
+def file_path(diagram: Diagram, entry: BlockSpec, name: str, site: Site) -> tuple[str, bool]:
     """The absolute path of the file a block reads."""
     try:
-        return os.path.abspath(site.folders.locate(written, diagram.path)), True
+        return os.path.abspath(site.folders.locate(name, diagram.path)), True
     except ValueError as error:
         site.complain(f"block '{entry.name}': file: {error}", entry.places.get("file", entry.place))
-        return written, False
+        return name, False
 
 
 def subsystem(diagram: Diagram, entry: BlockSpec, settings: dict[str, Any], missing: set[str], site: Site) -> Diagram | None:
@@ -259,7 +268,7 @@ def subsystem_spec(path: str, entry: BlockSpec, where: Place | None, site: Site)
         site.specs[real] = None
         before = len(site.problems)
         try:
-            site.specs[real] = parse(read_file(path, path), path)
+            site.specs[real] = parse_spec(read_file(path, path), path)
         except DiagramError as error:
             site.problems += error.problems
             blame(site, before, entry, where)
@@ -268,8 +277,8 @@ def subsystem_spec(path: str, entry: BlockSpec, where: Place | None, site: Site)
 
 def blame(site: Site, before: int, entry: BlockSpec, where: Place | None) -> None:
     """Say which block uses the file in which the problems since `before` were found; a repeated problem is said once."""
-    said = {p.what.split(" (used by ")[0] + str(p.where) for p in site.problems[:before]}
-    fresh = [p for p in site.problems[before:] if p.what.split(" (used by ")[0] + str(p.where) not in said]
+    earlier = {p.what.split(" (used by ")[0] + str(p.where) for p in site.problems[:before]}
+    fresh = [p for p in site.problems[before:] if p.what.split(" (used by ")[0] + str(p.where) not in earlier]
     user = f" (used by block '{entry.name}'" + (f", {where})" if where else ")")
     site.problems[before:] = [Problem(p.what + user, p.where) for p in fresh]
 
@@ -278,30 +287,30 @@ def check_outputs(diagram: Diagram, site: Site) -> None:
     """Each output of a subsystem must carry a signal of its own."""
     for name, signal in (diagram.ports.outputs if diagram.ports else {}).items():
         place = diagram.ports.places.get(name) if diagram.ports else None
-        reference(diagram, signal, lambda text, n=name, p=place: site.complain(f"ports: out: {n}: {text}", p))
+        reference(diagram, signal, site.complaint(f"ports: out: {name}: ", place))
 
 
-def log_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> list[LogSpec] | None:
+def log_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -> list[LogSpec] | None:
     if spec.log is None:
         return None
     entries = []
     for entry in spec.log:
-        every, ok = value_of(entry.every, scope, site, "log: every", entry.place, time=True)
+        every, ok = resolved_value(entry.every, scope, site, "log: every", entry.place, time=True)
         if ok and (text := time_problem(every)):
             site.complain(f"log: every: {text}", entry.place)
-        signals(diagram, entry.signal, lambda text, p=entry.place: site.complain(f"log: {text}", p))
+        signals(diagram, entry.signal, site.complaint("log: ", entry.place))
         entries.append(replace(entry, every=every))
     return entries
 
 
-def record_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> RecordSpec | None:
+def record_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -> RecordSpec | None:
     """How a measured record is read, every signal it names being one of the diagram's."""
     if spec.record is None:
         return None
     record = replace(spec.record)
 
-    def value(written: Any, key: str, time: bool = False) -> Any:
-        return value_of(written, scope, site, f"record: {key}", record.places.get(key), time)[0]
+    def value(text: Any, key: str, time: bool = False) -> Any:
+        return resolved_value(text, scope, site, f"record: {key}", record.places.get(key), time)[0]
 
     record.file, record.time, record.missing = (value(getattr(record, key), key) for key in ("file", "time", "missing"))
     record.every, record.resample = (value(getattr(record, key), key, time=True) for key in ("every", "resample"))
@@ -312,7 +321,7 @@ def record_of(diagram: Diagram, spec: Spec, scope: Scope, site: Site) -> RecordS
     site.problems += record_problems(record)
     for signal in record.signals:
         place = record.places.get(f"signals.{signal}")
-        found = signals(diagram, signal, lambda text, p=place: site.complain(f"record: signals: {text}", p))
-        if len(found) > 1:
-            site.complain(f"record: signals: '{signal}' has several outputs; say which: {listing(map(str, found))}.", place)
+        refs = signals(diagram, signal, site.complaint("record: signals: ", place))
+        if len(refs) > 1:
+            site.complain(f"record: signals: '{signal}' has several outputs; say which: {listing(map(str, refs))}.", place)
     return record

@@ -30,16 +30,16 @@ Generated from the library by `{COMMAND}`; `blocksim blocks NAME` shows the same
 
 def catalogue(blocks: Mapping[str, type[Block]] | None = None) -> str:
     """Every block of a library (default: of all that are installed) as one Markdown page."""
-    groups = families(blocks)
+    groups = block_families(blocks)
     index = [
         f"- [{family}](#{anchor(family)}): " + ", ".join(f"[{n}](#{anchor(n)})" for n in members)
         for family, members in groups.items()
     ]
-    pages = [f"## {family}\n\n" + "\n".join(page(cls) for cls in members.values()) for family, members in groups.items()]
+    pages = [f"## {family}\n\n" + "\n".join(block_page(cls) for cls in members.values()) for family, members in groups.items()]
     return "\n".join([HEAD, *index, "", *pages])
 
 
-def families(blocks: Mapping[str, type[Block]] | None = None) -> dict[str, dict[str, type[Block]]]:
+def block_families(blocks: Mapping[str, type[Block]] | None = None) -> dict[str, dict[str, type[Block]]]:
     """Blocks by family, both in the library's order."""
     groups: dict[str, dict[str, type[Block]]] = {}
     for name, cls in (library() if blocks is None else blocks).items():
@@ -47,15 +47,15 @@ def families(blocks: Mapping[str, type[Block]] | None = None) -> dict[str, dict[
     return groups
 
 
-def page(cls: type[Block]) -> str:
+def block_page(cls: type[Block]) -> str:
     """One block: equation, what else there is to say, ports, parameters, an example."""
     first, _, rest = documentation(cls).partition("\n")
     parts = [
         f"### {cls.__name__}",
-        f"**{literal(first)}**",
-        literal(rest.strip()),
-        table(PORTS, port_rows(cls)),
-        table(PARAMETERS, parameter_rows(cls)),
+        f"**{markdown_literal(first)}**",
+        markdown_literal(rest.strip()),
+        markdown_table(PORTS, port_rows(cls)),
+        markdown_table(PARAMETERS, parameter_rows(cls)),
     ]
     if cls.example.strip():
         parts.append(f"```yaml\n{cls.example.strip()}\n```")
@@ -98,7 +98,7 @@ def parameter_rows(cls: type[Block]) -> list[tuple[str, ...]]:
 
 def parameter_row(name: str, one: Declared) -> tuple[str, ...]:
     meaning = f"{one.doc} at the start" if isinstance(one, State) else one.doc
-    return name, default(one), one.unit, limits(one), meaning
+    return name, default(one), one.unit, limit_words(one), meaning
 
 
 def default(one: Declared) -> str:
@@ -107,7 +107,7 @@ def default(one: Declared) -> str:
     return "none" if one.default is None else flow(one.default)
 
 
-def limits(one: Declared) -> str:
+def limit_words(one: Declared) -> str:
     """What the value must be, in words."""
     if isinstance(one, Static):
         return " / ".join(map(str, one.choices)) or kinds(one.kind)
@@ -121,22 +121,22 @@ def limits(one: Declared) -> str:
 
 def kinds(kind: type | tuple[type, ...]) -> str:
     words = {int: "whole number", float: "number", str: "text", bool: "true / false", list: "list", tuple: "list"}
-    given = kind if isinstance(kind, tuple) else (kind,)
-    return " or ".join(dict.fromkeys(words[k] for k in given if k in words))
+    types = kind if isinstance(kind, tuple) else (kind,)
+    return " or ".join(dict.fromkeys(words[k] for k in types if k in words))
 
 
-def table(columns: Iterable[str], rows: list[tuple[str, ...]]) -> str:
+def markdown_table(columns: Iterable[str], rows: list[tuple[str, ...]]) -> str:
     if not rows:
         return ""
-    lines: list[Iterable[str]] = [columns, ["---"] * len(rows[0]), *([f"`{r[0]}`", *map(cell, r[1:])] for r in rows)]
+    lines: list[Iterable[str]] = [columns, ["---"] * len(rows[0]), *([f"`{r[0]}`", *map(markdown_cell, r[1:])] for r in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def cell(text: str) -> str:
-    return literal(text).replace("|", "\\|")
+def markdown_cell(text: str) -> str:
+    return markdown_literal(text).replace("|", "\\|")
 
 
-def literal(text: str) -> str:
+def markdown_literal(text: str) -> str:
     """Text whose signs Markdown would take for its own, a * b, x_1, a < b; what stands in backticks stays."""
     pieces = text.split("`")
     for i in range(0, len(pieces), 2):
@@ -148,7 +148,7 @@ def anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def main(arguments: list[str]) -> None:
+def write_catalogue(arguments: list[str]) -> None:
     if not arguments:
         sys.stdout.write(catalogue())
         return
@@ -156,4 +156,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    write_catalogue(sys.argv[1:])

@@ -28,80 +28,80 @@ def note(problems: list[Problem], what: str, where: Place | None) -> None:
 
 def raise_all(problems: Iterable[Problem]) -> None:
     """All problems as one error, in the order of the file; cut short when there is very much to say."""
-    found = sorted(dict.fromkeys(problems), key=lambda p: (p.where.file, p.where.line) if p.where else ("", 0))
-    if len(found) > MAX_PROBLEMS:
-        rest = "many" if len(found) >= MAX_FOUND else len(found) - MAX_PROBLEMS
-        found = [*found[:MAX_PROBLEMS], Problem(f"... and {rest} more problems.")]
-    if found:
-        raise DiagramError(Problem(p.what if len(p.what) <= MAX_WORDS else p.what[:MAX_WORDS] + " ...", p.where) for p in found)
+    unique = sorted(dict.fromkeys(problems), key=lambda p: (p.where.file, p.where.line) if p.where else ("", 0))
+    if len(unique) > MAX_PROBLEMS:
+        rest = "many" if len(unique) >= MAX_FOUND else len(unique) - MAX_PROBLEMS
+        unique = [*unique[:MAX_PROBLEMS], Problem(f"... and {rest} more problems.")]
+    if unique:
+        raise DiagramError(Problem(p.what if len(p.what) <= MAX_WORDS else p.what[:MAX_WORDS] + " ...", p.where) for p in unique)
 
 
 def simulate_problems(simulate: SimulateSpec, places: dict[str, Place]) -> list[Problem]:
     """What is wrong with `simulate:`; values that are still ${...} are checked once they are numbers."""
-    found: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for key in ("start", "stop", "step", "every"):
         if text := time_problem(getattr(simulate, key), zero=key in ("start", "stop")):
-            found.append((key, text))
+            texts.append((key, text))
     for key in ("rtol", "atol", "max_step"):
         value = getattr(simulate, key)
         if value is not None and not is_reference(value) and not (is_number(value) and 0 < value < math.inf):
-            found.append((key, f"found {described(value)}. A number above 0 is wanted."))
+            texts.append((key, f"found {brief_value(value)}. A number above 0 is wanted."))
     if not is_reference(simulate.seed) and (type(simulate.seed) is not int or simulate.seed < 0):
-        found.append(("seed", f"found {described(simulate.seed)}. A whole number, 0 or more, is wanted."))
+        texts.append(("seed", f"found {brief_value(simulate.seed)}. A whole number, 0 or more, is wanted."))
     if simulate.solver is not None and not isinstance(simulate.solver, str):
-        found.append(("solver", f"found {described(simulate.solver)}. A solver's name is wanted, such as rk4."))
+        texts.append(("solver", f"found {brief_value(simulate.solver)}. A solver's name is wanted, such as rk4."))
     if simulate.algebraic_loops not in ("refuse", "solve"):
-        found.append(("algebraic_loops", f"found {described(simulate.algebraic_loops)}. refuse or solve is wanted."))
+        texts.append(("algebraic_loops", f"found {brief_value(simulate.algebraic_loops)}. refuse or solve is wanted."))
     times = (simulate.start, simulate.stop)
-    if not found and not any(t is None or is_reference(t) for t in times) and exact(simulate.stop) <= exact(simulate.start):
-        found.append(("stop", f"{simulate.stop} is not after the start, {simulate.start}."))
-    return [Problem(f"simulate: {key}: {text}", places.get(f"simulate.{key}", places.get("simulate"))) for key, text in found]
+    if not texts and not any(t is None or is_reference(t) for t in times) and exact(simulate.stop) <= exact(simulate.start):
+        texts.append(("stop", f"{simulate.stop} is not after the start, {simulate.start}."))
+    return [Problem(f"simulate: {key}: {text}", places.get(f"simulate.{key}", places.get("simulate"))) for key, text in texts]
 
 
 def record_problems(record: RecordSpec) -> list[Problem]:
     """What is wrong with `record:` itself; what is wrong with the file is known when it is read."""
-    found: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     if record.file is not None and not isinstance(record.file, str):
-        found.append(("file", f"found {described(record.file)}. The path of a .csv, .mat, .npz or .parquet file is wanted."))
+        texts.append(("file", f"found {brief_value(record.file)}. The path of a .csv, .mat, .npz or .parquet file is wanted."))
     if isinstance(record.time, dict):
         if not record.time.keys() <= {"column", "unit"} or not isinstance(record.time.get("column"), str):
-            found.append(("time", f"found {described(record.time)}. A column is wanted, or {{column: clock, unit: ms}}."))
+            texts.append(("time", f"found {brief_value(record.time)}. A column is wanted, or {{column: clock, unit: ms}}."))
     elif record.time is not None and not isinstance(record.time, str):
-        found.append(("time", f"found {described(record.time)}. The name of the column of time is wanted."))
+        texts.append(("time", f"found {brief_value(record.time)}. The name of the column of time is wanted."))
     if text := time_problem(record.every):
-        found.append(("every", text))
+        texts.append(("every", text))
     if record.every is not None and record.time is not None:
-        found.append(("every", "a column of time or the interval of the rows, one of them; found both."))
+        texts.append(("every", "a column of time or the interval of the rows, one of them; found both."))
     resample = record.resample if isinstance(record.resample, dict) else {"every": record.resample}
     if not resample.keys() <= {"every", "method"} or (isinstance(record.resample, dict) and resample.get("every") is None):
-        found.append(("resample", f"found {described(record.resample)}. Write {{every: 1e-3, method: linear}}."))
+        texts.append(("resample", f"found {brief_value(record.resample)}. Write {{every: 1e-3, method: linear}}."))
     elif text := time_problem(resample.get("every")):
-        found.append(("resample", text))
+        texts.append(("resample", text))
     if resample.get("method", "linear") not in RESAMPLING:
-        found.append(("resample", f"method: found {described(resample['method'])}. {', '.join(RESAMPLING)} are there."))
+        texts.append(("resample", f"method: found {brief_value(resample['method'])}. {', '.join(RESAMPLING)} are there."))
     if record.missing not in ("refuse", "bridge"):
-        found.append(("missing", f"found {described(record.missing)}. refuse or bridge is wanted."))
+        texts.append(("missing", f"found {brief_value(record.missing)}. refuse or bridge is wanted."))
     for signal, column in record.signals.items():
         for key in ("scale", "offset"):
             value = getattr(column, key)
             if value is not None and not is_reference(value) and not (is_number(value) and math.isfinite(value)):
-                found.append((f"signals.{signal}", f"{key}: found {described(value)}. A number is wanted."))
+                texts.append((f"signals.{signal}", f"{key}: found {brief_value(value)}. A number is wanted."))
             elif key == "scale" and value == 0:
-                found.append((f"signals.{signal}", "scale: must not be 0."))
-    return [Problem(f"record: {key.replace('.', ': ', 1)}: {text}", record.places.get(key)) for key, text in found]
+                texts.append((f"signals.{signal}", "scale: must not be 0."))
+    return [Problem(f"record: {key.replace('.', ': ', 1)}: {text}", record.places.get(key)) for key, text in texts]
 
 
 def time_problem(value: Any, zero: bool = False) -> str:
     """What is wrong with a time, in words; nothing and ${...} are fine. Texts are bounded before exact() multiplies them out."""
     if value is None or is_reference(value):
         return ""
-    wanted = 'Seconds are wanted, a number such as 0.001 or a fraction such as "1/3".'
+    advice = 'Seconds are wanted, a number such as 0.001 or a fraction such as "1/3".'
     if isinstance(value, str) and not TIME_TEXT.match(value):
-        return f"found {described(value)}. {wanted}"
+        return f"found {brief_value(value)}. {advice}"
     try:
         seconds = exact(value)
     except ValueError:
-        return f"found {described(value)}. {wanted}"
+        return f"found {brief_value(value)}. {advice}"
     if seconds < 0 or (seconds == 0 and not zero):
         return f"must be {'at least' if zero else 'above'} 0, found {value}."
     return ""
@@ -116,7 +116,7 @@ def is_reference(value: Any) -> bool:
     return isinstance(value, str) and "${" in value
 
 
-def described(value: Any) -> str:
+def brief_value(value: Any) -> str:
     """A value for a message, cut where it is long."""
     if value is None:
         return "nothing"

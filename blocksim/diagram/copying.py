@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .diagram import Diagram
 from .files import is_subsystem, read_file
-from .loader import parse
+from .loader import parse_spec
 from .spec import Spec
 from .writer import as_spec, dump, moved, moved_record
 
@@ -46,7 +46,7 @@ def copied(source: str, folder: Path, names: dict[str, str]) -> str:
             number += 1
         names[real] = name
         text = read_file(real, source)
-        spec = parse(text, real)
+        spec = parse_spec(text, real)
         if any(is_subsystem(block.type) or "file" in block.settings for block in spec.blocks.values()):
             text = dump(relinked(spec, folder, "./", names))
         (folder / PARTS).mkdir(parents=True, exist_ok=True)

@@ -7,20 +7,26 @@ d.add("error", "Sum", signs="+-", inputs=["ref", "plant"])
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from ..extensions import extension
-from .spec import LogSpec, PortSpec, RecordSpec, SimulateSpec
+from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, SimulateSpec, Spec
 
+if TYPE_CHECKING:
+    from blocksim import Simulation  # by the front door: what runs a diagram lives further down the road
+
+#: What takes a problem, in words.
+Complain = Callable[[str], None]
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Beyond this many problems, or names in a message, nobody reads on.
-ENOUGH = 100
+MOST_PROBLEMS = 100
 REFERENCE = re.compile(r"(?P<path>[A-Za-z_][\w.]*?)(?:\[(?P<element>-?\d+)\])?\Z")
 
 
@@ -62,7 +68,7 @@ class Diagram:
     ports: PortSpec | None = None  # of a subsystem
     nodes: dict[str, Node] = field(default_factory=dict)
     path: str = ""
-    spec: Any = None  # the Spec it was built from, where there is one
+    spec: Spec | None = None  # the Spec it was built from, where there is one
     parameters: dict[str, Any] = field(default_factory=dict)  # the values it was built with
     known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
     record: RecordSpec | None = None  # how a measured record is read
@@ -113,13 +119,20 @@ class Diagram:
     def _repr_svg_(self) -> str:
         return str(extension("views", "Diagram")(self))
 
-    def start(self, **options: Any) -> Any:
+    def start(
+        self,
+        *,
+        params: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        engine: str = "auto",
+        **options: Unpack[RunOptions],
+    ) -> Simulation:
         """A simulation to step through by hand: `sim = diagram.start(); sim.step(); sim.set_input(...)`."""
         import blocksim
 
-        return blocksim.start(self, **options)
+        return blocksim.start(self, params=params, seed=seed, engine=engine, **options)
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as YAML that loads to the same diagram."""
         from .loader import save
 
@@ -155,7 +168,7 @@ def resolve(diagram: Diagram) -> Links:
     links: Links = {}
     for node in diagram.nodes.values():
         links[node.name] = resolve_node(diagram, node, problems)
-        if len(problems) > ENOUGH:
+        if len(problems) > MOST_PROBLEMS:
             raise DiagramError(problems)
     if problems:
         raise DiagramError(problems)
@@ -195,24 +208,24 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
     def complain(text: str) -> None:
         problems.append(Problem(f"block '{node.name}': {text}", node.at("in")))
 
-    written = node.inputs
-    given: dict[str, list[Any]] = {}
-    if written is None:
+    inputs = node.inputs
+    by_port: dict[str, list[Any]] = {}
+    if inputs is None:
         pass
     elif not ports:
-        complain(f"takes no input, found in: {written}.")
+        complain(f"takes no input, found in: {inputs}.")
         return {}
-    elif isinstance(written, dict):
-        given = by_name(written, ports, complain)
+    elif isinstance(inputs, dict):
+        by_port = links_by_port(inputs, ports, complain)
     else:
-        items = list(written) if isinstance(written, (list, tuple)) else [written]
-        given = in_order(items, ports, complain)
+        items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        by_port = in_order(items, ports, complain)
     links: dict[str, list[Ref]] = {}
     for port, declaration in ports.items():
-        refs = [reference(diagram, item, complain) for item in given.get(port, [])]
+        refs = [reference(diagram, item, complain) for item in by_port.get(port, [])]
         links[port] = [r for r in refs if r is not None]
         if (
-            port not in given
+            port not in by_port
             and not declaration.optional
             and not any(p.where == node.at("in") and f"'{node.name}'" in p.what for p in problems)
         ):
@@ -220,32 +233,32 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
     return links
 
 
-def by_name(written: dict[str, Any], ports: dict[str, Inport], complain: Any) -> dict[str, list[Any]]:
+def links_by_port(inputs: dict[str, Any], ports: dict[str, Inport], complain: Complain) -> dict[str, list[Any]]:
     """Inputs given as {port: signal}; a port that takes many may be a list, or numbered: u1, u2."""
-    given: dict[str, list[Any]] = {}
+    links: dict[str, list[Any]] = {}
     numbers: dict[str, dict[int, Any]] = {}
-    for key, value in written.items():
+    for key, value in inputs.items():
         numbered = re.match(r"(.*?)(\d+)\Z", str(key))
         if key in ports:
             many = isinstance(value, (list, tuple))
             if many and not ports[key].many:
                 complain(f"input '{key}' takes one signal, found {len(value)}. A Mux makes one of several.")
                 value = value[:1]
-            given[key] = list(value) if many else [value]
+            links[key] = list(value) if many else [value]
         elif numbered and numbered[1] in ports and ports[numbered[1]].many:
             numbers.setdefault(numbered[1], {})[int(numbered[2])] = value
         else:
             complain(f"no input '{key}'. It has: {listing(ports)}." + did_you_mean(key, ports))
     for name, items in numbers.items():
-        if name in given or sorted(items) != list(range(1, len(items) + 1)):
+        if name in links or sorted(items) != list(range(1, len(items) + 1)):
             complain(f"the inputs '{name}' are numbered {listing(sorted(items))}. Number them 1, 2, ... or list them.")
-        given[name] = [items[n] for n in sorted(items)]
-    return given
+        links[name] = [items[n] for n in sorted(items)]
+    return links
 
 
-def in_order(items: list[Any], ports: dict[str, Inport], complain: Any) -> dict[str, list[Any]]:
+def in_order(items: list[Any], ports: dict[str, Inport], complain: Complain) -> dict[str, list[Any]]:
     """Inputs given as a list, in port order; a port that takes many takes what the others leave."""
-    given: dict[str, list[Any]] = {}
+    links: dict[str, list[Any]] = {}
     names = list(ports)
     spare = len(items) - (len(names) - 1)
     queue = list(items)
@@ -253,17 +266,17 @@ def in_order(items: list[Any], ports: dict[str, Inport], complain: Any) -> dict[
         if not queue:
             break
         count = max(spare, 1) if ports[name].many else 1
-        given[name] = [queue.pop(0) for _ in range(min(count, len(queue)))]
+        links[name] = [queue.pop(0) for _ in range(min(count, len(queue)))]
     if queue:
         complain(f"takes {len(names)} input{'s' if len(names) > 1 else ''} ({listing(names)}), found {len(items)}.")
-    return given
+    return links
 
 
-def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
+def reference(diagram: Diagram, text: Any, complain: Complain) -> Ref | None:
     """'joint.q[1]' -> Ref; a block with one output may be named without it; deeper names reach into subsystems."""
-    match = REFERENCE.match(written) if isinstance(written, str) else None
+    match = REFERENCE.match(text) if isinstance(text, str) else None
     if not match:
-        complain(f"'{written}' is not a signal. Write block, block.port or block.port[element].")
+        complain(f"'{text}' is not a signal. Write block, block.port or block.port[element].")
         return None
     element = int(match["element"]) if match["element"] else None
     head, _, rest = match["path"].partition(".")
@@ -272,29 +285,29 @@ def reference(diagram: Diagram, written: Any, complain: Any) -> Ref | None:
     if head in diagram.unmade:
         return None
     if head not in diagram.nodes:
-        known = [*diagram.nodes, *(diagram.ports.inputs if diagram.ports else {})]
-        names = listing(known[:ENOUGH]) + (", ..." if len(known) > ENOUGH else "")
-        complain(f"'{written}' names no block. Blocks are: {names}." + did_you_mean(head, known[: 10 * ENOUGH]))
+        blocks = [*diagram.nodes, *(diagram.ports.inputs if diagram.ports else {})]
+        names = listing(blocks[:MOST_PROBLEMS]) + (", ..." if len(blocks) > MOST_PROBLEMS else "")
+        complain(f"'{text}' names no block. Blocks are: {names}." + did_you_mean(head, blocks[: 10 * MOST_PROBLEMS]))
         return None
     outputs = outports(diagram.nodes[head].block)
     if not rest:
         if len(outputs) == 1:
             return Ref(head, next(iter(outputs)), element)
         has = f"has several outputs; say which: {listing(f'{head}.{p}' for p in outputs)}" if outputs else "has no output"
-        complain(f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) {has}.")
+        complain(f"'{text}': block '{head}' ({kind(diagram.nodes[head].block)}) {has}.")
         return None
     if rest not in outputs:
         complain(
-            f"'{written}': block '{head}' ({kind(diagram.nodes[head].block)}) has no output '{rest}'. It has: "
+            f"'{text}': block '{head}' ({kind(diagram.nodes[head].block)}) has no output '{rest}'. It has: "
             f"{listing(outputs)}." + did_you_mean(rest, outputs)
         )
         return None
     return Ref(head, rest, element)
 
 
-def signals(diagram: Diagram, written: Any, complain: Any) -> list[Ref]:
+def signals(diagram: Diagram, text: Any, complain: Complain) -> list[Ref]:
     """What a log entry stands for, by dotted path: one signal, or all outputs of a block named without any."""
-    match = REFERENCE.match(written) if isinstance(written, str) else None
+    match = REFERENCE.match(text) if isinstance(text, str) else None
     names = match["path"].split(".") if match else []
     part, prefix = diagram, ""
     while len(names) > 1 and names[0] in part.nodes:
@@ -307,7 +320,7 @@ def signals(diagram: Diagram, written: Any, complain: Any) -> list[Ref]:
         if outputs:
             return [Ref(prefix + names[0], port) for port in outputs]
     rest = ".".join(names) + (f"[{match['element']}]" if match and match["element"] else "")
-    ref = reference(part, rest if match else written, complain)
+    ref = reference(part, rest if match else text, complain)
     return [] if ref is None else [Ref(prefix + ref.block, ref.port, ref.element)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DiagramError, did_you_mean, listing
-from .yaml_lines import MAX_BYTES, decode
+from .yaml_lines import MAX_TEXT_BYTES, decode
 
 ENDINGS = (".yaml", ".yml")
 
@@ -28,27 +28,27 @@ def bundled() -> list[str]:
 
 def find_diagram(name_or_path: str | os.PathLike[str]) -> str:
     """The path of a diagram: an existing file as it was given, or a bundled one by its name, with or without .yaml."""
-    given = os.fspath(name_or_path)
+    name = os.fspath(name_or_path)
     try:
-        if os.path.isfile(given):
-            return given
-        for candidate in (bundled_root() / given, bundled_root() / f"{given}.yaml"):
+        if os.path.isfile(name):
+            return name
+        for candidate in (bundled_root() / name, bundled_root() / f"{name}.yaml"):
             if candidate.is_file() and folders_of(bundled_root()).holds(candidate):
                 return shown(candidate)
     except (OSError, ValueError):
         pass  # too long, or characters no path can hold: not found either way
     names = bundled()
-    found = f"there is no file '{given}' (looked in {os.getcwd()})."
-    if is_folder(given):
-        found = f"'{given}' is a folder, not a diagram."
-    raise DiagramError(f"{found} Bundled diagrams are: {listing(names)}." + did_you_mean(given.removesuffix(".yaml"), names))
+    reason = f"there is no file '{name}' (looked in {os.getcwd()})."
+    if is_folder(name):
+        reason = f"'{name}' is a folder, not a diagram."
+    raise DiagramError(f"{reason} Bundled diagrams are: {listing(names)}." + did_you_mean(name.removesuffix(".yaml"), names))
 
 
 def read_file(path: str | os.PathLike[str], name: str) -> str:
     """A file's text, never more of it than may be read."""
     try:
         with open(path, "rb") as stream:
-            return decode(stream.read(MAX_BYTES + 1), name)
+            return decode(stream.read(MAX_TEXT_BYTES + 1), name)
     except OSError as error:
         raise DiagramError(f"'{name}' cannot be read: {error.strerror or error}.") from None
 
@@ -71,20 +71,20 @@ class Folders:
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(folder) for folder in self.allowed)
 
-    def locate(self, written: str, beside: str) -> str:
+    def locate(self, name: str, beside: str) -> str:
         """The path of a file named in the diagram file `beside`. ValueError, in words, when it cannot be used."""
-        path = os.path.normpath(os.path.join(os.path.dirname(beside), written))
+        path = os.path.normpath(os.path.join(os.path.dirname(beside), name))
         try:
             if not self.holds(path):
                 raise ValueError(
-                    f"'{written}' lies outside the folder of the diagram and is not read. Move it there, or allow "
+                    f"'{name}' lies outside the folder of the diagram and is not read. Move it there, or allow "
                     "it with --allow-outside (in Python: allow_outside=True)."
                 )
             if not os.path.isfile(path):
                 missing = "is not a file" if os.path.exists(path) else "does not exist"
-                raise ValueError(f"the file '{written}' {missing} (looked for {path}).")
+                raise ValueError(f"the file '{name}' {missing} (looked for {path}).")
         except OSError as error:
-            raise ValueError(f"the file '{written}' cannot be reached: {error.strerror}.") from None
+            raise ValueError(f"the file '{name}' cannot be reached: {error.strerror}.") from None
         return path
 
 

@@ -8,16 +8,16 @@ from dataclasses import fields
 from typing import Any
 
 from ..errors import Place, Problem, did_you_mean, listing
-from .checks import described, is_reference, note, raise_all, record_problems, simulate_problems, time_problem
+from .checks import brief_value, is_reference, note, raise_all, record_problems, simulate_problems, time_problem
 from .diagram import NAME
 from .files import bundled, bundled_root, find_diagram, read_file
 from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .writer import dump, save
-from .yaml_lines import Lined, read
+from .yaml_lines import Lined, read_yaml
 
 __all__ = ["bundled", "bundled_root", "dump", "find_diagram", "load", "save"]
 
-TOP = ("format", "name", "description", "simulate", "parameters", "blocks", "log", "ports", "record")
+DIAGRAM_KEYS = ("format", "name", "description", "simulate", "parameters", "blocks", "log", "ports", "record")
 #: Keys of a block that are not its settings.
 RESERVED = ("type", "in", "flip")
 MAX_BLOCKS = 20_000
@@ -26,15 +26,15 @@ MAX_BLOCKS = 20_000
 def load(source: str | os.PathLike[str], *, allow_outside: bool = False) -> Spec:
     """Read a diagram: a path, a bundled name such as 'one_dof/pid', or YAML text (anything with a line break)."""
     if isinstance(source, str) and "\n" in source:
-        return parse(source, "", allow_outside)
+        return parse_spec(source, "", allow_outside)
     path = find_diagram(source)
-    return parse(read_file(path, path), path, allow_outside)
+    return parse_spec(read_file(path, path), path, allow_outside)
 
 
-def parse(text: str, path: str, allow_outside: bool = False) -> Spec:
+def parse_spec(text: str, path: str, allow_outside: bool = False) -> Spec:
     """The Spec of a text that came from this path ('' for none)."""
     file = path or "<text>"
-    root, problems = read(text, file)
+    root, problems = read_yaml(text, file)
     reader = SpecReader(file, problems)
     spec = reader.spec(root)
     raise_all(reader.problems)
@@ -60,7 +60,7 @@ class SpecReader:
         top = self.mapping(root, "a diagram file")
         if not self.format_is_known(root, top):
             return spec
-        self.known_keys(top, TOP, "a diagram file")
+        self.known_keys(top, DIAGRAM_KEYS, "a diagram file")
         spec.places = {key: self.place(item) for key, item in top.items()}
         for key in ("name", "description"):
             setattr(spec, key, self.text(top[key], key) if key in top else "")
@@ -91,11 +91,11 @@ class SpecReader:
         if "format" not in top:
             self.complain(f"the format is missing. Write format: {FORMAT} at the top.", root)
             return True
-        found = top["format"].value
-        if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-            self.complain(f"format: found {described(found)}. Write format: {FORMAT}.", top["format"])
-        elif found > FORMAT:
-            self.complain(f"format {found} is newer than this blocksim reads ({FORMAT}). Update blocksim.", top["format"])
+        number = top["format"].value
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            self.complain(f"format: found {brief_value(number)}. Write format: {FORMAT}.", top["format"])
+        elif number > FORMAT:
+            self.complain(f"format {number} is newer than this blocksim reads ({FORMAT}). Update blocksim.", top["format"])
             return False
         return True
 
@@ -134,7 +134,7 @@ class SpecReader:
 
     def block(self, name: str, at: Lined) -> BlockSpec | None:
         if not isinstance(at.value, dict):
-            self.complain(f"block '{name}': found {described(at.plain())}. Write {name}: {{type: ..., in: ...}}.", at)
+            self.complain(f"block '{name}': found {brief_value(at.plain())}. Write {name}: {{type: ..., in: ...}}.", at)
             return None
         entries: dict[str, Lined] = at.value
         kind = entries.get("type")
@@ -142,7 +142,7 @@ class SpecReader:
             self.complain(f"block '{name}' has no type. Write {name}: {{type: ...}}." + did_you_mean("type", entries), at)
             return None
         if not isinstance(kind.value, str) or not kind.value:
-            self.complain(f"block '{name}': type: found {described(kind.value)}. The name of a block type is wanted.", kind)
+            self.complain(f"block '{name}': type: found {brief_value(kind.value)}. The name of a block type is wanted.", kind)
             return None
         block = BlockSpec(name, kind.value, place=self.place(at), places={key: self.place(item) for key, item in entries.items()})
         block.settings = {key: item.plain() for key, item in entries.items() if key not in RESERVED}
@@ -151,7 +151,7 @@ class SpecReader:
         if "flip" in entries:
             block.flip = entries["flip"].value
             if not isinstance(block.flip, bool):
-                self.complain(f"block '{name}': flip: found {described(block.flip)}. true or false is wanted.", entries["flip"])
+                self.complain(f"block '{name}': flip: found {brief_value(block.flip)}. true or false is wanted.", entries["flip"])
         return block
 
     def inputs(self, name: str, at: Lined) -> Any:
@@ -163,17 +163,17 @@ class SpecReader:
         def are_signals(items: Any) -> bool:
             return is_signal(items) or (isinstance(items, list) and bool(items) and all(map(is_signal, items)))
 
-        written = at.plain()
-        if written is None or are_signals(written) or (isinstance(written, dict) and all(map(are_signals, written.values()))):
-            return written
-        self.complain(f"block '{name}': in: found {described(written)}. Write in: block, [a, b.y] or {{port: block}}.", at)
+        value = at.plain()
+        if value is None or are_signals(value) or (isinstance(value, dict) and all(map(are_signals, value.values()))):
+            return value
+        self.complain(f"block '{name}': in: found {brief_value(value)}. Write in: block, [a, b.y] or {{port: block}}.", at)
         return None
 
     def log_entry(self, at: Lined) -> LogSpec | None:
         if isinstance(at.value, str) and at.value:
             return LogSpec(at.value, place=self.place(at))
         if not isinstance(at.value, dict):
-            self.complain(f"log: found {described(at.plain())}. Write a signal or {{signal: block.port, every: seconds}}.", at)
+            self.complain(f"log: found {brief_value(at.plain())}. Write a signal or {{signal: block.port, every: seconds}}.", at)
             return None
         self.known_keys(at.value, ("signal", "every"), "a log entry")
         signal = at.value.get("signal", at)
@@ -189,19 +189,19 @@ class SpecReader:
         ports = PortSpec()
         entries = self.mapping(at, "ports")
         self.known_keys(entries, ("in", "out"), "ports")
-        given = entries.get("in", Lined(None, at.line))
-        if isinstance(given.value, list):
-            sizes = [(item.value, Lined(1, item.line)) for item in given.value]
+        inputs = entries.get("in", Lined(None, at.line))
+        if isinstance(inputs.value, list):
+            sizes = [(item.value, Lined(1, item.line)) for item in inputs.value]
         else:
-            sizes = list(self.mapping(given, "ports: in").items())
+            sizes = list(self.mapping(inputs, "ports: in").items())
         for name, size in sizes:
             ports.places[f"in.{name}"] = self.place(size)
             if not isinstance(name, str) or not NAME.match(name):
-                self.complain(f"ports: {described(name)} cannot name an input; letters, digits and _ can.", size)
+                self.complain(f"ports: {brief_value(name)} cannot name an input; letters, digits and _ can.", size)
             elif name in ports.inputs or name in spec.blocks:
                 self.complain(f"ports: the name '{name}' is taken by {'an input' if name in ports.inputs else 'a block'}.", size)
             elif not is_reference(size.value) and (type(size.value) is not int or size.value < 1):
-                self.complain(f"ports: in: {name}: found {described(size.value)}. A size is wanted, 1 or more.", size)
+                self.complain(f"ports: in: {name}: found {brief_value(size.value)}. A size is wanted, 1 or more.", size)
             else:
                 ports.inputs[name] = size.value
         for name, signal in self.mapping(entries.get("out", Lined(None, at.line)), "ports: out").items():
@@ -209,7 +209,7 @@ class SpecReader:
             if not NAME.match(name):
                 self.complain(f"ports: '{name}' cannot name an output; letters, digits and _ can.", signal)
             elif not isinstance(signal.value, str):
-                self.complain(f"ports: out: {name}: found {described(signal.plain())}. A signal is wanted: block.port.", signal)
+                self.complain(f"ports: out: {name}: found {brief_value(signal.plain())}. A signal is wanted: block.port.", signal)
             else:
                 ports.outputs[name] = signal.value
         return ports
@@ -235,45 +235,45 @@ class SpecReader:
         keys = ("column", "unit", "scale", "offset")
         entries = at.value if isinstance(at.value, dict) else {"column": at}
         self.known_keys(entries, keys, f"record: signals: {signal}")
-        written = entries["column"].plain() if "column" in entries else None
-        names = written if isinstance(written, list) else [written]
+        column = entries["column"].plain() if "column" in entries else None
+        names = column if isinstance(column, list) else [column]
         if not names or not all(isinstance(name, (str, int)) and name not in ("", True, False) for name in names):
             self.complain(
-                f"record: signals: {signal}: found {described(written)}. The name of a column is wanted, a list of "
+                f"record: signals: {signal}: found {brief_value(column)}. The name of a column is wanted, a list of "
                 "them for a vector, or {column: name, unit: mm, scale: 1, offset: 0}.",
                 at,
             )
             return None
-        given = {key: entries[key].plain() for key in keys[1:] if key in entries}
+        options = {key: entries[key].plain() for key in keys[1:] if key in entries}
         return ColumnSpec(
-            [str(n) for n in names] if isinstance(written, list) else str(written),
-            str(given.get("unit") or ""),
-            given.get("scale"),
-            given.get("offset"),
+            [str(n) for n in names] if isinstance(column, list) else str(column),
+            str(options.get("unit") or ""),
+            options.get("scale"),
+            options.get("offset"),
             self.place(at),
         )
 
     def mapping(self, at: Lined, where: str) -> dict[str, Lined]:
         if not isinstance(at.value, dict):
             if at.value is not None:
-                self.complain(f"{where}: found {described(at.plain())}. A mapping is wanted: key: value.", at)
+                self.complain(f"{where}: found {brief_value(at.plain())}. A mapping is wanted: key: value.", at)
             return {}
         return at.value
 
     def sequence(self, at: Lined, where: str) -> list[Lined]:
         if not isinstance(at.value, list):
-            self.complain(f"{where}: found {described(at.plain())}. A list is wanted: [a, b].", at)
+            self.complain(f"{where}: found {brief_value(at.plain())}. A list is wanted: [a, b].", at)
             return []
         return at.value
 
     def text(self, at: Lined, key: str) -> str:
         if isinstance(at.value, (dict, list)):
-            self.complain(f"{key}: found {described(at.plain())}. A text is wanted.", at)
+            self.complain(f"{key}: found {brief_value(at.plain())}. A text is wanted.", at)
             return ""
         return "" if at.value is None else str(at.value)
 
-    def known_keys(self, found: dict[str, Lined], allowed: Iterable[str], where: str) -> None:
+    def known_keys(self, entries: dict[str, Lined], allowed: Iterable[str], where: str) -> None:
         options = list(allowed)
-        for key, item in found.items():
+        for key, item in entries.items():
             if key not in options:
                 self.complain(f"{where} has no key '{key}'. It takes: {listing(options)}." + did_you_mean(key, options), item)

@@ -13,7 +13,7 @@ from ..errors import did_you_mean, listing
 from .checks import is_number, is_reference
 
 WHOLE = re.compile(r"\$\{([^{}]*)\}\Z")
-WORD = re.compile(r"[A-Za-z_]\w*")
+NAME_WORD = re.compile(r"[A-Za-z_]\w*")
 #: How many values references to lists may repeat in one build; nested references would otherwise grow without bound.
 MAX_REPEATED = 100_000
 
@@ -26,13 +26,13 @@ class Meter:
 
     def spend(self, value: Any) -> None:
         if self.left >= 0 and isinstance(value, (list, dict)):
-            self.left -= count(value)
+            self.left -= value_count(value)
         if self.left < 0:
             raise ValueError(f"references to parameters repeat more than {MAX_REPEATED} values.")
 
 
 @dataclass
-class Scope:
+class ParameterScope:
     """The parameters a file can refer to. A name in `spoiled` has a problem of its own, already reported."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class SpoiledError(ValueError):
     """A reference to a parameter whose own problem has been reported: nothing more to say."""
 
 
-def substituted(value: Any, scope: Scope, time: bool = False) -> Any:
+def substituted(value: Any, scope: ParameterScope, time: bool = False) -> Any:
     """The value with every ${...} in it replaced. ValueError, in words, where one cannot be."""
     if isinstance(value, list):
         return [substituted(item, scope) for item in value]
@@ -55,16 +55,16 @@ def substituted(value: Any, scope: Scope, time: bool = False) -> Any:
     match = WHOLE.match(value)
     if not match:
         raise ValueError(f"'{value}' mixes text with a parameter. A value is text, or one \"${{...}}\" as a whole.")
-    result = looked_up(match[1].strip(), scope)
+    result = parameter_value(match[1].strip(), scope)
     return simplest(result) if time and isinstance(result, float) else result
 
 
-def looked_up(text: str, scope: Scope) -> Any:
+def parameter_value(text: str, scope: ParameterScope) -> Any:
     """The value of a name, whatever its kind, or of an arithmetic expression of names."""
     if text in scope.values:
         scope.meter.spend(scope.values[text])
         return scope.values[text]
-    words = set(WORD.findall(text))
+    words = set(NAME_WORD.findall(text))
     if words & scope.spoiled:
         raise SpoiledError
     if text in words:
@@ -84,17 +84,19 @@ def looked_up(text: str, scope: Scope) -> Any:
     return int(result) if whole and "." not in text else result
 
 
-def scope_of(written: Mapping[str, Any], given: Mapping[str, Any], meter: Meter) -> tuple[Scope, list[tuple[str, str]]]:
+def scope_of(
+    defaults: Mapping[str, Any], changes: Mapping[str, Any], meter: Meter
+) -> tuple[ParameterScope, list[tuple[str, str]]]:
     """Parameters as they stand after overriding, each seeing those above it; and what is wrong, as (name, words)."""
-    scope = Scope(meter=meter)
+    scope = ParameterScope(meter=meter)
     problems = []
-    for name, value in written.items():
+    for name, value in defaults.items():
         try:
-            if name in given:
-                text = other_kind(value, given[name])
+            if name in changes:
+                text = other_kind(value, changes[name])
                 if text:
                     raise ValueError(text)
-                scope.values[name] = given[name]
+                scope.values[name] = changes[name]
             elif value is None:
                 raise ValueError("has no value of its own and must be given.")
             else:
@@ -106,10 +108,10 @@ def scope_of(written: Mapping[str, Any], given: Mapping[str, Any], meter: Meter)
     return scope, problems
 
 
-def other_kind(written: Any, given: Any) -> str:
+def other_kind(default: Any, value: Any) -> str:
     """Why a value cannot take the place of a default, in words: a text where a number stood."""
-    if is_number(written) and not is_number(given) and not isinstance(given, list):
-        return f"found {given!r}. A number is wanted, as its default {written} is."
+    if is_number(default) and not is_number(value) and not isinstance(value, list):
+        return f"found {value!r}. A number is wanted, as its default {default} is."
     return ""
 
 
@@ -122,8 +124,8 @@ def simplest(seconds: float) -> float | str:
     return f"{fraction.numerator}/{fraction.denominator}" if abs(float(fraction) - seconds) <= 4 * math.ulp(seconds) else seconds
 
 
-def count(value: Any) -> int:
+def value_count(value: Any) -> int:
     """How many values a list or mapping holds, all the way down."""
     if isinstance(value, dict):
         value = list(value.values())
-    return 1 + sum(map(count, value)) if isinstance(value, list) else 1
+    return 1 + sum(map(value_count, value)) if isinstance(value, list) else 1

@@ -18,7 +18,7 @@ from ..contract.limits import Interval
 from .spec import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
+NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_]*$"
 SUBSYSTEM = r"^\.{1,2}/|\.ya?ml$"
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", tuple: "array", dict: "object"}
 
@@ -55,14 +55,14 @@ def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[s
             "parameters": {
                 "description": "values used below as ${name}; null must be given from outside",
                 "type": "object",
-                "propertyNames": {"pattern": NAME, "not": {"enum": ["type", "in", "flip"]}},
+                "propertyNames": {"pattern": NAME_PATTERN, "not": {"enum": ["type", "in", "flip"]}},
                 "additionalProperties": {"type": ["number", "string", "boolean", "array", "null"]},
             },
             "blocks": {
                 "description": "the blocks by name",
                 "type": "object",
                 "minProperties": 1,
-                "propertyNames": {"pattern": NAME},
+                "propertyNames": {"pattern": NAME_PATTERN},
                 "additionalProperties": {"$ref": "#/$defs/_block"},
             },
             "log": log_schema(),
@@ -142,14 +142,14 @@ def ports_schema() -> dict[str, Any]:
             "in": {
                 "description": "names of the inputs, or a mapping of names to sizes",
                 "anyOf": [
-                    {"type": "array", "items": {"type": "string", "pattern": NAME}, "uniqueItems": True},
-                    {"type": "object", "propertyNames": {"pattern": NAME}, "additionalProperties": size},
+                    {"type": "array", "items": {"type": "string", "pattern": NAME_PATTERN}, "uniqueItems": True},
+                    {"type": "object", "propertyNames": {"pattern": NAME_PATTERN}, "additionalProperties": size},
                 ],
             },
             "out": {
                 "description": "the signal each output carries",
                 "type": "object",
-                "propertyNames": {"pattern": NAME},
+                "propertyNames": {"pattern": NAME_PATTERN},
                 "additionalProperties": {"$ref": "#/$defs/_signal"},
             },
         },
@@ -221,27 +221,27 @@ def block_schema(name: str, cls: type[Block]) -> dict[str, Any]:
 def inputs_schema(ports: Mapping[str, Inport], follows: bool = False) -> dict[str, Any]:
     """`in:` of a block: a signal, signals in port order, or signals by port; more ports where they follow a plant."""
     more: Any = {"$ref": "#/$defs/_signals"} if follows else False
-    named: dict[str, Any] = {"type": "object", "additionalProperties": more, "patternProperties": {}, "properties": {}}
+    mapping: dict[str, Any] = {"type": "object", "additionalProperties": more, "patternProperties": {}, "properties": {}}
     for name, port in ports.items():
         kind = "_signals" if port.many else "_signal"
-        named["properties"][name] = {"description": port.meaning(), "$ref": f"#/$defs/{kind}"}
+        mapping["properties"][name] = {"description": port.meaning(), "$ref": f"#/$defs/{kind}"}
         if port.many:
-            named["patternProperties"][rf"^{name}\d+$"] = {"description": port.meaning(), "$ref": "#/$defs/_signal"}
+            mapping["patternProperties"][rf"^{name}\d+$"] = {"description": port.meaning(), "$ref": "#/$defs/_signal"}
     ordered: dict[str, Any] = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_signal"}}
     if not follows and not any(port.many for port in ports.values()):
         ordered["maxItems"] = len(ports)
-    told = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
-    return {"description": "; ".join(told), "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, named, {"type": "null"}]}
+    lines = [*(f"{n}: {p.meaning()}" for n, p in ports.items()), *(["and the signals of its model"] if follows else [])]
+    return {"description": "; ".join(lines), "anyOf": [{"$ref": "#/$defs/_signal"}, ordered, mapping, {"type": "null"}]}
 
 
 def setting_schema(declaration: Declared) -> dict[str, Any]:
     """One setting: its meaning, unit, limits, choices and default."""
-    found: dict[str, Any] = {"description": declaration.meaning()}
+    result: dict[str, Any] = {"description": declaration.meaning()}
     default = json_value(declaration.default)
     if default is not None and not declaration.required:
-        found["default"] = default
+        result["default"] = default
     if isinstance(declaration, Period):
-        return {**found, "$ref": "#/$defs/_time"}
+        return {**result, "$ref": "#/$defs/_time"}
     if isinstance(declaration, Param):
         options = number_schemas(declaration)
     elif isinstance(declaration, Static):
@@ -250,7 +250,7 @@ def setting_schema(declaration: Declared) -> dict[str, Any]:
         options = [{}]
     if declaration.default is None and not declaration.required:
         options = [*options, {"type": "null"}]
-    return found if {} in options else {**found, "anyOf": [*options, {"$ref": "#/$defs/_reference"}]}
+    return result if {} in options else {**result, "anyOf": [*options, {"$ref": "#/$defs/_reference"}]}
 
 
 def number_schemas(declaration: Param) -> list[dict[str, Any]]:

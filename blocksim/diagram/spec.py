@@ -20,8 +20,9 @@ A pipeline that also works on measured data says which column of a file each sig
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
+from ..contract.times import Seconds
 from ..errors import Place
 
 #: The newest format this version reads and the one it writes.
@@ -45,16 +46,36 @@ class BlockSpec:
 class SimulateSpec:
     """`simulate:`, how to run. None means: the engine's default."""
 
-    stop: Any = None
-    start: Any = 0
+    stop: Seconds | None = None
+    start: Seconds = 0
     solver: str | None = None
-    step: Any = None
+    step: Seconds | None = None
     rtol: float | None = None
     atol: float | None = None
     max_step: float | None = None
     seed: int = 0
-    every: Any = None
+    every: Seconds | None = None
     algebraic_loops: str = "refuse"  # or 'solve'
+
+
+class RunOptions(TypedDict, total=False):
+    """Keys of `simulate:` as arguments of what runs a diagram, but the seed; those left out, and None, stay as they are."""
+
+    stop: Seconds | None
+    start: Seconds | None
+    solver: str | None
+    step: Seconds | None
+    rtol: float | None
+    atol: float | None
+    max_step: float | None
+    every: Seconds | None
+    algebraic_loops: str | None
+
+
+class SeededOptions(RunOptions, total=False):
+    """All keys of `simulate:`."""
+
+    seed: int | None
 
 
 @dataclass
@@ -62,7 +83,7 @@ class LogSpec:
     """One entry of `log:`, a signal and, where it asks for one, a grid of its own."""
 
     signal: str
-    every: Any = None
+    every: Seconds | None = None
     place: Place | None = field(default=None, compare=False)
 
 

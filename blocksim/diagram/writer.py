@@ -15,11 +15,11 @@ from ..errors import DiagramError, Problem
 from .checks import is_reference
 from .diagram import Diagram, Node
 from .files import is_subsystem
-from .parameters import Scope, substituted
+from .parameters import ParameterScope, substituted
 from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .yaml_lines import UNREADABLE, scalar
 
-WIDTH = 120
+LINE_WIDTH = 120
 PLAIN = re.compile(r"[A-Za-z_./][\w./+-]*(?: [\w./+()-]+)*\Z", re.ASCII)
 ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
@@ -117,25 +117,32 @@ def as_spec(source: Diagram | Spec) -> Spec:
     """The Spec of a diagram as it stands now: what was written in its file where that is still true."""
     if isinstance(source, Spec):
         return source
-    written: Spec = source.spec or Spec()
-    scope = Scope(source.parameters)
+    origin: Spec = source.spec or Spec()
+    scope = ParameterScope(source.parameters)
     simulate = SimulateSpec(
-        **{f.name: kept(getattr(written.simulate, f.name), getattr(source.simulate, f.name), scope) for f in fields(SimulateSpec)}
+        **{
+            f.name: text_or_value(getattr(origin.simulate, f.name), getattr(source.simulate, f.name), scope)
+            for f in fields(SimulateSpec)
+        }
     )
-    grids = {e.signal: e.every for e in written.log or []}
-    log = None if source.log is None else [LogSpec(e.signal, kept(grids.get(e.signal), e.every, scope)) for e in source.log]
-    blocks = {name: block_spec(node, written.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
-    parameters = {name: kept(written.parameters.get(name), value, scope) for name, value in source.parameters.items()}
-    record = record_spec(source.record, written.record, scope)
+    grids = {e.signal: e.every for e in origin.log or []}
+    log = (
+        None
+        if source.log is None
+        else [LogSpec(e.signal, text_or_value(grids.get(e.signal), e.every, scope)) for e in source.log]
+    )
+    blocks = {name: block_spec(node, origin.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
+    parameters = {name: text_or_value(origin.parameters.get(name), value, scope) for name, value in source.parameters.items()}
+    record = record_spec(source.record, origin.record, scope)
     return Spec(source.name, source.description, simulate, parameters, blocks, log, source.ports, record, path=source.path)
 
 
-def record_spec(now: RecordSpec | None, written: RecordSpec | None, scope: Scope) -> RecordSpec | None:
+def record_spec(now: RecordSpec | None, origin: RecordSpec | None, scope: ParameterScope) -> RecordSpec | None:
     if now is None:
         return None
-    before = written or RecordSpec()
+    before = origin or RecordSpec()
     keys = ("file", "time", "every", "resample", "missing")
-    values = {key: kept(getattr(before, key), getattr(now, key), scope) for key in keys}
+    values = {key: text_or_value(getattr(before, key), getattr(now, key), scope) for key in keys}
     signals = {
         name: before.signals[name] if name in before.signals and column_is(before.signals[name], column, scope) else column
         for name, column in now.signals.items()
@@ -143,24 +150,24 @@ def record_spec(now: RecordSpec | None, written: RecordSpec | None, scope: Scope
     return RecordSpec(**values, signals=signals)
 
 
-def column_is(written: ColumnSpec, now: ColumnSpec, scope: Scope) -> bool:
+def column_is(origin: ColumnSpec, now: ColumnSpec, scope: ParameterScope) -> bool:
     """Whether what was written still means the present column."""
-    return (written.column, written.unit) == (now.column, now.unit) and all(
-        kept(getattr(written, key), getattr(now, key), scope) is getattr(written, key) for key in ("scale", "offset")
+    return (origin.column, origin.unit) == (now.column, now.unit) and all(
+        text_or_value(getattr(origin, key), getattr(now, key), scope) is getattr(origin, key) for key in ("scale", "offset")
     )
 
 
-def block_spec(node: Node, written: BlockSpec | None, scope: Scope, path: str) -> BlockSpec:
-    before = written.settings if written else {}
+def block_spec(node: Node, origin: BlockSpec | None, scope: ParameterScope, path: str) -> BlockSpec:
+    before = origin.settings if origin else {}
     if isinstance(node.block, Block):
         kind, declared = type(node.block).__name__, type(node.block).declared
         now = {k: v for k, v in node.block.settings.items() if k in before or not same(v, declared[k].default)}
     else:
-        kind = written.type if written and is_subsystem(written.type) else subsystem_type(node, node.block, path)
+        kind = origin.type if origin and is_subsystem(origin.type) else subsystem_type(node, node.block, path)
         now = {k: v for k, v in node.block.parameters.items() if k in before or not is_default(node.block, k)}
     # In the order of the file first, so that what was written stays as it was.
     order = [*(k for k in before if k in now), *(k for k in now if k not in before)]
-    settings = {k: before[k] if k == "file" and k in before else kept(before.get(k), now[k], scope) for k in order}
+    settings = {k: before[k] if k == "file" and k in before else text_or_value(before.get(k), now[k], scope) for k in order}
     return BlockSpec(node.name, kind, node.inputs, settings, node.flip)
 
 
@@ -182,15 +189,15 @@ def subsystem_type(node: Node, part: Diagram, path: str) -> str:
 
 def is_default(part: Diagram, name: str) -> bool:
     """Whether a subsystem's parameter has the value its own file gives it."""
-    written = part.spec.parameters.get(name) if part.spec else None
-    return kept(written, part.parameters[name], Scope(part.parameters)) is written
+    default = part.spec.parameters.get(name) if part.spec else None
+    return text_or_value(default, part.parameters[name], ParameterScope(part.parameters)) is default
 
 
-def kept(written: Any, now: Any, scope: Scope) -> Any:
+def text_or_value(text: Any, now: Any, scope: ParameterScope) -> Any:
     """What was written, if it still means the present value; else the present value."""
     try:
-        if same(substituted(written, scope), now) or same(substituted(written, scope, time=True), now):
-            return written
+        if same(substituted(text, scope), now) or same(substituted(text, scope, time=True), now):
+            return text
     except ValueError:
         pass
     return now
@@ -207,7 +214,7 @@ def wrapped(head: str, entry: Mapping[str, Any]) -> str:
     lines, line = [], head + "{"
     for number, part in enumerate(parts):
         piece = part + ("}" if number == len(parts) - 1 else ", ")
-        if number and len(line) + len(piece.rstrip()) > WIDTH:
+        if number and len(line) + len(piece.rstrip()) > LINE_WIDTH:
             lines.append(line.rstrip())
             line = " " * (len(head) + 1)
         line += piece
@@ -238,7 +245,7 @@ def text(value: str) -> str:
     """A text, quoted where it could be read as something else."""
     if PLAIN.match(value) and isinstance(plain_value(value), str):
         return value
-    escaped = "".join(ESCAPES.get(c) or (f"\\U{ord(c):08x}" if hidden(c) else c) for c in value)
+    escaped = "".join(ESCAPES.get(c) or (f"\\U{ord(c):08x}" if needs_escape(c) else c) for c in value)
     return f'"{escaped}"'
 
 
@@ -249,7 +256,7 @@ def plain_value(value: str) -> Any:
         return None
 
 
-def hidden(character: str) -> bool:
+def needs_escape(character: str) -> bool:
     """Whether a reader of YAML would fold, drop or refuse the character."""
     return not character.isprintable() or bool(UNREADABLE.match(character)) or character == "\ufeff"
 
@@ -257,7 +264,7 @@ def hidden(character: str) -> bool:
 def paragraph(value: str) -> str:
     """A longer text: its lines as they are where YAML can carry them, else quoted."""
     lines = value.removesuffix("\n").split("\n")
-    simple = all(line == line.rstrip() and not any(map(hidden, line)) for line in lines)
+    simple = all(line == line.rstrip() and not any(map(needs_escape, line)) for line in lines)
     if len(lines) == 1 or not simple or not lines[-1] or lines[0][:1] in ("", " "):
         return text(value)
     mark = "|" if value.endswith("\n") else "|-"

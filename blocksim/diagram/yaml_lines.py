@@ -15,7 +15,7 @@ from ..errors import DiagramError, Place, Problem
 from .checks import note, raise_all
 
 #: What a file may cost: its bytes, its nesting, the values its aliases repeat, the characters of one number.
-MAX_BYTES = 1 << 20
+MAX_TEXT_BYTES = 1 << 20
 MAX_DEPTH = 50
 MAX_COPIED = 100_000
 MAX_DIGITS = 100
@@ -23,7 +23,7 @@ MAX_DIGITS = 100
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 INTEGER = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
-WORDS = {
+WORD_VALUES = {
     "": None,
     "~": None,
     "null": None,
@@ -70,8 +70,8 @@ class Lined:
 
 def scalar(text: str) -> Any:
     """The value of an unquoted scalar. ValueError, in words, for a number no float can hold."""
-    if text in WORDS:
-        return WORDS[text]
+    if text in WORD_VALUES:
+        return WORD_VALUES[text]
     if INTEGER.match(text) or DECIMAL.match(text):
         if len(text) > MAX_DIGITS:
             raise ValueError(f"a number of {len(text)} characters; at most {MAX_DIGITS} are read.")
@@ -85,8 +85,8 @@ def scalar(text: str) -> Any:
 
 def decode(data: bytes, file: str) -> str:
     """The text of a file, or a named error."""
-    if len(data) > MAX_BYTES:
-        raise DiagramError([Problem(f"the file is larger than {MAX_BYTES} bytes, the most that is read.", Place(file, 1))])
+    if len(data) > MAX_TEXT_BYTES:
+        raise DiagramError([Problem(f"the file is larger than {MAX_TEXT_BYTES} bytes, the most that is read.", Place(file, 1))])
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DiagramError([Problem("the file is UTF-16. Save it as UTF-8.", Place(file, 1))])
     if data[:3] == b"\xef\xbb\xbf":
@@ -98,18 +98,18 @@ def decode(data: bytes, file: str) -> str:
         raise DiagramError([Problem(f"byte 0x{data[error.start]:02x} is not UTF-8. Save the file as UTF-8.", place)]) from None
 
 
-def read(text: str, file: str) -> tuple[Lined, list[Problem]]:
+def read_yaml(text: str, file: str) -> tuple[Lined, list[Problem]]:
     """The one document of a text, and what is wrong in it that reading could get past (double keys, tags)."""
     import yaml
 
-    if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise DiagramError([Problem(f"the text is larger than {MAX_BYTES} bytes, the most that is read.", Place(file, 1))])
+    if len(text) > MAX_TEXT_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES:
+        raise DiagramError([Problem(f"the text is larger than {MAX_TEXT_BYTES} bytes, the most that is read.", Place(file, 1))])
     bad = UNREADABLE.search(text)
     if bad:
         name = "a NUL" if bad[0] == "\0" else f"the control character U+{ord(bad[0]):04X}"
         place = Place(file, text.count("\n", 0, bad.start()) + 1)
         raise DiagramError([Problem(f"{name} cannot stand in a diagram.", place)])
-    tree = Tree(file)
+    tree = DocumentTree(file)
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             tree.take(event)
@@ -120,7 +120,7 @@ def read(text: str, file: str) -> tuple[Lined, list[Problem]]:
     return tree.root, tree.problems
 
 
-class Tree:
+class DocumentTree:
     """The document under construction: a stack of open lists and mappings, and the anchors seen."""
 
     def __init__(self, file: str):

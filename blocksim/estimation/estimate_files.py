@@ -32,7 +32,8 @@ def as_dict(estimates: Estimates) -> dict[str, Any]:
         "reason": estimates.reason,
         "details": estimates.details,
     }  # fmt: skip
-    return jsonable(whole)
+    plain: dict[str, Any] = jsonable(whole)
+    return plain
 
 
 def from_dict(data: Mapping[str, Any]) -> Estimates:

@@ -12,10 +12,11 @@ from ..contract.declarations import Inport, Outport
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
 from ..errors import BlocksimError, DiagramError, Problem, RecordError
-from ..records.record import Grid, Record, Signal
+from ..records.grid import Grid, Signal
+from ..records.record import Record
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
-from ..schedule.units import derived, written
+from ..schedule.units import derived, unit_text
 from ..simulation.overrides import Overrides
 from .estimates import Estimates
 from .running_estimates import estimators, running_estimates
@@ -203,7 +204,7 @@ def unit_in(record: Record, unit: Unit, port: str) -> str:
     if declared.unit:
         return declared.unit
     base = unit_in(record, unit, declared.like or declared.rate_of) if declared.like or declared.rate_of else ""
-    return written(derived(base, 1)) if base and declared.rate_of else base
+    return unit_text(derived(base, 1)) if base and declared.rate_of else base
 
 
 def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray], measured: bool) -> Record:

@@ -35,20 +35,20 @@ class Samples(SampledBlock):
     y = outport("the recorded signal", size="columns")
 
     @staticmethod
-    def table_values(values_):
+    def table_values(values_: Any) -> Any:
         return values_
 
     @staticmethod
-    def size_columns(values_):
+    def size_columns(values_: Any) -> int:
         return len(values_[0])
 
     @staticmethod
-    def output(values, place, columns, out):
+    def output(values: Any, place: float, columns: int, out: Any) -> None:
         for j in range(columns):
             out[j] = values[int(place), j]
 
     @staticmethod
-    def update(place):
+    def update(place: float) -> float:
         return place + 1.0
 
 

@@ -79,6 +79,6 @@ def covariance(P: np.ndarray, std: np.ndarray) -> np.ndarray:
     scale = np.sqrt(np.where(np.diag(part) > 0, np.diag(part), np.inf))
     if not np.isfinite(std).all():
         return np.diag(std**2)
-    correlation = part / np.outer(scale, scale)
+    correlation: np.ndarray = part / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
     return correlation * np.outer(std, std)

@@ -30,15 +30,15 @@ class Lines(Block):
     y = outport("the recorded signal", size="columns")
 
     @staticmethod
-    def table_values(values_):
+    def table_values(values_: Any) -> Any:
         return values_
 
     @staticmethod
-    def size_columns(values_):
+    def size_columns(values_: Any) -> int:
         return len(values_[0])
 
     @staticmethod
-    def output(t, values, begin, interval, columns, out):
+    def output(t: float, values: Any, begin: float, interval: float, columns: int, out: Any) -> None:
         last = len(values) - 1
         place = min(max((t - begin) / interval, 0.0), float(last))
         i = min(int(place), max(last - 1, 0))

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 #: Steps are FIRST, FIRST/4, ... of the size of the variable (at least 1), down to where rounding takes over.
-FIRST, RATIO, LEVELS = 0.125, 4.0, 13
+FIRST_STEP, RATIO, LEVELS = 0.125, 4.0, 13
 #: An entry this sure (relative) needs no further steps.
 SURE = 1e-12
 
 
-def jacobian(function: Callable[[np.ndarray], np.ndarray], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def jacobian(function: Callable[[FloatArray], FloatArray], z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The derivative of a vector function at z, a column for each variable, and the estimated error of every entry."""
     import numpy as np
 
@@ -24,7 +24,7 @@ def jacobian(function: Callable[[np.ndarray], np.ndarray], z: np.ndarray) -> tup
     return (np.column_stack([c for c, _ in columns]), np.column_stack([e for _, e in columns])) if columns else (empty, empty)
 
 
-def column(function: Callable[[np.ndarray], np.ndarray], z: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+def column(function: Callable[[FloatArray], FloatArray], z: FloatArray, j: int) -> tuple[FloatArray, FloatArray]:
     """df/dz[j]: a triangle of extrapolations; every entry keeps the one whose neighbours agree best.
 
     The error counts the rounding of f over the step too, so that a change lost in rounding never passes for a slope of zero.
@@ -32,10 +32,10 @@ def column(function: Callable[[np.ndarray], np.ndarray], z: np.ndarray, j: int) 
     import numpy as np
 
     best = error = np.empty(0)
-    above: list[np.ndarray] = []
+    above: list[FloatArray] = []
     with np.errstate(all="ignore"):
         for level in range(LEVELS):
-            h = FIRST * max(abs(float(z[j])), 1.0) / RATIO**level
+            h = FIRST_STEP * max(abs(float(z[j])), 1.0) / RATIO**level
             up, down = z.copy(), z.copy()
             up[j], down[j] = z[j] + h, z[j] - h
             high, low = function(up), function(down)

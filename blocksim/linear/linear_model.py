@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BlocksimError, DiagramError
 
 if TYPE_CHECKING:
-    import numpy as np
+    from matplotlib.figure import Figure
 
+    from ..contract.arrays import ComplexArray, FloatArray
     from .operating import OperatingPoint
 
-COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
 #: Columns and rows of a matrix that a page shows.
-SHOWN = 8
+MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """Small deviations from an operating point: x' = A x + B u, y = C x + D u, or x[k+1] = ... where `dt` is a sample time."""
 
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
+    A: FloatArray
+    B: FloatArray
+    C: FloatArray
+    D: FloatArray
     states: list[str]
     inputs: list[str]
     outputs: list[str]
@@ -34,19 +34,19 @@ class LinearModel:
     dt: float | None = None
     note: str = ""  # what was held, and which entries are in doubt
 
-    def __iter__(self) -> Iterator[np.ndarray]:
+    def __iter__(self) -> Iterator[FloatArray]:
         """A, B, C, D = model."""
         return iter((self.A, self.B, self.C, self.D))
 
-    def poles(self) -> np.ndarray:
+    def poles(self) -> ComplexArray:
         """Eigenvalues of A, the slowest first."""
         import numpy as np
 
-        found = np.linalg.eigvals(self.A).astype(complex)
-        speed = np.abs(found) if self.dt is None else -np.abs(found)
-        return found[np.lexsort((found.imag, np.round(speed, 12)))]
+        poles: ComplexArray = np.linalg.eigvals(self.A).astype(complex)
+        speed = np.abs(poles) if self.dt is None else -np.abs(poles)
+        return poles[np.lexsort((poles.imag, np.round(speed, 12)))]
 
-    def zeros(self) -> np.ndarray:
+    def zeros(self) -> ComplexArray:
         """Invariant zeros: the s where [A - s I, B; C, D] loses rank. As many outputs as inputs are wanted."""
         import numpy as np
         from scipy.linalg import eig
@@ -61,10 +61,10 @@ class LinearModel:
         mass[:n, :n] = np.eye(n)
         alpha, beta = eig(system, mass, right=False, homogeneous_eigvals=True)
         finite = np.abs(beta) > 1e-12 * np.hypot(np.abs(alpha), np.abs(beta))
-        found = alpha[finite] / beta[finite]
-        return found[np.lexsort((found.imag, np.round(np.abs(found), 12)))]
+        zeros: ComplexArray = alpha[finite] / beta[finite]
+        return zeros[np.lexsort((zeros.imag, np.round(np.abs(zeros), 12)))]
 
-    def frequency_response(self, w: Any) -> np.ndarray:
+    def frequency_response(self, w: Any) -> ComplexArray:
         """G = C (s I - A)^-1 B + D at s = j w (z = exp(j w dt) when sampled), w in rad/s: complex [outputs, inputs, w].
 
         On a pole it is infinite.
@@ -82,7 +82,7 @@ class LinearModel:
                 response[:, :, k] = np.inf
         return response
 
-    def frequencies(self, count: int = 400) -> np.ndarray:
+    def frequencies(self, count: int = 400) -> FloatArray:
         """Frequencies [rad/s] that show this model: from a decade below its slowest pole to one above its fastest."""
         import numpy as np
 
@@ -110,34 +110,38 @@ class LinearModel:
         equation = "x' = A x + B u" if self.dt is None else f"x[k+1] = A x[k] + B u[k], dt = {self.dt:g} s"
         lines = [f"LinearModel {equation}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]
         moved = [f"d {s}" if self.dt is None else f"next {s}" for s in self.states]
-        lines += table("A", self.A, moved, self.states) + table("B", self.B, moved, self.inputs)
-        lines += table("C", self.C, self.outputs, self.states) + table("D", self.D, self.outputs, self.inputs)
-        lines.append("poles: " + ", ".join(number(p) for p in self.poles()[:SHOWN]) + (", ..." if len(self.A) > SHOWN else ""))
+        lines += matrix_lines("A", self.A, moved, self.states) + matrix_lines("B", self.B, moved, self.inputs)
+        lines += matrix_lines("C", self.C, self.outputs, self.states) + matrix_lines("D", self.D, self.outputs, self.inputs)
+        lines.append(
+            "poles: "
+            + ", ".join(complex_text(p) for p in self.poles()[:MOST_SHOWN])
+            + (", ..." if len(self.A) > MOST_SHOWN else "")
+        )
         return "\n".join([*lines, *([f"note: {self.note}"] if self.note else [])])
 
 
-def number(value: complex) -> str:
+def complex_text(value: complex) -> str:
     return f"{value.real:.5g}" if value.imag == 0 else f"{value.real:.5g}{value.imag:+.5g}j"
 
 
-def table(title: str, matrix: np.ndarray, rows: list[str], columns: list[str]) -> list[str]:
+def matrix_lines(title: str, matrix: FloatArray, rows: list[str], columns: list[str]) -> list[str]:
     """A matrix with the names of its rows and columns; what a page cannot hold is left out."""
-    cells = [[title, *columns[:SHOWN]]]
-    cells += [[row, *(f"{v:.5g}" for v in line[:SHOWN])] for row, line in zip(rows[:SHOWN], matrix, strict=False)]
+    cells = [[title, *columns[:MOST_SHOWN]]]
+    cells += [[row, *(f"{v:.5g}" for v in line[:MOST_SHOWN])] for row, line in zip(rows[:MOST_SHOWN], matrix, strict=False)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
     text = [
         "  " + "  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:], strict=True))]) for r in cells
     ]
-    return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > SHOWN else [])
+    return text + ([f"  ... {matrix.shape[0]} x {matrix.shape[1]} in all"] if max(matrix.shape) > MOST_SHOWN else [])
 
 
-def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Any:
+def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Figure:
     """Magnitude [dB] and phase [deg] of every output over every input; with a path, also written (.svg, .png, .pdf)."""
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ..pictures.plots import save, suffix
+    from ..pictures.plots import COLOURS, suffix, write_figure
 
     kind = suffix(path) if path is not None else ""
     w = model.frequencies() if w is None else np.asarray(w, dtype=float)
@@ -164,7 +168,7 @@ def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any 
     for text in upper.legend(fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 

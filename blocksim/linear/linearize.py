@@ -12,42 +12,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from ..contract.times import exact
+from ..contract.times import Seconds, exact
+from ..diagram.spec import SeededOptions
 from ..errors import DiagramError, listing
 from ..schedule.schedule import Schedule
 from ..simulation.prepare import Diagrammatic
 from .differences import jacobian
 from .linear_model import LinearModel, bode
 from .local_map import LocalMap
-from .operating import OperatingPoint, flattened, operating_point, starting
+from .operating import LinearizeAt, OperatingPoint, flattened, operating_point, starting
 from .probe import Situation, continuous_states
-from .taps import Tap, bypassed, taps
+from .signal_taps import Tap, bypassed, taps
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 __all__ = ["LinearModel", "OperatingPoint", "bode", "linearize", "operating_point"]
 
 #: Entries whose estimated error is above this part of them are named in the note.
 DOUBTFUL = 1e-5
 Sides = tuple[dict[str, float], dict[str, float]]  # inputs and outputs at the operating point
-Wire = tuple[str, str, int]
+WireKey = tuple[str, str, int]
 
 
 def linearize(
     diagram: Diagrammatic,
     inputs: str | Iterable[str],
     outputs: str | Iterable[str],
-    at: Any = None,
+    at: LinearizeAt = None,
     params: Mapping[str, Any] | None = None,
     t: float = 0.0,
     *,
     cut: bool | str | Iterable[str] = (),
     through: str | Iterable[str] = (),
-    dt: Any = None,
-    **options: Any,
+    dt: bool | Seconds | None = None,
+    **options: Unpack[SeededOptions],
 ) -> LinearModel:
     """Linearise a diagram from `inputs` to `outputs`, signals named block, block.port or block.port[element].
 
@@ -61,14 +62,14 @@ def linearize(
 
     An output is read where its block makes it: before the input of the same name is added, or at the far side of the cut.
     """
-    built, whole = flattened(diagram, params, options)
-    driven, read = taps(whole, inputs, "inputs"), taps(whole, outputs, "outputs")
+    source, whole = flattened(diagram, params, options)
+    driven, probes = taps(whole, inputs, "inputs"), taps(whole, outputs, "outputs")
     opened = driven if cut is True else taps(whole, cut or (), "cut")
     schedule = bypassed(whole, through)
-    period = sample_time(schedule, dt)
-    given = starting(built, whole, at, t, hit=period is None)
+    period = model_period(schedule, dt)
+    situation = starting(source, whole, at, t, hit=period is None)
     offsets = at.offsets if isinstance(at, OperatingPoint) else {}
-    closed = LocalMap(schedule, united(driven, held(offsets)), [*read, *united(driven, opened)], (), period, given)
+    closed = LocalMap(schedule, united(driven, held(offsets)), [*probes, *united(driven, opened)], (), period, situation)
     closed.prober.drive(offsets)
     if period is not None and hasattr(at, "__float__"):
         closed.carry_to_hit()
@@ -76,14 +77,16 @@ def linearize(
     values = {wire: y + offsets.get(wire, 0.0) for wire, y in own.items()}
     local = closed
     if opened:
-        local = LocalMap(schedule, united(driven, opened, held(offsets)), read, opened, period, given)
+        local = LocalMap(schedule, united(driven, opened, held(offsets)), probes, opened, period, situation)
         local.take(closed)
         local.prober.drive({**offsets, **{tap.wire: values[tap.wire] for tap in opened}})
-    sides = {tap.name: values[tap.wire] for tap in driven}, {tap.name: own[tap.wire] for tap in read}
-    return modelled(schedule, local, sides, at_instant(given, closed), offsets)
+    sides = {tap.name: values[tap.wire] for tap in driven}, {tap.name: own[tap.wire] for tap in probes}
+    return modelled(schedule, local, sides, at_instant(situation, closed), offsets)
 
 
-def modelled(schedule: Schedule, local: LocalMap, sides: Sides, given: Situation, offsets: dict[Wire, float]) -> LinearModel:
+def modelled(
+    schedule: Schedule, local: LocalMap, sides: Sides, situation: Situation, offsets: dict[WireKey, float]
+) -> LinearModel:
     """The model around where a local map stands; its first inputs and outputs are those of `sides`, by name."""
     names, period = local.names, local.period
     if not names:
@@ -92,31 +95,31 @@ def modelled(schedule: Schedule, local: LocalMap, sides: Sides, given: Situation
     inputs, outputs = (list(side) for side in sides)
     (A, B, C, D), doubt = differenced(local, inputs, outputs)
     states = dict(zip(names, local.at().tolist(), strict=True))
-    point = OperatingPoint(local.t, states, *sides, local.residual(), given, offsets)
+    point = OperatingPoint(local.t, states, *sides, local.residual(), situation, offsets)
     note = "; ".join(part for part in (*notes(schedule, local), doubt) if part)
     return LinearModel(A, B, C, D, names, inputs, outputs, point, None if period is None else float(period), note)
 
 
 def united(*groups: Iterable[Tap]) -> list[Tap]:
     """Taps in order, each wire once."""
-    found: dict[Wire, Tap] = {}
+    by_wire: dict[WireKey, Tap] = {}
     for tap in (tap for group in groups for tap in group):
-        found.setdefault(tap.wire, tap)
-    return list(found.values())
+        by_wire.setdefault(tap.wire, tap)
+    return list(by_wire.values())
 
 
-def held(offsets: Mapping[Wire, float]) -> list[Tap]:
+def held(offsets: Mapping[WireKey, float]) -> list[Tap]:
     """The signals an operating point holds."""
     return [Tap(f"{path}.{port}", path, port, element) for path, port, element in offsets]
 
 
-def at_instant(given: Situation, local: LocalMap) -> Situation:
+def at_instant(situation: Situation, local: LocalMap) -> Situation:
     """The situation at the instant of the linearisation."""
     x, _ = local.prober.now()
-    return replace(given, t=local.t, states=dict(zip(local.prober.states, x.tolist(), strict=True)))
+    return replace(situation, t=local.t, states=dict(zip(local.prober.states, x.tolist(), strict=True)))
 
 
-def sample_time(schedule: Schedule, dt: Any) -> Fraction | None:
+def model_period(schedule: Schedule, dt: bool | Seconds | None) -> Fraction | None:
     """The period of a sampled model; None for a continuous one."""
     groups = schedule.groups
     if dt is None or dt is False:
@@ -137,12 +140,12 @@ def sample_time(schedule: Schedule, dt: Any) -> Fraction | None:
     except ValueError as error:
         raise DiagramError(f"dt: {error} True or seconds are wanted.") from None
     if period <= 0 or (groups and period != groups[0].period):
-        wanted = f"True, or the sample time of the diagram, {float(groups[0].period):g} s," if groups else "a time above 0"
-        raise DiagramError(f"dt: {wanted} is wanted, found {dt}.")
+        advice = f"True, or the sample time of the diagram, {float(groups[0].period):g} s," if groups else "a time above 0"
+        raise DiagramError(f"dt: {advice} is wanted, found {dt}.")
     return period
 
 
-def differenced(local: LocalMap, inputs: list[str], outputs: list[str]) -> tuple[tuple[np.ndarray, ...], str]:
+def differenced(local: LocalMap, inputs: list[str], outputs: list[str]) -> tuple[tuple[FloatArray, ...], str]:
     """A, B, C, D, and a word on entries in doubt: a corner or a jump at the operating point."""
     import numpy as np
 
@@ -156,8 +159,8 @@ def differenced(local: LocalMap, inputs: list[str], outputs: list[str]) -> tuple
         raise DiagramError(f"the derivative of {rows[i]} over {columns[j]} is not finite here; linearise elsewhere (at=).")
     floor = 1e-3 * np.max(np.abs(J), axis=1, keepdims=True, initial=0.0)
     doubtful = np.argwhere(errors > DOUBTFUL * np.maximum(np.abs(J), floor))
-    named = [f"{rows[i]} over {columns[j]}" for i, j in doubtful[:3]] + ["..."] * (len(doubtful) > 3)
-    doubt = f"not smooth here, so of little meaning: {listing(named)}" if named else ""
+    entries = [f"{rows[i]} over {columns[j]}" for i, j in doubtful[:3]] + ["..."] * (len(doubtful) > 3)
+    doubt = f"not smooth here, so of little meaning: {listing(entries)}" if entries else ""
     return (J[:n, :n], J[:n, n:], J[n:, :n], J[n:, n:]), doubt
 
 
@@ -167,5 +170,5 @@ def notes(schedule: Schedule, local: LocalMap) -> list[str]:
         events = local.prober.experiment.program.source.guards and local.prober.states
         return ["events between hits are left out"] if events else []
     holding = [u.path for u in schedule.units if u.group is not None]
-    shown = [*holding[:6], *["..."] * (len(holding) > 6)]
-    return [f"sampled blocks hold their outputs ({listing(shown)})"] if holding else []
+    paths = [*holding[:6], *["..."] * (len(holding) > 6)]
+    return [f"sampled blocks hold their outputs ({listing(paths)})"] if holding else []

@@ -13,10 +13,10 @@ from ..errors import DiagramError
 from ..schedule.schedule import Schedule, Unit
 from ..solvers.stores import handed
 from .probe import Prober, Situation, array_memories
-from .taps import Tap
+from .signal_taps import Tap
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 
 class LocalMap:
@@ -29,13 +29,13 @@ class LocalMap:
         self,
         schedule: Schedule,
         driven: list[Tap],
-        read: list[Tap],
+        probes: list[Tap],
         opened: Iterable[Tap],
         period: Fraction | None,
-        given: Situation,
+        situation: Situation,
     ):
-        self.prober, self.period, self.t = Prober(schedule, driven, read, list(opened)), period, given.t
-        self.prober.load(given)
+        self.prober, self.period, self.t = Prober(schedule, driven, probes, list(opened)), period, situation.t
+        self.prober.load(situation)
         self.names = list(self.prober.states)
         self.m: list[int] = []  # memories that are states: addresses in m, and in a
         self.a: list[int] = []
@@ -66,7 +66,7 @@ class LocalMap:
     def shown(self, unit: Unit, name: str, k: int, count: int) -> str:
         return f"{self.prober.paths[unit.path]}.{name}" + (f"[{k}]" if count > 1 else "")
 
-    def at(self) -> np.ndarray:
+    def at(self) -> FloatArray:
         """z as it is."""
         import numpy as np
 
@@ -82,14 +82,14 @@ class LocalMap:
             self.prober.m[address] = float(value)
         self.prober.a[self.a] = values[n + k :]
 
-    def function(self, inputs: int) -> Callable[[np.ndarray], np.ndarray]:
+    def function(self, inputs: int) -> Callable[[FloatArray], FloatArray]:
         """The map of z and the first inputs, the others as they are, as one vector to one vector."""
         import numpy as np
 
         rest = self.prober.now()[1][inputs:]
         n, states = len(self.prober.kept), len(self.names)
 
-        def evaluate(z: np.ndarray) -> np.ndarray:
+        def evaluate(z: FloatArray) -> FloatArray:
             v = np.concatenate([z[states:], rest])
             if self.period is None:
                 return np.concatenate(self.prober.slopes(self.t, z[:n], v))
@@ -97,7 +97,7 @@ class LocalMap:
 
         return evaluate
 
-    def over_period(self, z: np.ndarray, v: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+    def over_period(self, z: FloatArray, v: FloatArray, seconds: float) -> tuple[FloatArray, FloatArray]:
         """The hit, then the states carried over one period: (z at the next hit, outputs at this one)."""
         import numpy as np
 
@@ -117,7 +117,7 @@ class LocalMap:
         ahead = self.flow(after, v, m, a, seconds)
         return np.concatenate([ahead, [m[k] for k in self.m], a[self.a]]), y
 
-    def flow(self, x: Any, v: np.ndarray, m: list[float], a: np.ndarray, seconds: float) -> np.ndarray:
+    def flow(self, x: Any, v: FloatArray, m: list[float], a: FloatArray, seconds: float) -> FloatArray:
         """The continuous states some seconds on, to nearly full precision."""
         import numpy as np
         from scipy.integrate import solve_ivp
@@ -125,7 +125,7 @@ class LocalMap:
         if not len(x):
             return np.zeros(0)
 
-        def slopes(t: float, x: np.ndarray) -> np.ndarray:
+        def slopes(t: float, x: FloatArray) -> FloatArray:
             return self.prober.slopes(t, x, v, m, a)[0]
 
         run = solve_ivp(slopes, (self.t, self.t + seconds), x, method="DOP853", rtol=1e-12, atol=1e-14)
@@ -144,7 +144,7 @@ class LocalMap:
 
     def outputs(self) -> list[float]:
         """The signals that are read, as they are."""
-        return self.function(0)(self.at())[len(self.names) :].tolist()
+        return [float(y) for y in self.function(0)(self.at())[len(self.names) :]]
 
     def residual(self) -> float:
         """The largest slope, or change over a period."""

@@ -12,10 +12,10 @@ from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.simulation import Simulation
 from ..solvers.stores import handed
-from .taps import Tap, flat_copy
+from .signal_taps import Tap, flat_copy
 
 if TYPE_CHECKING:
-    import numpy as np
+    from ..contract.arrays import FloatArray
 
 
 @dataclass
@@ -32,8 +32,8 @@ def owned(schedule: Schedule, slots: Any) -> Iterable[tuple[Unit, str, list[int]
     """Memories and held outputs of every block, with their addresses in m."""
     for unit in schedule.units:
         for name, declared in unit.kind.declared.items():
-            held = isinstance(declared, Outport) and unit.kind.sampled
-            if (held or isinstance(declared, Memory)) and (unit.index, name) in slots.where:
+            holds = isinstance(declared, Outport) and unit.kind.sampled
+            if (holds or isinstance(declared, Memory)) and (unit.index, name) in slots.where:
                 yield unit, name, slots.where[(unit.index, name)]
 
 
@@ -58,50 +58,53 @@ def situation(experiment: Experiment, machine: Any, t: float) -> Situation:
 class Prober:
     """Slopes and outputs of a diagram as a function of its states and of the inputs driven from outside."""
 
-    def __init__(self, schedule: Schedule, driven: Sequence[Tap], read: Sequence[Tap], opened: Sequence[Tap] = ()):
-        self.driven, self.read = list(driven), list(read)
+    def __init__(self, schedule: Schedule, driven: Sequence[Tap], outputs: Sequence[Tap], opened: Sequence[Tap] = ()):
+        self.driven, self.read = list(driven), list(outputs)
         self.paths: dict[str, str] = {}  # of the flat copy -> of the diagram
         flat, makers, probes = flat_copy(schedule, self.driven, self.read, opened, self.paths)
-        made = make_experiment(flat)
-        machine = Simulation(made).machine
-        self.experiment, self.slots = made, made.slots
-        self.functions = made.program.careful()
+        experiment = make_experiment(flat)
+        machine = Simulation(experiment).machine
+        self.experiment, self.slots = experiment, experiment.slots
+        self.functions = experiment.program.careful()
         self.x, self.p, self.m, self.a = machine.x.tolist(), machine.p.tolist(), machine.m.tolist(), machine.a
         self.o, self.noise = quiet(self.slots, machine.o.tolist())
         self.guarding = {name: getattr(machine, name).tolist() for name in ("g", "armed", "f")}
-        units = {u.path: u for u in made.schedule.units}
+        units = {u.path: u for u in experiment.schedule.units}
         where = self.slots.where
         self.values = [where[(units[maker].index, "value")][k] for maker, k in makers]
         self.probes = [where[(units[probe].index, "z")][0] for probe in probes]
         self.kept = [k for k in range(len(self.x)) if k not in set(self.probes)]
         self.states = [f"{self.paths[s.path]}{str(s)[len(s.path) :]}" for s in (self.slots.x[k] for k in self.kept)]
-        self.loops = [" -> ".join(self.paths[made.schedule.units[u].path] for u, _ in loop) for loop in made.program.source.loops]
+        self.loops = [
+            " -> ".join(self.paths[experiment.schedule.units[u].path] for u, _ in loop)
+            for loop in experiment.program.source.loops
+        ]
 
-    def load(self, given: Situation) -> None:
+    def load(self, place: Situation) -> None:
         """Take the numbers of the diagram over."""
-        missing = [name for name in self.states if name not in given.states]
+        missing = [name for name in self.states if name not in place.states]
         if missing:
             raise DiagramError(f"at: the operating point is of another diagram; it has no state '{missing[0]}'.")
         for address, name in zip(self.kept, self.states, strict=True):
-            self.x[address] = given.states[name]
+            self.x[address] = place.states[name]
         for unit, name, addresses in owned(self.experiment.schedule, self.slots):
-            for address, value in zip(addresses, given.memories.get((self.paths[unit.path], name), []), strict=False):
+            for address, value in zip(addresses, place.memories.get((self.paths[unit.path], name), []), strict=False):
                 self.m[address] = value
         for unit, name, copy, stretch in array_memories(self.experiment.schedule, self.slots, self.o):
-            self.a[stretch] = given.arrays.get((self.paths[unit.path], name, copy), self.a[stretch])
+            self.a[stretch] = place.arrays.get((self.paths[unit.path], name, copy), self.a[stretch])
 
     def drive(self, values: dict[tuple[str, str, int], float]) -> None:
         """Set inputs, by wire."""
         for tap, address in zip(self.driven, self.values, strict=True):
             self.p[address] = values.get(tap.wire, self.p[address])
 
-    def now(self) -> tuple[np.ndarray, np.ndarray]:
+    def now(self) -> tuple[FloatArray, FloatArray]:
         """The states and the inputs as they are."""
         import numpy as np
 
         return np.array([self.x[k] for k in self.kept]), np.array([self.p[k] for k in self.values])
 
-    def slopes(self, t: float, x: Any, v: Any, m: list[float] | None = None, a: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes(self, t: float, x: Any, v: Any, m: list[float] | None = None, a: Any = None) -> tuple[FloatArray, FloatArray]:
         """(dx, y) at states x and inputs v, memories as they are or as given."""
         import numpy as np
 

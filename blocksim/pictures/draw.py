@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ..diagram.diagram import Diagram
 from ..errors import BlocksimError, listing
 
-KINDS = ("svg", "png", "pdf")
+if TYPE_CHECKING:
+    from ..diagram.build import DiagramSource
+
+PICTURE_KINDS = ("svg", "png", "pdf")
 
 
-def draw_svg(diagram: Diagram | Any) -> str:
+def draw_svg(diagram: DiagramSource) -> str:
     """The picture of a Diagram, or of whatever names one, as SVG text; an incomplete Diagram is drawn as far as it goes."""
     from ..diagram.build import open_diagram
     from .diagram.layout import layout
@@ -25,11 +27,11 @@ def draw_svg(diagram: Diagram | Any) -> str:
     return picture_svg(layout(open_diagram(diagram)))
 
 
-def draw(diagram: Diagram | Any, path: str | os.PathLike[str]) -> None:
+def draw(diagram: DiagramSource, path: str | os.PathLike[str]) -> None:
     """Write the picture to a file; its suffix says how: .svg, .png or .pdf."""
     kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise BlocksimError(f"cannot draw '{path}'. A picture's name ends in: {listing('.' + k for k in KINDS)}.")
+    if kind not in PICTURE_KINDS:
+        raise BlocksimError(f"cannot draw '{path}'. A picture's name ends in: {listing('.' + k for k in PICTURE_KINDS)}.")
     if kind == "svg":
         Path(path).write_text(draw_svg(diagram), encoding="utf-8")
         return

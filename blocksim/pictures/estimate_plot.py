@@ -8,20 +8,24 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..estimation.estimates import Estimate, Estimates
 from ..records.record import Record
-from .plots import COLOURS, save, suffix
+from .plots import COLOURS, FIGURE_WIDTH, suffix, write_figure
 
-WIDTH, ROW = 8.0, 0.26
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROW = 0.26
 #: What lies further out than this, in truths, is drawn at the edge with its value.
-FAR = 1.0
+FARTHEST = 1.0
 LEAST = 0.02
-TRUTH = "#444444"
+TRUTH_COLOUR = "#444444"
 
 
-def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Any:
+def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Figure:
     """One axis for each plant, a row for each of its parameters, a colour for each identifier. Returns the Figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -31,7 +35,7 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
     for name, estimates in (source.estimates if isinstance(source, Record) else source).items():
         groups.setdefault(estimates.model, {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
-    figure = Figure(figsize=(WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5)), layout="constrained")
+    figure = Figure(figsize=(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5)), layout="constrained")
     FigureCanvasAgg(figure)
     if not groups:
         figure.text(0.5, 0.5, "no estimates", ha="center", va="center", color="#858585")
@@ -40,7 +44,7 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
         for spot, (model, group) in zip(axes, groups.items(), strict=True):
             draw_group(spot, model, group)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 
@@ -48,7 +52,7 @@ def names_of(group: Mapping[str, Estimates]) -> list[str]:
     return list(dict.fromkeys(name for estimates in group.values() for name in estimates))
 
 
-def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
+def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     """The parameters of one plant, from top to bottom as the identifiers name them."""
     true = any(math.isfinite(e.truth) for estimates in group.values() for e in estimates.entries)
     reach = axis_reach(group)
@@ -63,7 +67,7 @@ def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
         labels.append(name)
         y -= 0.6
     if true:
-        axes.axvline(1.0, color=TRUTH, linewidth=1.0, zorder=1)
+        axes.axvline(1.0, color=TRUTH_COLOUR, linewidth=1.0, zorder=1)
     axes.set_yticks(places, labels, fontsize=9, parse_math=False)
     axes.set_ylim(y + 0.6, 0.8)
     axes.set_xlim(1 - 1.06 * reach, 1 + 1.06 * reach)
@@ -78,12 +82,12 @@ def draw_group(axes: Any, model: str, group: Mapping[str, Estimates]) -> None:
         axes.spines[side].set_visible(False)
     titles = [name or estimates.method for name, estimates in group.items()]
     if len(group) > 1:
-        legend_of(axes, titles)
+        name_methods(axes, titles)
     title = ", ".join(titles) if len(group) == 1 else ""
     axes.set_title(f"{title} of {model}".strip() if model else title, fontsize=9, loc="left", parse_math=False)
 
 
-def legend_of(axes: Any, titles: list[str]) -> None:
+def name_methods(axes: Axes, titles: list[str]) -> None:
     handles = [axes.plot([], [], "o", color=COLOURS[n % len(COLOURS)], markersize=4)[0] for n in range(len(titles))]
     legend = axes.legend(
         handles,
@@ -102,11 +106,11 @@ def legend_of(axes: Any, titles: list[str]) -> None:
 
 def unit_of(group: Mapping[str, Estimates], name: str) -> float:
     """What a parameter is divided by: its truth, else what the first identifier found; 0 where the truth is 0."""
-    found = [estimates[name] for estimates in group.values() if name in estimates]
-    return next((e.truth for e in found if math.isfinite(e.truth)), next((e.value for e in found if e.value), 1.0))
+    candidates = [estimates[name] for estimates in group.values() if name in estimates]
+    return next((e.truth for e in candidates if math.isfinite(e.truth)), next((e.value for e in candidates if e.value), 1.0))
 
 
-def spread(estimate: Estimate, unit: float) -> tuple[float, float]:
+def interval_place(estimate: Estimate, unit: float) -> tuple[float, float]:
     """Place and half width of the interval on the common axis, where 1 is the truth."""
     half = estimate.quantile * estimate.std / abs(unit)
     return estimate.value / unit, half if math.isfinite(half) else 0.0
@@ -117,21 +121,21 @@ def axis_reach(group: Mapping[str, Estimates]) -> float:
     far = []
     for name in names_of(group):
         if unit := unit_of(group, name):
-            places = (spread(estimates[name], unit) for estimates in group.values() if name in estimates)
+            places = (interval_place(estimates[name], unit) for estimates in group.values() if name in estimates)
             far += [1.1 * (abs(x - 1) + half) for x, half in places if math.isfinite(x)]
-    return min(FAR, max([LEAST, *far]))
+    return min(FARTHEST, max([LEAST, *far]))
 
 
-def draw_one(axes: Any, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
+def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
     """A point with its interval and, at the right, the numbers; an arrow at the edge where it lies outside."""
     if unit:
-        x, half = spread(estimate, unit)
+        x, half = interval_place(estimate, unit)
     else:  # a truth of 0 is no unit: the interval is drawn to a width of its own, hollow
         half = estimate.quantile * estimate.std if math.isfinite(estimate.std) else 0.0
         unit = (abs(estimate.value) + half) / (0.8 * reach) or 1.0
         x, half = 1 + estimate.value / unit, half / unit
     inside = abs(x - 1) <= reach
-    shown = min(max(x, 1 - reach), 1 + reach)
+    place = min(max(x, 1 - reach), 1 + reach)
     if half:
         axes.plot(
             [max(x - half, 1 - 1.06 * reach), min(x + half, 1 + 1.06 * reach)],
@@ -143,7 +147,7 @@ def draw_one(axes: Any, estimate: Estimate, unit: float, y: float, colour: str, 
             linestyle="-" if estimate.truth else ":",
         )
     axes.plot(
-        [shown],
+        [place],
         [y],
         "o" if inside else (">" if x > 1 else "<"),
         color=colour,

@@ -11,38 +11,44 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import RecordError, listing
 from ..records.record import Record
-from .plots import COLOURS, save, suffix, thinned
+from .estimate_plot import TRUTH_COLOUR
+from .plots import COLOURS, suffix, thinned, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..contract.arrays import FloatArray
 
 #: As the thesis draws it: lines 5 % to either side of the truth.
 BAND = 0.05
-COLUMN, HEIGHT = 4, 1.75
-TRUTH = "#444444"
+COLUMN, PANEL_HEIGHT = 4, 1.75
 #: An axis shows all that comes after this share of the time, and no more than so many truths.
-SETTLED, FAR = 0.1, 3.0
+TRANSIENT, MOST_TRUTHS = 0.1, 3.0
 #: Standard deviations are shaded to either side so many times.
 SHADED = 2.0
 
 
 @dataclass(frozen=True)
-class Trace:
+class EstimateTrace:
     """One parameter as one block sees it over time."""
 
     block: str
-    t: np.ndarray
-    values: np.ndarray
-    std: np.ndarray
+    t: FloatArray
+    values: FloatArray
+    std: FloatArray
 
 
 def plot_traces(
     record: Record, blocks: str | Sequence[str] | None = None, path: str | os.PathLike[str] | None = None,
     parameters: Sequence[str] | None = None, until: float | None = None,
-) -> Any:  # fmt: skip
+) -> Figure:  # fmt: skip
     """Draw estimates over time with the truth, 5 % to either side of it, and two standard deviations shaded. Returns the Figure.
 
     `blocks` are all that estimate while they run unless named; `parameters` all that they estimate; `until` a time that ends it.
@@ -52,11 +58,11 @@ def plot_traces(
 
     kind = suffix(path) if path is not None else ""
     names = [blocks] if isinstance(blocks, str) else list(blocks or traced(record))
-    check(record, names)
+    check_blocks(record, names)
     panels = list(dict.fromkeys(p for block in names for p in record.estimates[block] if parameters is None or p in parameters))
     columns = max(1, -(-len(panels) // COLUMN))
     rows = max(1, -(-len(panels) // columns))
-    figure = Figure(figsize=(8.0 if columns == 1 else 5.2 * columns, HEIGHT * rows + 0.7), layout="constrained")
+    figure = Figure(figsize=(8.0 if columns == 1 else 5.2 * columns, PANEL_HEIGHT * rows + 0.7), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for n in range(rows * columns):
@@ -67,9 +73,9 @@ def plot_traces(
         if n % rows == rows - 1 or n == len(panels) - 1:
             spot.set_xlabel("time [s]", fontsize=9)
             spot.tick_params(labelbottom=True)
-    legend_of(figure, record, names)
+    name_blocks(figure, record, names)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 
@@ -78,7 +84,7 @@ def traced(record: Record) -> list[str]:
     return [block for block in record.estimates if f"{block}.theta" in record and f"{block}.std" in record]
 
 
-def check(record: Record, names: Sequence[str]) -> None:
+def check_blocks(record: Record, names: Sequence[str]) -> None:
     have = traced(record)
     for name in names:
         if name not in have:
@@ -89,22 +95,22 @@ def check(record: Record, names: Sequence[str]) -> None:
         )
 
 
-def trace(record: Record, block: str, parameter: str, until: float | None = None) -> Trace:
+def estimate_trace(record: Record, block: str, parameter: str, until: float | None = None) -> EstimateTrace:
     at = list(record.estimates[block]).index(parameter)
     count = len(record.estimates[block])
     theta, std = (record[f"{block}.{port}"].reshape(len(record.time(f"{block}.theta")), -1) for port in ("theta", "std"))
     t = record.time(f"{block}.theta")
-    shown = slice(None) if until is None else t <= until
-    return Trace(block, t[shown], theta[shown, at], std[shown, at - count])
+    samples = slice(None) if until is None else t <= until
+    return EstimateTrace(block, t[samples], theta[samples, at], std[samples, at - count])
 
 
-def draw_panel(axes: Any, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
+def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
     """One parameter: a colour for each block, the truth dotted, its band dash-dotted as in the thesis."""
-    shown = [(n, trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
-    found = [record.estimates[one.block][parameter] for _, one in shown]
-    truth = next((e.truth for e in found if math.isfinite(e.truth)), math.nan)
-    low, high = limits([one for _, one in shown], truth)
-    for n, one in shown:
+    traces = [(n, estimate_trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
+    estimates = [record.estimates[one.block][parameter] for _, one in traces]
+    truth = next((e.truth for e in estimates if math.isfinite(e.truth)), math.nan)
+    low, high = axis_span([one for _, one in traces], truth)
+    for n, one in traces:
         colour = COLOURS[n % len(COLOURS)]
         t, values = thinned(one.t, one.values)
         std = np.interp(t, one.t, one.std)
@@ -115,11 +121,11 @@ def draw_panel(axes: Any, record: Record, parameter: str, blocks: Sequence[str],
         )  # fmt: skip
         axes.plot(t, values, color=colour, linewidth=1.1)
     if math.isfinite(truth):
-        axes.axhline(truth, color=TRUTH, linewidth=1.0, linestyle=":")
+        axes.axhline(truth, color=TRUTH_COLOUR, linewidth=1.0, linestyle=":")
         for side in (1 - BAND, 1 + BAND):
-            axes.axhline(side * truth, color=TRUTH, linewidth=0.6, linestyle="-.")
+            axes.axhline(side * truth, color=TRUTH_COLOUR, linewidth=0.6, linestyle="-.")
     axes.set_ylim(low, high)
-    unit = found[0].unit
+    unit = estimates[0].unit
     axes.set_ylabel(f"{parameter} [{unit}]" if unit else parameter, fontsize=9, parse_math=False)
     axes.grid(True, linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
@@ -129,27 +135,30 @@ def draw_panel(axes: Any, record: Record, parameter: str, blocks: Sequence[str],
         axes.spines[side_name].set_visible(False)
 
 
-def limits(shown: Sequence[Trace], truth: float) -> tuple[float, float]:
+def axis_span(traces: Sequence[EstimateTrace], truth: float) -> tuple[float, float]:
     """The span of an axis: the estimates once the first transients are over, the truth and its band, and not much else."""
-    late = np.concatenate([one.values[int(SETTLED * len(one.values)) :] for one in shown])
-    first = [one.values[0] for one in shown]
+    late = np.concatenate([one.values[int(TRANSIENT * len(one.values)) :] for one in traces])
+    first = [one.values[0] for one in traces]
     reach = [*np.quantile(late, [0.005, 0.995]), *first]
     if math.isfinite(truth):
         reach += [truth * (1 - 2 * BAND), truth * (1 + 2 * BAND)]
         if truth:
-            reach = [min(max(v, truth - FAR * abs(truth)), truth + FAR * abs(truth)) for v in reach]
+            reach = [min(max(v, truth - MOST_TRUTHS * abs(truth)), truth + MOST_TRUTHS * abs(truth)) for v in reach]
     low, high = float(min(reach)), float(max(reach))
     margin = 0.08 * (high - low) or 0.1 * abs(high) or 1.0
     return low - margin, high + margin
 
 
-def legend_of(figure: Any, record: Record, blocks: Sequence[str]) -> None:
+def name_blocks(figure: Figure, record: Record, blocks: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=COLOURS[n % len(COLOURS)], linewidth=1.5) for n in range(len(blocks))]
     labels = [f"{block} ({record.estimates[block].method})" for block in blocks]
     if any(math.isfinite(e.truth) for block in blocks for e in record.estimates[block].values()):
-        handles += [Line2D([], [], color=TRUTH, linestyle=":"), Line2D([], [], color=TRUTH, linestyle="-.", linewidth=0.6)]
+        handles += [
+            Line2D([], [], color=TRUTH_COLOUR, linestyle=":"),
+            Line2D([], [], color=TRUTH_COLOUR, linestyle="-.", linewidth=0.6),
+        ]
         labels += ["truth", "5 % off"]
     legend = figure.legend(handles, labels, fontsize=8, frameon=False, ncols=len(labels), loc="outside upper center")
     for text, label in zip(legend.get_texts(), labels, strict=True):

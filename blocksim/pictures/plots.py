@@ -12,32 +12,38 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import RecordError, listing
 from ..extensions import extension
-from ..records.record import Record, elements
+from ..records.record import Record, scalar_columns
+from .draw import PICTURE_KINDS
 
-KINDS = ("svg", "png", "pdf")
-LINES, ROWS, MOST = 4, 8, 24
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..contract.arrays import FloatArray
+
+AXIS_LINES, FIGURE_ROWS, MOST_AXES = 4, 8, 24
 #: Signals whose largest values differ by more than this factor do not share an axis.
 COMPARABLE = 20.0
 #: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
 STRETCHES = 2000
 COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
-WIDTH, HEIGHT = 8.0, 1.7
+FIGURE_WIDTH, AXIS_HEIGHT = 8.0, 1.7
 
 
 @dataclass(frozen=True)
-class Line:
+class SignalLine:
     """One scalar signal as it is drawn."""
 
     label: str
     unit: str
-    t: np.ndarray
-    values: np.ndarray
+    t: FloatArray
+    values: FloatArray
     hold: bool
 
     @property
@@ -59,36 +65,36 @@ def plot(
     Another `kind` is drawn by a function of the record: one at hand, or the one `blocksim.plots` has under that name.
     """
     ending = suffix(path) if path is not None else ""
-    chosen = [signals] if isinstance(signals, str) else signals
+    drawing = [signals] if isinstance(signals, str) else signals
     if kind == "record":
-        groups = asked(record, chosen)
-        figure = scopes(groups[:MOST], len(groups) - MOST)
+        groups = signal_groups(record, drawing)
+        figure = scopes(groups[:MOST_AXES], len(groups) - MOST_AXES)
     else:
         draw = kind if callable(kind) else extension("plots", kind)
-        names = [name for entry in chosen or () for name in ([entry] if isinstance(entry, str) else entry)]
+        names = [name for entry in drawing or () for name in ([entry] if isinstance(entry, str) else entry)]
         figure = draw(record.select(*names) if names else record)
         if not hasattr(figure, "savefig"):
             raise RecordError(f"the plot {kind} gave {type(figure).__name__} where a matplotlib Figure is wanted.")
     if path is not None:
-        save(figure, str(path), ending)
+        write_figure(figure, str(path), ending)
     return figure
 
 
 def record_svg(record: Record) -> str:
     """The scopes of a record as SVG text, for a notebook."""
     text = io.StringIO()
-    save(plot(record), text, "svg")
+    write_figure(plot(record), text, "svg")
     return text.getvalue()
 
 
 def suffix(path: str | os.PathLike[str]) -> str:
     kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise RecordError(f"cannot plot to '{path}'. A figure's name ends in: {listing('.' + k for k in KINDS)}.")
+    if kind not in PICTURE_KINDS:
+        raise RecordError(f"cannot plot to '{path}'. A figure's name ends in: {listing('.' + k for k in PICTURE_KINDS)}.")
     return kind
 
 
-def save(figure: Any, target: Any, kind: str) -> None:
+def write_figure(figure: Figure, target: Any, kind: str) -> None:
     """Write a figure; the same figure gives the same bytes."""
     import matplotlib
 
@@ -97,17 +103,17 @@ def save(figure: Any, target: Any, kind: str) -> None:
         figure.savefig(target, format=kind, dpi=150, metadata=metadata)
 
 
-def asked(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list[list[Line]]:
+def signal_groups(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list[list[SignalLine]]:
     """The lines of each axis, in the order the signals were named."""
-    groups: list[list[Line]] = []
-    open_groups: list[list[Line]] = []
+    groups: list[list[SignalLine]] = []
+    open_groups: list[list[SignalLine]] = []
     for entry in list(record) if signals is None else signals:
         if not isinstance(entry, str):
             together = [line for name in entry for line in lines(record, name)]
             groups += [together] if together else []
             continue
         for line in lines(record, entry):
-            group = next((group for group in open_groups if fits(group, line)), None)
+            group = next((group for group in open_groups if may_share_axis(group, line)), None)
             if group is None:
                 group = []
                 groups.append(group)
@@ -116,39 +122,41 @@ def asked(record: Record, signals: Iterable[str | Sequence[str]] | None) -> list
     return groups
 
 
-def fits(group: list[Line], line: Line) -> bool:
+def may_share_axis(group: list[SignalLine], line: SignalLine) -> bool:
     """Whether a line may share the axis: the same unit, room, and neither would look flat beside the other."""
     low, high = sorted((line.size, max(other.size for other in group)))
-    return group[0].unit == line.unit and len(group) < LINES and (high <= COMPARABLE * low or low == 0.0)
+    return group[0].unit == line.unit and len(group) < AXIS_LINES and (high <= COMPARABLE * low or low == 0.0)
 
 
-def lines(record: Record, name: str) -> list[Line]:
+def lines(record: Record, name: str) -> list[SignalLine]:
     """A signal as scalar lines, one for each element of a vector."""
     signal = record.signal(name)
     t = record.time(name)
-    found = []
-    for label, values in elements(name, signal.values):
-        held = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
-        found.append(
-            Line(
+    result = []
+    for label, values in scalar_columns(name, signal.values):
+        lasting = signal.hold and len(t) > 0 and t[-1] < record.t[-1]
+        result.append(
+            SignalLine(
                 label,
                 signal.unit,
-                np.append(t, record.t[-1]) if held else t,
-                np.append(values, values[-1]) if held else values,
+                np.append(t, record.t[-1]) if lasting else t,
+                np.append(values, values[-1]) if lasting else values,
                 signal.hold,
             )
         )
-    return found
+    return result
 
 
-def scopes(groups: list[list[Line]], left_out: int) -> Any:
+def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
     """A figure with one axis for each group, in columns of at most eight, sharing time."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    columns = max(1, -(-len(groups) // ROWS))
+    columns = max(1, -(-len(groups) // FIGURE_ROWS))
     rows = max(1, -(-len(groups) // columns))
-    figure = Figure(figsize=(WIDTH if columns == 1 else 6.2 * columns, max(3.2, HEIGHT * rows + 0.6)), layout="constrained")
+    figure = Figure(
+        figsize=(FIGURE_WIDTH if columns == 1 else 6.2 * columns, max(3.2, AXIS_HEIGHT * rows + 0.6)), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     if not groups:
         figure.text(0.5, 0.5, "no signals", ha="center", va="center", color="#858585")
@@ -168,12 +176,12 @@ def scopes(groups: list[list[Line]], left_out: int) -> Any:
     return figure
 
 
-def draw_scope(axes: Any, group: list[Line]) -> None:
+def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
     """One axis: its lines, thin grid, names and unit."""
-    drawn = []
+    handles = []
     for n, line in enumerate(group):
         t, values = thinned(line.t, line.values)
-        drawn += axes.plot(
+        handles += axes.plot(
             t,
             values,
             color=COLOURS[n % len(COLOURS)],
@@ -190,7 +198,7 @@ def draw_scope(axes: Any, group: list[Line]) -> None:
         axes.spines[side].set_visible(False)
     if len(group) > 1:
         legend = axes.legend(
-            drawn,
+            handles,
             [line.label.lstrip("_") or line.label for line in group],
             fontsize=8,
             loc="upper left",
@@ -204,7 +212,7 @@ def draw_scope(axes: Any, group: list[Line]) -> None:
             text.set_text(line.label)
 
 
-def caption(group: list[Line]) -> str:
+def caption(group: list[SignalLine]) -> str:
     """'joint.q [rad]'; for several lines their names while they are short, else the unit alone."""
     units = list(dict.fromkeys(line.unit for line in group))
     unit = f"[{units[0]}]" if len(units) == 1 and units[0] else ""
@@ -212,7 +220,7 @@ def caption(group: list[Line]) -> str:
     return f"{names} {unit}".strip() if len(names) + len(unit) <= 24 or len(group) == 1 else unit
 
 
-def thinned(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def thinned(t: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The smallest and the largest sample of each stretch: no peak is lost, and a million samples draw fast."""
     width = len(t) // STRETCHES
     if width < 4:
@@ -222,5 +230,5 @@ def thinned(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     start = np.arange(count) * width
     low = start + np.argmin(np.where(np.isnan(block), np.inf, block), axis=1)
     high = start + np.argmax(np.where(np.isnan(block), -np.inf, block), axis=1)
-    kept = np.unique(np.concatenate([low, high, [0, len(t) - 1], np.arange(count * width, len(t))]))
-    return t[kept], values[kept]
+    places = np.unique(np.concatenate([low, high, [0, len(t) - 1], np.arange(count * width, len(t))]))
+    return t[places], values[places]

@@ -5,34 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..diagram.diagram import Diagram, kind, walk
 from ..running.signals import Analysis
-from .plots import COLOURS, save, suffix, thinned
+from .plots import COLOURS, suffix, thinned, write_figure
 
-WIDTH, HEIGHT = 10.0, 2.6
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SHEET_WIDTH, SHEET_ROW_HEIGHT = 10.0, 2.6
 BINS = 40
 #: Spectral lines below this share of the largest are not shown: rounding.
-FLOOR = 1e-6
+SPECTRUM_FLOOR = 1e-6
 #: What is above this share of the largest and has nothing around it is a line by itself.
 DISTINCT = 1e-2
 #: A signal that turns more often than this would be a filled area: only its first turns are shown.
-MANY, FIRST = 500, 120
+MOST_TURNS, FIRST_TURNS = 500, 120
 
 
-def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Any:
+def plot_signals(analyses: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Figure:
     """One figure for a source, with a row for each of its outputs; with a path, also written as .svg, .png or .pdf."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     rows: dict[str, list[Analysis]] = {}
-    for one in found:
+    for one in analyses:
         rows.setdefault(one.name.partition("[")[0], []).append(one)
-    figure = Figure(figsize=(WIDTH, HEIGHT * len(rows) + 0.5), layout="constrained")
+    figure = Figure(figsize=(SHEET_WIDTH, SHEET_ROW_HEIGHT * len(rows) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=10, parse_math=False)
     axes = figure.subplots(len(rows), 3, squeeze=False, sharex="col", width_ratios=(3, 1, 3))
@@ -40,31 +44,31 @@ def plot_signals(found: Sequence[Analysis], title: str, path: str | os.PathLike[
         draw_row(time, values, lines, name, group)
     for axis, text in zip(axes[-1], ("time [s]", "share [%]", "frequency [Hz]"), strict=True):
         axis.set_xlabel(text, fontsize=9)
-    start, end = float(found[0].t[0]), max(map(shown_until, found))
+    start, end = float(analyses[0].t[0]), max(map(shown_until, analyses))
     axes[0][0].set_xlim(start, end)
-    heading = "signal" if end >= found[0].t[-1] else f"signal, its first {end - start:.2g} s"
+    heading = "signal" if end >= analyses[0].t[-1] else f"signal, its first {end - start:.2g} s"
     for axis, text in zip(axes[0], (heading, "distribution", "amplitude spectrum"), strict=True):
         axis.set_title(text, fontsize=9)
     if path is not None:
-        save(figure, str(path), kind)
+        write_figure(figure, str(path), kind)
     return figure
 
 
-def write_figures(diagram: Diagram, found: dict[str, list[Analysis]], path: Path) -> list[str]:
+def write_figures(diagram: Diagram, analyses: dict[str, list[Analysis]], path: Path) -> list[str]:
     """A figure for each block: under the name given, with the block's own in it where there are several."""
     from ..records.writing import writing
 
-    written = []
+    names = []
     blocks = dict(walk(diagram))
-    for name, group in found.items():
-        own = path if len(found) == 1 else path.with_stem(f"{path.stem}_{name.replace('.', '_')}")
+    for name, group in analyses.items():
+        own = path if len(analyses) == 1 else path.with_stem(f"{path.stem}_{name.replace('.', '_')}")
         node = blocks.get(name)
         title = name if node is None else f"{name}: {kind(node.block)}"
-        title += f"\n{summary(group[0])}" if len(group) == 1 else ""
+        title += f"\n{signal_summary(group[0])}" if len(group) == 1 else ""
         with writing(own):
             plot_signals(group, title, own)
-        written.append(str(own))
-    return written
+        names.append(str(own))
+    return names
 
 
 def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis]) -> None:
@@ -97,10 +101,10 @@ def shown_until(one: Analysis) -> float:
     rise = np.sign(np.diff(one.values))
     moving = np.flatnonzero(rise)
     turns = moving[1:][np.diff(rise[moving]) != 0]
-    return float(one.t[-1] if len(turns) <= MANY else one.t[turns[FIRST]])
+    return float(one.t[-1] if len(turns) <= MOST_TURNS else one.t[turns[FIRST_TURNS]])
 
 
-def draw_spectrum(axis: Any, one: Analysis, colour: str) -> None:
+def draw_spectrum(axis: Axes, one: Analysis, colour: str) -> None:
     """Amplitudes over frequency, both logarithmic, a signal of few lines as lines; dotted, where 95 % of the power is reached."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -113,18 +117,18 @@ def draw_spectrum(axis: Any, one: Analysis, colour: str) -> None:
     if not top > 0:
         return
     axis.set_yscale("log")
-    shown = amplitude > FLOOR * top
-    low = amplitude[shown].min()
-    if np.count_nonzero(shown) < 0.5 * len(shown) and low > DISTINCT * top:
-        axis.vlines(frequency[shown], FLOOR * top, amplitude[shown], color=colour, linewidth=0.9)
-        axis.plot(frequency[shown], amplitude[shown], ".", color=colour, markersize=4)
+    peaks = amplitude > SPECTRUM_FLOOR * top
+    low = amplitude[peaks].min()
+    if np.count_nonzero(peaks) < 0.5 * len(peaks) and low > DISTINCT * top:
+        axis.vlines(frequency[peaks], SPECTRUM_FLOOR * top, amplitude[peaks], color=colour, linewidth=0.9)
+        axis.plot(frequency[peaks], amplitude[peaks], ".", color=colour, markersize=4)
         axis.set_ylim(0.1 * DISTINCT * top, 3.0 * top)
     else:
-        axis.plot(frequency[shown], amplitude[shown], color=colour, linewidth=0.7)
+        axis.plot(frequency[peaks], amplitude[peaks], color=colour, linewidth=0.7)
     axis.axvline(one.bandwidth, color=colour, linewidth=0.9, linestyle=":")
 
 
-def summary(one: Analysis) -> str:
+def signal_summary(one: Analysis) -> str:
     unit = f" {one.unit}" if one.unit else ""
     return (
         f"peak {one.peak:.3g}{unit}, rms {one.rms:.3g}{unit}, crest factor {one.crest_factor:.2f}, "

@@ -6,11 +6,11 @@ import math
 import re
 
 Dimension = tuple[tuple[str, int], ...]
-Measure = tuple[float, dict[str, int]]
+Dimensions = tuple[float, dict[str, int]]
 
 FORCE, TORQUE = {"kg": 1, "m": 1, "s": -2}, {"kg": 1, "m": 2, "s": -2}
 #: Words of units: how much of the base units they are. Angles and volts count as base units of their own.
-WORDS: dict[str, Measure] = {
+UNIT_WORDS: dict[str, Dimensions] = {
     "1": (1.0, {}),
     "m": (1.0, {"m": 1}),
     "km": (1e3, {"m": 1}),
@@ -53,14 +53,14 @@ WORDS: dict[str, Measure] = {
     "mA": (1e-3, {"A": 1}),
 }
 POWERS = str.maketrans({"²": "2", "³": "3"})
-WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
+UNIT_WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
 
 
-def factor(found: str, wanted: str) -> float | None:
-    """What a number in `found` is multiplied with to be in `wanted`; None where neither can be made of the other."""
-    if found == wanted:
+def unit_factor(unit: str, aim: str) -> float | None:
+    """What a number in `unit` is multiplied with to be in `aim`; None where neither can be made of the other."""
+    if unit == aim:
         return 1.0
-    source, target = measure(found), measure(wanted)
+    source, target = measure(unit), measure(aim)
     return source[0] / target[0] if source and target and source[1] == target[1] else None
 
 
@@ -70,10 +70,10 @@ def measure(unit: str) -> tuple[float, Dimension] | None:
     above, *below = unit.translate(POWERS).split("/")
     for text, side in [(above, 1), *((part, -1) for part in below)]:
         for token in re.split(r"[\s.*·]+", text.strip("() ")):
-            match = WORD.match(token)
-            if not match or match[1] not in WORDS:
+            match = UNIT_WORD.match(token)
+            if not match or match[1] not in UNIT_WORDS:
                 return None
-            scale, dimension = WORDS[match[1]]
+            scale, dimension = UNIT_WORDS[match[1]]
             power = side * int(match[2] or 1)
             value *= scale**power
             for base, exponent in dimension.items():

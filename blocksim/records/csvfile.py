@@ -8,13 +8,17 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import RecordError
-from .description import describe, gather, label, measurement, refuse_twice, restore, time_name, within_limit
-from .grid import Axis, time_problem
+from .description import column_label, describe, gather, measurement, refuse_twice, restore, time_name, within_limit
+from .grid import TimeAxis, axis_problem
 from .record import Record, brief_listing
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 CSV_MARK = "# blocksim record 1"
 MAX_COLUMNS = 10_000
@@ -29,7 +33,7 @@ def name_and_unit(head: str) -> tuple[str, str]:
 
 def write(record: Record, path: Path) -> None:
     columns = record.columns()
-    heads = [label("t", "s"), *(label(name, record.unit(name)) for name in columns)]
+    heads = [column_label("t", "s"), *(column_label(name, record.unit(name)) for name in columns)]
     refuse_twice("column", heads)
     top = [CSV_MARK, *(f"# {line}" for line in describe(record, str)[0].splitlines())]
     head = ",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in heads)
@@ -40,7 +44,7 @@ def write(record: Record, path: Path) -> None:
             file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
 
 
-def read(path: Path, max_bytes: int, axis: Axis) -> Record:
+def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     lines = count_lines(path)
     description, heads, delimiter, start = csv_head(path)
     if len(heads) > MAX_COLUMNS:
@@ -50,16 +54,16 @@ def read(path: Path, max_bytes: int, axis: Axis) -> Record:
     table = csv_table(path, heads, delimiter, start)
     columns = dict(zip(heads, table.T, strict=True))
     if description:
-        time, arrays = label("t", "s"), gather(description, columns, with_units=True)
-        axis = Axis()
+        time, arrays = column_label("t", "s"), gather(description, columns, with_units=True)
+        axis = TimeAxis()
     else:
-        named = {h: name_and_unit(h) for h in heads}
-        refuse_twice("column", [name for name, _ in named.values()])
-        arrays, units = {named[h][0]: x for h, x in columns.items()}, dict(named.values())
-        time = "" if axis.every is not None else next(h for h in heads if named[h][0] == time_name(arrays, axis))
-    problem = time_problem(columns[time]) if time else None
+        pairs = {h: name_and_unit(h) for h in heads}
+        refuse_twice("column", [name for name, _ in pairs.values()])
+        arrays, units = {pairs[h][0]: x for h, x in columns.items()}, dict(pairs.values())
+        time = "" if axis.every is not None else next(h for h in heads if pairs[h][0] == time_name(arrays, axis))
+    problem = axis_problem(columns[time]) if time else None
     if problem:
-        line = next(itertools.islice(csv_rows(path, delimiter, start), problem[0], None))[0]
+        line = next(itertools.islice(number_rows(path, delimiter, start), problem[0], None))[0]
         raise RecordError(f"line {line}: {problem[1]}")
     if description:
         return restore(description, arrays)
@@ -73,8 +77,8 @@ def count_lines(source: Path) -> int:
         while line := file.readline(MAX_LINE + 1):
             number += 1
             if len(line) > MAX_LINE or b"\0" in line:
-                found = "a zero byte" if b"\0" in line else f"more than {MAX_LINE} bytes"
-                raise RecordError(f"line {number} has {found}; text with one row of numbers a line is wanted.")
+                reason = "a zero byte" if b"\0" in line else f"more than {MAX_LINE} bytes"
+                raise RecordError(f"line {number} has {reason}; text with one row of numbers a line is wanted.")
     return number
 
 
@@ -91,21 +95,21 @@ def csv_head(source: Path) -> tuple[str, list[str], str, int]:
     number = len(comments) + 1
     ours = bool(comments) and comments[0] == CSV_MARK
     delimiter = "," if ours else max(",;\t", key=line.count)
-    heads = split(line, delimiter)
-    if all(map(is_number, heads)):
+    heads = split_cells(line, delimiter)
+    if all(map(is_number_text, heads)):
         # numpy.savetxt writes its header as a comment.
-        heads = split(comments[-1].lstrip("# "), delimiter) if comments else []
-        if len(heads) != len(split(line, delimiter)):
+        heads = split_cells(comments[-1].lstrip("# "), delimiter) if comments else []
+        if len(heads) != len(split_cells(line, delimiter)):
             raise RecordError(f"line {number} holds numbers where the names are wanted. Add a row of names such as t,q,tau.")
         number -= 1
     return "".join(c[1:] for c in comments[1:]) if ours else "", heads, delimiter, number
 
 
-def split(line: str, delimiter: str) -> list[str]:
+def split_cells(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
 
 
-def is_number(cell: str) -> bool:
+def is_number_text(cell: str) -> bool:
     try:
         float(cell)
     except ValueError:
@@ -113,15 +117,15 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def csv_rows(source: Path, delimiter: str, start: int) -> Iterator[tuple[int, list[str]]]:
+def number_rows(source: Path, delimiter: str, start: int) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each row of numbers."""
     with open(source, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             if number > start and line.strip("\n"):
-                yield number, split(line, delimiter)
+                yield number, split_cells(line, delimiter)
 
 
-def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> np.ndarray:
+def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> FloatArray:
     """All numbers at once; the slow walk that knows line numbers only when something is wrong."""
     with open(source, encoding="utf-8-sig") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there are no rows is said elsewhere
@@ -137,12 +141,12 @@ def csv_table(source: Path, heads: list[str], delimiter: str, start: int) -> np.
         except ValueError as error:
             problem = str(error)
     rows = []
-    for number, cells in csv_rows(source, delimiter, start):
+    for number, cells in number_rows(source, delimiter, start):
         if len(cells) != len(heads):
             raise RecordError(f"line {number} has {len(cells)} cells, the header has {len(heads)}: {brief_listing(heads)}.")
         for head, cell in zip(heads, cells, strict=True):
-            if cell and not is_number(cell):
-                hint = " Decimal commas are not read: write points." if is_number(cell.replace(",", ".", 1)) else ""
+            if cell and not is_number_text(cell):
+                hint = " Decimal commas are not read: write points." if is_number_text(cell.replace(",", ".", 1)) else ""
                 what = f"found {cell!r}; a number is wanted, nan or nothing where it is missing.{hint}"
                 raise RecordError(f"line {number}, column '{head}': {what}")
         rows.append([float(cell or "nan") for cell in cells])

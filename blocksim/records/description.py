@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
-from .conversion import factor
-from .grid import Axis, Grid, Signal, floats, measured_signal, regular_rows
+from .conversion import unit_factor
+from .grid import Grid, Signal, TimeAxis, floats, measured_signal, regular_rows
 from .record import Record, brief_listing, time_keys
 
 #: The name under which the description travels: a member, a variable, a metadata key.
@@ -30,11 +30,11 @@ def within_limit(needed: int, max_bytes: int) -> None:
 
 
 def refuse_twice(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in earlier:
             raise RecordError(f"holds the {what} '{name}' twice; names must differ.")
-        seen.add(name)
+        earlier.add(name)
 
 
 def describe(record: Record, key: Callable[[str], str]) -> tuple[str, Arrays]:
@@ -65,12 +65,12 @@ def describe(record: Record, key: Callable[[str], str]) -> tuple[str, Arrays]:
     del arrays[MARK]
     whole = {"format": 1, "grids": grids, "aliases": record.aliases, "provenance": record.provenance}
     try:
-        return json.dumps(whole, indent=1, default=plain), arrays
+        return json.dumps(whole, indent=1, default=json_plain), arrays
     except (TypeError, ValueError) as error:
         raise RecordError(f"provenance cannot be written as JSON: {error}.") from None
 
 
-def plain(value: Any) -> Any:
+def json_plain(value: Any) -> Any:
     """What JSON has no word for: numpy's numbers and arrays, paths, fractions."""
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
 
@@ -93,17 +93,17 @@ def restore(description: str, arrays: Arrays) -> Record:
 
 
 def measurement(
-    source: Path, arrays: Arrays, axis: Axis, units: dict[str, str] | None = None, ignored: Iterable[str] = ()
+    source: Path, arrays: Arrays, axis: TimeAxis, units: dict[str, str] | None = None, ignored: Iterable[str] = ()
 ) -> Record:
     """A record from somebody's arrays: single numbers become provenance['constants'], the rest must match the time."""
     units = units or {}
-    key, t = time_of(arrays, axis, units)
+    key, t = time_column(arrays, axis, units)
     if not len(t):
         raise RecordError(f"its time '{key}' has no samples.")
     constants: dict[str, Any] = {}
     signals = {}
     for name, array in arrays.items():
-        values = flat(array)
+        values = as_vector(array)
         if name in (key, "t"):  # beside another time a column 't' is none, and no signal can be called so
             continue
         if values.dtype.kind in "SU" or (values.size == 1 and len(t) > 1):
@@ -115,30 +115,30 @@ def measurement(
             )
         else:
             signals[name] = measured_signal(name, values, units.get(name, ""))
-    found = {"constants": constants, "ignored": list(ignored)}
-    return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in found.items() if v}})
+    provenance = {"constants": constants, "ignored": list(ignored)}
+    return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in provenance.items() if v}})
 
 
-def flat(array: np.ndarray) -> np.ndarray:
+def as_vector(array: np.ndarray) -> np.ndarray:
     """N x 1 and 1 x N, the way MATLAB keeps a signal, as N."""
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 
-def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, np.ndarray]:
+def time_column(arrays: Arrays, axis: TimeAxis, units: dict[str, str]) -> tuple[str, np.ndarray]:
     """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
     if axis.every is not None:
-        lengths = [len(flat(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
+        lengths = [len(as_vector(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
         return "every", regular_rows(max(lengths, key=lengths.count) if lengths else 0, axis.every)
     key = time_name(arrays, axis)
     unit = axis.unit or units.get(key, "s")
-    seconds = factor(unit, "s")
+    seconds = unit_factor(unit, "s")
     if seconds is None:
         raise RecordError(f"its time '{key}' is in {unit}, which is no unit of time: s, ms, us, min or h are.")
-    t = flat(floats(arrays[key], "time"))
+    t = as_vector(floats(arrays[key], "time"))
     return key, t if seconds == 1 else t * seconds
 
 
-def time_name(names: Iterable[str], axis: Axis = Axis()) -> str:  # noqa: B008 (it is frozen)
+def time_name(names: Iterable[str], axis: TimeAxis = TimeAxis()) -> str:  # noqa: B008 (it is frozen)
     """The column asked for, else exactly t or time first: beside a column 't', a column 'T' is a temperature."""
     names = list(names)
     if axis.column and axis.column not in names:
@@ -148,14 +148,14 @@ def time_name(names: Iterable[str], axis: Axis = Axis()) -> str:  # noqa: B008 (
         )
     if axis.column:
         return axis.column
-    exact = [n for wanted in ("t", "time") for n in names if n == wanted]
+    exact = [n for candidate in ("t", "time") for n in names if n == candidate]
     alike = [n for n in names if n.lower() in ("t", "time")]
     if not alike:
         raise RecordError(f"no time: found {brief_listing(names)}. Name the time 't' or 'time'.")
     return (exact or alike)[0]
 
 
-def label(name: str, unit: str) -> str:
+def column_label(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
@@ -164,13 +164,13 @@ def gather(description: str, columns: Arrays, with_units: bool) -> Arrays:
     grid = json.loads(description)["grids"][0]
     left = dict(columns)
     try:
-        arrays = {grid["key"]: left.pop(label("t", "s" * with_units))}
+        arrays = {grid["key"]: left.pop(column_label("t", "s" * with_units))}
         for s in grid["signals"]:
             unit = s["unit"] * with_units
             if s["width"] is None:
-                arrays[s["key"]] = left.pop(label(s["name"], unit))
+                arrays[s["key"]] = left.pop(column_label(s["name"], unit))
             else:
-                arrays[s["key"]] = np.column_stack([left.pop(label(f"{s['name']}[{i}]", unit)) for i in range(s["width"])])
+                arrays[s["key"]] = np.column_stack([left.pop(column_label(f"{s['name']}[{i}]", unit)) for i in range(s["width"])])
     except KeyError as error:
         left = {str(error.args[0]): np.empty(0)}
     if left:

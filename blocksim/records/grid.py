@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contract.times import exact
+from ..contract.times import Seconds, exact
 from ..errors import RecordError
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray, MaskArray
 
 
 @dataclass(frozen=True, eq=False)
 class Signal:
     """One signal: [samples], or [samples, n] for a vector. `hold`: sampled and held; `measured`: a sensor could deliver it."""
 
-    values: np.ndarray
+    values: FloatArray
     unit: str = ""
     doc: str = ""
     measured: bool = False
@@ -34,12 +37,12 @@ class Signal:
 class Grid:
     """Signals that share their sample times."""
 
-    t: np.ndarray
+    t: FloatArray
     signals: dict[str, Signal]
 
     def __post_init__(self) -> None:
         self.t = floats(self.t, "time")
-        problem = time_problem(self.t)
+        problem = axis_problem(self.t)
         if problem:
             raise RecordError(problem[1])
         for name, signal in self.signals.items():
@@ -49,30 +52,30 @@ class Grid:
                 raise RecordError(f"signal '{name}' has {len(signal.values)} samples, its time has {len(self.t)}.")
 
     @classmethod
-    def trusted(cls, t: np.ndarray, signals: dict[str, Signal]) -> Grid:
+    def trusted(cls, t: FloatArray, signals: dict[str, Signal]) -> Grid:
         """A grid whose times are known to be sound: made by a simulation."""
-        made = object.__new__(cls)
-        made.t, made.signals = t, signals
-        return made
+        grid = object.__new__(cls)
+        grid.t, grid.signals = t, signals
+        return grid
 
-    def within(self, t0: float, t1: float) -> np.ndarray:
+    def within(self, t0: float, t1: float) -> MaskArray:
         """Which samples lie from t0 to t1, both included."""
         return (self.t >= t0 - slack(self.t)) & (self.t <= t1 + slack(self.t))
 
-    def cut(self, samples: slice | np.ndarray) -> Grid:
+    def cut(self, samples: slice | MaskArray) -> Grid:
         return Grid(self.t[samples], {n: replace(s, values=s.values[samples]) for n, s in self.signals.items()})
 
 
 @dataclass(frozen=True)
-class Axis:
+class TimeAxis:
     """Where the time of somebody's table is: a column (t or time where none is named), or rows that are `every` apart."""
 
     column: str = ""
     unit: str = ""  # of the column; '' for what its head says, seconds where that says nothing
-    every: Any = None  # seconds; no column is read then
+    every: Seconds | None = None  # seconds; no column is read then
 
 
-def floats(values: Any, what: str = "signal") -> np.ndarray:
+def floats(values: Any, what: str = "signal") -> FloatArray:
     """Numbers as float64. Objects, text and complex numbers are refused rather than converted by guessing."""
     try:
         array = np.asarray(values)
@@ -90,7 +93,7 @@ def measured_signal(name: str, values: Any, unit: str) -> Signal:
         raise RecordError(f"'{name}': {error}") from None
 
 
-def time_problem(t: np.ndarray) -> tuple[int, str] | None:
+def axis_problem(t: FloatArray) -> tuple[int, str] | None:
     """The first sample at which this is not a time axis, and why."""
     if t.ndim != 1:
         return 0, f"time has shape {t.shape}; one row of times is wanted."
@@ -104,12 +107,12 @@ def time_problem(t: np.ndarray) -> tuple[int, str] | None:
     return None
 
 
-def slack(t: np.ndarray) -> float:
+def slack(t: FloatArray) -> float:
     """A few units in the last place: one time reached two ways, 3 * 0.1 and 3 / 10, may differ by one."""
     return 4 * float(np.spacing(np.max(np.abs(t), initial=0.0)))
 
 
-def regular_times(low: float, high: float, every: Any) -> np.ndarray:
+def regular_times(low: float, high: float, every: Seconds) -> FloatArray:
     """low, low + every, ... up to high; whole multiples of an exact interval, so nothing drifts."""
     try:
         step = exact(every)
@@ -118,10 +121,10 @@ def regular_times(low: float, high: float, every: Any) -> np.ndarray:
     count = (high - low + slack(np.array([low, high]))) / float(step) if step > 0 else math.inf
     if count > 1e9:
         raise RecordError(f"every must be above 0 and give fewer than 1e9 samples of {low:g} to {high:g} s, found {every}.")
-    return low + np.arange(int(count) + 1) * float(step.numerator) / float(step.denominator)
+    return low + np.arange(int(count) + 1, dtype=np.float64) * float(step.numerator) / float(step.denominator)
 
 
-def regular_rows(rows: int, every: Any) -> np.ndarray:
+def regular_rows(rows: int, every: Seconds) -> FloatArray:
     """Times of so many rows from 0, exact as `regular_times`."""
     try:
         step = exact(every)
@@ -129,10 +132,10 @@ def regular_rows(rows: int, every: Any) -> np.ndarray:
         raise RecordError(f"every: {error} An interval in seconds is wanted.") from None
     if step <= 0:
         raise RecordError(f"every must be above 0, found {every}.")
-    return np.arange(rows) * float(step.numerator) / float(step.denominator)
+    return np.arange(rows, dtype=np.float64) * float(step.numerator) / float(step.denominator)
 
 
-def interpolate(t: np.ndarray, values: np.ndarray, times: np.ndarray, method: str) -> np.ndarray:
+def interpolate_samples(t: FloatArray, values: FloatArray, times: FloatArray, method: str) -> FloatArray:
     """Values at other times: the previous sample (hold), straight lines, or a not-a-knot cubic spline."""
     if method == "hold":
         return values[np.maximum(np.searchsorted(t, times + slack(t), side="right") - 1, 0)]
@@ -143,4 +146,4 @@ def interpolate(t: np.ndarray, values: np.ndarray, times: np.ndarray, method: st
         raise RecordError("cubic resampling needs at least two samples and finite values; use method='linear'.")
     from scipy.interpolate import CubicSpline
 
-    return CubicSpline(t, values, axis=0)(times)
+    return floats(CubicSpline(t, values, axis=0)(times))

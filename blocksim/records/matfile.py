@@ -8,14 +8,17 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..errors import RecordError
 from .description import MARK, Arrays, describe, measurement, restore, within_limit
-from .grid import Axis
+from .grid import TimeAxis
 from .record import Record
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 #: Codes of the level 5 MAT-file format: how numbers are stored, and what the classes of variables are to a record.
 MAT_MATRIX, MAT_COMPRESSED = 14, 15
@@ -35,13 +38,13 @@ def write(record: Record, path: Path) -> None:
         savemat(cast(Any, file), {MARK: description, **arrays}, oned_as="column")  # its stubs know paths only
 
 
-def read(path: Path, max_bytes: int, axis: Axis) -> Record:
+def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     """Level 5 MAT-files, read here and not by scipy.io.loadmat: a damaged or hostile file makes that one crash the process."""
     data = memoryview(path.read_bytes())
     header = bytes(data[:128])
     if not header.startswith(b"MATLAB 5.0 MAT-file") or header[126:] not in (b"IM", b"MI"):
-        found = "a MATLAB 7.3 (HDF5) file" if header.startswith(b"MATLAB 7.") else f"a file starting with {header[:16]!r}"
-        raise RecordError(f"is {found}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7').")
+        contents = "a MATLAB 7.3 (HDF5) file" if header.startswith(b"MATLAB 7.") else f"a file starting with {header[:16]!r}"
+        raise RecordError(f"is {contents}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7').")
     order = "<" if header[126:] == b"IM" else ">"
     arrays: Arrays = {}
     ignored: set[str] = set()
@@ -85,7 +88,7 @@ def mat_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview
         at = at + 8 if start == at + 4 else start + (size if kind == MAT_COMPRESSED else -(-size // 8) * 8)
 
 
-def mat_variable(body: memoryview, order: str) -> tuple[str, np.ndarray | None]:
+def mat_variable(body: memoryview, order: str) -> tuple[str, FloatArray | None]:
     """Name and values of one variable; None for what a record has no place for (cells, structs, sparse matrices)."""
     parts = list(mat_elements(body, order))
     flags = struct.unpack_from(f"{order}I", parts[0][1])[0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import RecordError
 from .description import MARK, describe, measurement, refuse_twice, restore, within_limit
-from .grid import Axis
+from .grid import TimeAxis
 from .record import Record
 
 
@@ -24,7 +24,7 @@ def write(record: Record, path: Path) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read(path: Path, max_bytes: int, axis: Axis) -> Record:
+def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         names = [m.filename for m in members]

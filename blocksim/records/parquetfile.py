@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import RecordError
 from .description import MARK, describe, gather, measurement, refuse_twice, restore, within_limit
-from .grid import Axis, floats
+from .grid import TimeAxis, floats
 from .record import Record, extra
 
 
@@ -16,7 +16,7 @@ def write(record: Record, path: Path) -> None:
     parquet.write_table(table.replace_schema_metadata({MARK: describe(record, str)[0]}), path)
 
 
-def read(path: Path, max_bytes: int, axis: Axis) -> Record:
+def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     pyarrow, parquet = extra("pyarrow", "parquet"), extra("pyarrow.parquet", "parquet")
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow

@@ -15,26 +15,32 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
 from ..extensions import extension
-from .grid import Axis, Grid, Signal, floats, interpolate, measured_signal, regular_times, slack
+from .grid import Grid, Signal, TimeAxis, floats, interpolate_samples, measured_signal, regular_times, slack
+
+if TYPE_CHECKING:
+    from blocksim import Estimates  # by the front door: identifiers fill them in, rooms further down the road
+
+    from ..contract.arrays import FloatArray
+    from ..contract.times import Seconds
 
 METHODS = ("linear", "hold", "cubic")
 ELEMENT = re.compile(r"(.+)\[(-?\d+)\]")
-MAX_BYTES = 4 << 30
+MAX_RECORD_BYTES = 4 << 30
 
 
 class Record:
     """Time plus named signals. `estimates` is filled by identifiers; `provenance` says where the data came from."""
 
-    def __init__(self, grids: Sequence[Grid], provenance: dict | None = None, aliases: dict[str, str] | None = None):
+    def __init__(self, grids: Sequence[Grid], provenance: Mapping[str, Any] | None = None, aliases: dict[str, str] | None = None):
         self.grids = tuple(grids)
         self.provenance: dict[str, Any] = dict(provenance or {})
-        self.estimates: dict[str, Any] = {}
+        self.estimates: dict[str, Estimates] = {}
         self._grid: dict[str, Grid] = {}
         if not self.grids:
             raise RecordError("a record needs at least one grid: Record([Grid(t, {name: Signal(values)})]).")
@@ -61,7 +67,7 @@ class Record:
         return cls([Grid(t, {n: measured_signal(n, values, units.get(n, "")) for n, values in arrays.items()})])
 
     @property
-    def t(self) -> np.ndarray:
+    def t(self) -> FloatArray:
         """Sample times of the first, main grid, in seconds."""
         return self.grids[0].t
 
@@ -77,7 +83,11 @@ class Record:
         except RecordError:
             return False
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: str) -> FloatArray: ...
+    @overload
+    def __getitem__(self, key: slice) -> Record: ...
+    def __getitem__(self, key: str | slice) -> FloatArray | Record:
         """An array by name, or a shorter record by a slice of the main grid's samples."""
         if isinstance(key, slice):
             return self._slice(key)
@@ -89,7 +99,7 @@ class Record:
         signal = self._grid[full].signals[full]
         return signal if element is None else replace(signal, values=signal.values[:, element])
 
-    def time(self, name: str) -> np.ndarray:
+    def time(self, name: str) -> FloatArray:
         """Sample times of that signal, in seconds."""
         return self._grid[self.resolve(name)[0]].t
 
@@ -111,8 +121,8 @@ class Record:
             raise RecordError(f"'{name}' is not one signal. Ask for one of: {brief_listing(ports)}.")
         match = ELEMENT.fullmatch(name)
         if not match:
-            known = [*self, *self.aliases, *(n.rsplit(".", 1)[0] for n in self)]
-            raise RecordError(f"no signal '{name}'. The record holds: {brief_listing(self)}." + did_you_mean(name, known))
+            names = [*self, *self.aliases, *(n.rsplit(".", 1)[0] for n in self)]
+            raise RecordError(f"no signal '{name}'. The record holds: {brief_listing(self)}." + did_you_mean(name, names))
         full, element = self.resolve(match[1])[0], int(match[2])
         shape = self._grid[full].signals[full].values.shape
         if len(shape) == 1:
@@ -128,19 +138,19 @@ class Record:
             if element is not None:
                 raise RecordError(f"select takes whole signals and '{name}[{element}]' is an element; select '{name}'.")
             full.append(name)
-        kept = [(g, {n: g.signals[n] for n in full if n in g.signals}) for g in self.grids]
-        chosen = self._derived([Grid(g.t, signals) for g, signals in kept if signals] or [Grid(self.t, {})])
-        chosen.estimates = self.estimates
-        return chosen
+        parts = [(g, {n: g.signals[n] for n in full if n in g.signals}) for g in self.grids]
+        record = self._derived([Grid(g.t, signals) for g, signals in parts if signals] or [Grid(self.t, {})])
+        record.estimates = self.estimates
+        return record
 
     def between(self, t0: float = -math.inf, t1: float = math.inf) -> Record:
         """Samples from t0 to t1, both included, on every grid."""
         if not t0 <= t1:
             raise RecordError(f"between({t0:g}, {t1:g}): the first time must not be after the second.")
-        kept = [g.cut(g.within(t0, t1)) for g in self.grids]
-        if not len(kept[0].t):
-            raise RecordError(f"no samples between {t0:g} and {t1:g} s; the record has {span(self.t)}.")
-        return self._derived(kept)
+        grids = [g.cut(g.within(t0, t1)) for g in self.grids]
+        if not len(grids[0].t):
+            raise RecordError(f"no samples between {t0:g} and {t1:g} s; the record has {span_text(self.t)}.")
+        return self._derived(grids)
 
     def _slice(self, samples: slice) -> Record:
         if samples.step is not None and (len(self.grids) > 1 or samples.step < 1):
@@ -149,7 +159,7 @@ class Record:
         first, last = (main.t[0], main.t[-1]) if len(main.t) else (math.inf, -math.inf)
         return self._derived([main, *(g.cut(g.within(first, last)) for g in self.grids[1:])])
 
-    def resample(self, times: Any = None, *, every: Any = None, method: str | None = None) -> Record:
+    def resample(self, times: Any = None, *, every: Seconds | None = None, method: str | None = None) -> Record:
         """All signals on one grid. Held signals keep their previous value; the others follow `method`: linear, hold or cubic."""
         method = method or "linear"
         if method not in METHODS:
@@ -168,7 +178,7 @@ class Record:
         for name, source in self._grid.items():
             signal = source.signals[name]
             how = "hold" if signal.hold else method
-            grid.signals[name] = replace(signal, values=interpolate(source.t, signal.values, target, how))
+            grid.signals[name] = replace(signal, values=interpolate_samples(source.t, signal.values, target, how))
         return self._derived([grid])
 
     def _range(self, method: str) -> tuple[float, float]:
@@ -176,8 +186,8 @@ class Record:
         if not all(len(g.t) for g in self.grids):
             raise RecordError("a grid without samples cannot be resampled; select the other signals first.")
         end = max(g.t[-1] for g in self.grids)
-        held = [method == "hold" or all(s.hold for s in g.signals.values()) for g in self.grids]
-        low, high = max(g.t[0] for g in self.grids), min(end if h else g.t[-1] for g, h in zip(self.grids, held, strict=True))
+        lasting = [method == "hold" or all(s.hold for s in g.signals.values()) for g in self.grids]
+        low, high = max(g.t[0] for g in self.grids), min(end if h else g.t[-1] for g, h in zip(self.grids, lasting, strict=True))
         if low > high:
             raise RecordError(f"the grids share no time: one starts at {low:g} s, one ends at {high:g} s. Select signals first.")
         return low, high
@@ -185,28 +195,30 @@ class Record:
     def _derived(self, grids: Sequence[Grid]) -> Record:
         return Record(grids, self.provenance, self.aliases)
 
-    def columns(self) -> dict[str, np.ndarray]:
+    def columns(self) -> dict[str, FloatArray]:
         """One array per scalar signal and per element ('robot.q[1]'), for tables; refused when there are several grids."""
         if len(self.grids) > 1:
             raise RecordError(f"a table holds one grid, the record has {len(self.grids)}. Pass every=, or resample or select.")
-        return {label: values for name in self for label, values in elements(name, self[name])}
+        return {label: values for name in self for label, values in scalar_columns(name, self[name])}
 
-    def save(self, path: str | os.PathLike, *, every: Any = None) -> None:
+    def save(self, path: str | os.PathLike[str], *, every: Seconds | None = None) -> None:
         """Write .npz, .csv, .mat, .parquet or an installed format, whole or not at all. `every` resamples first."""
-        from .storage import write
+        from .storage import write_record
 
-        write(self if every is None else self.resample(every=every), path)
+        write_record(self if every is None else self.resample(every=every), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, *, time: str = "", every: Any = None, max_bytes: int = MAX_BYTES) -> Record:
+    def load(
+        cls, path: str | os.PathLike[str], *, time: str = "", every: Seconds | None = None, max_bytes: int = MAX_RECORD_BYTES
+    ) -> Record:
         """Read .npz, .csv, .mat, .parquet or an installed format, written by `save` or by others.
 
         In others' files the time is called t or time, and arrays have its length; `time` names another column of time, or
         `every` the interval of rows that have none.
         """
-        from .storage import read
+        from .storage import read_record
 
-        return read(path, max_bytes, Axis(time, every=every))
+        return read_record(path, max_bytes, TimeAxis(time, every=every))
 
     def rerun(self) -> Record:
         """The run that made this record, once more from its provenance."""
@@ -214,7 +226,7 @@ class Record:
 
         return blocksim.rerun(self)
 
-    def to_pandas(self, *, every: Any = None) -> Any:
+    def to_pandas(self, *, every: Seconds | None = None) -> Any:
         """A DataFrame indexed by t; units in its attrs. `every` resamples first."""
         record = self if every is None else self.resample(every=every)
         columns, pandas = record.columns(), extra("pandas", "pandas")
@@ -236,28 +248,28 @@ class Record:
     def __repr__(self) -> str:
         lines = []
         for grid in self.grids:
-            shown = (
+            names = (
                 name + (f"[0:{s.values.shape[1]}]" if s.values.ndim == 2 else "") + (f" [{s.unit}]" if s.unit else "")
                 for name, s in grid.signals.items()
             )
-            lines.append(f"{len(grid.t)} samples, {span(grid.t)}: {brief_listing(shown)}")
+            lines.append(f"{len(grid.t)} samples, {span_text(grid.t)}: {brief_listing(names)}")
         return "Record: " + "\n        ".join(lines)
 
     def _repr_html_(self) -> str:
         rows = []
         for name in self:
-            for label, x in elements(name, self[name]):
+            for label, x in scalar_columns(name, self[name]):
                 numbers = (f"<td>{v:.5g}</td>" for v in (x.min(), x.max(), x[-1])) if len(x) else ["<td></td>"] * 3
                 rows.append(f"<tr><td>{escape(label)}</td><td>{escape(self.unit(name))}</td>{''.join(numbers)}</tr>")
         head = "<tr><th>signal</th><th>unit</th><th>min</th><th>max</th><th>final</th></tr>"
-        return f"<p>{len(self.t)} samples, {escape(span(self.t))}</p><table>{head}{''.join(rows)}</table>"
+        return f"<p>{len(self.t)} samples, {escape(span_text(self.t))}</p><table>{head}{''.join(rows)}</table>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         picture = extension("views", "Record")(self)
         return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": picture}
 
 
-def elements(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+def scalar_columns(name: str, values: FloatArray) -> list[tuple[str, FloatArray]]:
     """A signal as scalar columns with their labels: 'q', or 'q[0]', 'q[1]', ..."""
     return [(name, values)] if values.ndim == 1 else [(f"{name}[{i}]", x) for i, x in enumerate(values.T)]
 
@@ -270,7 +282,7 @@ def time_keys(record: Record) -> list[str]:
     return keys
 
 
-def span(t: np.ndarray) -> str:
+def span_text(t: FloatArray) -> str:
     """'0 to 10 s every 0.001 s', in words."""
     if len(t) < 2:
         return f"at {t[0]:g} s" if len(t) else "no time"

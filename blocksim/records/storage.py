@@ -17,14 +17,14 @@ from typing import Any
 from ..errors import RecordError, listing
 from ..extensions import entries, extension
 from .description import within_limit
-from .grid import Axis
+from .grid import TimeAxis
 from .record import Record
 
 #: The module of each suffix; loaded when first used.
 FORMATS = {".npz": "npzfile", ".csv": "csvfile", ".mat": "matfile", ".parquet": "parquetfile"}
 
 
-def write(record: Record, path: str | os.PathLike) -> None:
+def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     """Write the file the suffix asks for, beside its place first, then move it there in one step."""
     target = Path(os.path.realpath(path))
     form = format_of(target)
@@ -47,7 +47,7 @@ def write(record: Record, path: str | os.PathLike) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike, max_bytes: int, axis: Axis = Axis()) -> Record:  # noqa: B008 (it is frozen)
+def read_record(path: str | os.PathLike[str], max_bytes: int, axis: TimeAxis = TimeAxis()) -> Record:  # noqa: B008 (it is frozen)
     """Read a file by its suffix. Whatever is wrong with it comes back as one RecordError that names it."""
     source = Path(path)
     form = format_of(source)
@@ -72,10 +72,10 @@ def read(path: str | os.PathLike, max_bytes: int, axis: Axis = Axis()) -> Record
         ) from error
 
 
-def asked(reader: Any, suffix: str, max_bytes: int, axis: Axis) -> dict[str, Any]:
+def asked(reader: Any, suffix: str, max_bytes: int, axis: TimeAxis) -> dict[str, Any]:
     """What a reader asks for beside the path; a time it does not ask for cannot be chosen."""
     names = inspect.signature(reader).parameters
-    if axis != Axis() and "axis" not in names:
+    if axis != TimeAxis() and "axis" not in names:
         raise RecordError(f"a {suffix} file says itself what its time is; leave out the column of time and the interval.")
     return {name: value for name, value in (("max_bytes", max_bytes), ("axis", axis)) if name in names}
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import RecordError
-from .grid import Grid, Signal, interpolate, regular_rows, regular_times
+from .grid import Grid, Signal, interpolate_samples, regular_rows, regular_times
 from .record import METHODS
 
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray, IndexArray
+
 #: Of a sampling interval: what rounding of printed times comes to, and what a logger's clock may jitter.
-ROUNDING, JITTER = 1e-4, 0.01
+TIME_ROUNDING, JITTER = 1e-4, 0.01
 WAYS = (
     "Put it on an even grid with resample: {every: 1e-3, method: linear} (--resample 1e-3), or, where the rows are known to be "
     "even and only their times are not, give every: 1e-3 in place of the column of time (--every 1e-3)."
@@ -26,20 +29,20 @@ class TimeBase:
     """Sample k of a record lies `places[k]` intervals after the first, `offsets[k]` intervals late."""
 
     interval: float
-    places: np.ndarray
-    offsets: np.ndarray
+    places: IndexArray
+    offsets: FloatArray
 
     @property
     def jitter(self) -> float:
         return float(np.abs(self.offsets).max())
 
     @property
-    def gaps(self) -> np.ndarray:
+    def gaps(self) -> IndexArray:
         """Rows before which others are missing."""
         return np.flatnonzero(np.diff(self.places) > 1) + 1
 
 
-def time_base(t: np.ndarray) -> TimeBase:
+def time_base(t: FloatArray) -> TimeBase:
     """The even grid that lies nearest to the times: the median step, then a straight line through all of them."""
     steps = np.diff(t)
     median = float(np.median(steps))
@@ -54,7 +57,7 @@ def simple(interval: float, samples: int) -> float:
     """The round number an interval is, where rounding of the times is all that lies between: 1e-3 rather than 0.00100000001."""
     for digits in (3, 6, 9):
         near = Fraction(interval).limit_denominator(10**digits)
-        if near and abs(float(near) - interval) * samples <= ROUNDING * interval:
+        if near and abs(float(near) - interval) * samples <= TIME_ROUNDING * interval:
             return float(near)
     return interval
 
@@ -76,16 +79,16 @@ def even(grid: Grid, bridge: bool, name: str, notes: list[str]) -> Grid:
             "there for blocks that bridge them, such as IRWSmoother; or resample: {every: "
             f"{base.interval:.6g}}} to fill them by straight lines."
         )
-    if not len(gaps) and base.jitter <= ROUNDING:
+    if not len(gaps) and base.jitter <= TIME_ROUNDING:
         return grid
-    if base.jitter > ROUNDING:
+    if base.jitter > TIME_ROUNDING:
         notes.append(f"{name}: times jitter by up to {100 * base.jitter:.2g} % of {base.interval:.6g} s and were taken as even")
     if len(gaps):
         notes.append(f"{name}: {int(base.places[-1]) + 1 - len(t)} missing rows of {len(t)} became nan")
-    return placed(grid, base)
+    return evenly_placed(grid, base)
 
 
-def placed(grid: Grid, base: TimeBase) -> Grid:
+def evenly_placed(grid: Grid, base: TimeBase) -> Grid:
     """The samples at their places of the even grid, nan at places that have none."""
     rows = int(base.places[-1]) + 1
     signals = {}
@@ -96,7 +99,7 @@ def placed(grid: Grid, base: TimeBase) -> Grid:
     return Grid(grid.t[0] + regular_rows(rows, base.interval), signals)
 
 
-def irregular(t: np.ndarray, base: TimeBase, name: str) -> str:
+def irregular(t: FloatArray, base: TimeBase, name: str) -> str:
     steps = np.diff(t)
     row = int(np.argmax(np.abs(base.offsets - base.offsets[0]) > JITTER))
     return (
@@ -122,21 +125,21 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
     signals = {}
     for grid in grids:
         for name, signal in grid.signals.items():
-            signals[name] = joined(grid.t, signal, t, method, name, notes)
+            signals[name] = signal_at(grid.t, signal, t, method, name, notes)
         slow = float(np.median(np.diff(grid.t))) if len(grid.t) > 1 else 0.0
         if len(t) > 1 and t[1] - t[0] > 1.5 * slow:
             notes.append(f"resampled from {slow:.6g} s to {t[1] - t[0]:.6g} s without a filter: what is faster folds back")
     return Grid(t, signals)
 
 
-def joined(t: np.ndarray, signal: Signal, times: np.ndarray, method: str, name: str, notes: list[str]) -> Signal:
+def signal_at(t: FloatArray, signal: Signal, times: FloatArray, method: str, name: str, notes: list[str]) -> Signal:
     """A signal at other times, from the samples it has."""
     there = np.isfinite(signal.values.reshape(len(t), -1)).all(axis=1)
     if there.sum() < 2:
         raise RecordError(f"signal '{name}' has {rows(there.sum())} not missing; at least two are wanted.")
     if not there.all():
         notes.append(f"'{name}': {int((~there).sum())} missing samples were filled ({method})")
-    return replace(signal, values=interpolate(t[there], signal.values[there], times, method))
+    return replace(signal, values=interpolate_samples(t[there], signal.values[there], times, method))
 
 
 def rows(count: int) -> str:

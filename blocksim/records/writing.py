@@ -13,12 +13,12 @@ from typing import Any
 from ..errors import BlocksimError
 
 
-def finite(value: Any) -> Any:
+def finite_or_none(value: Any) -> Any:
     """The value with None for every number that is not finite."""
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: finite_or_none(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
+        return [finite_or_none(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -37,7 +37,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(finite(value), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(finite_or_none(value), indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ from ..contract.declarations import Outport
 from ..diagram.diagram import REFERENCE, Diagram
 from ..diagram.spec import ColumnSpec
 from ..errors import DiagramError, Problem, RecordError, did_you_mean, listing
-from ..records.conversion import factor
+from ..records.conversion import unit_factor
 from ..records.grid import Grid, Signal
 from ..records.record import Record, brief_listing
 from ..schedule.logs import subsystem_output
@@ -160,7 +160,7 @@ def converted(goal: Target, measure: str, names: str, notes: list[str]) -> tuple
     """The factor from a column's unit to the signal's, and that unit; what cannot be converted is refused."""
     if not measure or not goal.measure:
         return 1.0, goal.measure if " or " not in goal.measure else measure
-    choices = {unit: factor(measure, unit) for unit in goal.measure.split(" or ")}
+    choices = {unit: unit_factor(measure, unit) for unit in goal.measure.split(" or ")}
     unit, found = next(((unit, value) for unit, value in choices.items() if value is not None), ("", None))
     if found is None:
         raise RecordError(

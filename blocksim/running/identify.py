@@ -28,9 +28,9 @@ from ..diagram.spec import RecordSpec
 from ..errors import DiagramError, Problem, RecordError, listing
 from ..estimation.process import process_units
 from ..estimation.running_estimates import estimators
-from ..records.grid import Axis, Grid
-from ..records.record import MAX_BYTES, Record, brief_listing
-from ..records.storage import read
+from ..records.grid import Grid, TimeAxis
+from ..records.record import MAX_RECORD_BYTES, Record, brief_listing
+from ..records.storage import read_record
 from ..records.timebase import even, resampled
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
@@ -42,8 +42,8 @@ DATA = "BLOCKSIM_DATA"
 
 
 def identify(
-    diagram: str | os.PathLike | Diagram,
-    record: str | os.PathLike | Record | None = None,
+    diagram: str | os.PathLike[str] | Diagram,
+    record: str | os.PathLike[str] | Record | None = None,
     *,
     columns: Mapping[str, Any] | None = None,
     time: Any = None,
@@ -99,12 +99,12 @@ def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, s
     if isinstance(given, Record):
         return given, str(given.provenance.get("source") or "the record")
     time = spec.time if isinstance(spec.time, dict) else {"column": spec.time or ""}
-    axis = Axis(time["column"], time.get("unit", ""), spec.every)
+    axis = TimeAxis(time["column"], time.get("unit", ""), spec.every)
     path = located(diagram, spec, given)
-    return read(path, MAX_BYTES, axis), path.name
+    return read_record(path, MAX_RECORD_BYTES, axis), path.name
 
 
-def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike | None) -> Path:
+def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
     written = os.fspath(given) if given is not None else spec.file
     if not written:

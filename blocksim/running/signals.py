@@ -18,7 +18,7 @@ from ..contract.times import exact
 from ..diagram.diagram import Diagram, Links, inports, resolve, signals, walk
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Problem, listing
-from ..records.record import Record, elements
+from ..records.record import Record, scalar_columns
 
 #: Samples of a source when the diagram names neither a step nor a log interval.
 SAMPLES = 10_000
@@ -98,7 +98,7 @@ def analyse(record: Record, names: Iterable[str] | None = None, units: dict[str,
                 f"'{name}' has {len(t)} samples; at least 3 are wanted. Run longer (--stop) or sample faster (--every)."
             )
         unit = signal.unit or (units or {}).get(name, "")
-        found += [Analysis(label, unit, t, values, signal.hold) for label, values in elements(name, signal.values)]
+        found += [Analysis(label, unit, t, values, signal.hold) for label, values in scalar_columns(name, signal.values)]
     return found
 
 
@@ -183,7 +183,7 @@ def as_json(found: dict[str, list[Analysis]], written: Sequence[str] = ()) -> st
     """One JSON object for scripts: the same numbers by block and signal."""
     import json
 
-    from ..records.writing import finite
+    from ..records.writing import finite_or_none
 
     table = {block: {one.name: {"unit": one.unit, **one.numbers()} for one in group} for block, group in found.items()}
-    return json.dumps(finite({"blocks": table, "written": list(written)}), allow_nan=False)
+    return json.dumps(finite_or_none({"blocks": table, "written": list(written)}), allow_nan=False)

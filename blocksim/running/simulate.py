@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypeVar, Unpack, overload
 
+from ..contract.times import Seconds
 from ..diagram.build import open_diagram
+from ..diagram.spec import RunOptions, SeededOptions
 from ..errors import BlocksimError, DiagramError, RecordError
 from ..estimation.process import process
 from ..records.record import Record
@@ -18,19 +20,43 @@ from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
 from ..simulation.threads import share_out
 
+T = TypeVar("T")
+#: What is kept of a record.
+Collector: TypeAlias = Callable[[Record], T]
+#: A dict of lists, for every combination, or a list of dicts.
+ParameterSets: TypeAlias = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
+
+
+class SimulateOptions(SeededOptions, total=False):
+    """What `simulate` takes beside the diagram."""
+
+    params: Mapping[str, Any] | None
+    engine: str
+    progress: Progress | None
+    limit: int | None
+
+
+class ManyOptions(RunOptions, total=False):
+    """What `simulate_many` takes beside the diagram, and what is kept of each run."""
+
+    params: ParameterSets | None
+    seeds: Iterable[int] | None
+    jobs: int | None
+    progress: Progress | None
+
 
 def simulate(
     diagram: Diagrammatic,
     *,
-    stop: Any = None,
+    stop: Seconds | None = None,
     solver: str | None = None,
     params: Mapping[str, Any] | None = None,
     seed: int | None = None,
-    step: Any = None,
+    step: Seconds | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    every: Any = None,
-    start: Any = None,
+    every: Seconds | None = None,
+    start: Seconds | None = None,
     max_step: float | None = None,
     algebraic_loops: str | None = None,
     engine: str = "auto",
@@ -62,17 +88,17 @@ def simulate(
     return process(ready.schedule, record, changes)
 
 
-def rerun(record: Record, **options: Any) -> Record:
+def rerun(record: Record, **options: Unpack[SimulateOptions]) -> Record:
     """Run the diagram of a record again from its provenance; options change what they name, e.g. seed=4.
 
     A diagram that came from a file finds its subsystems and records beside that file.
     """
-    from ..diagram.loader import parse
+    from ..diagram.loader import parse_spec
 
     made = record.provenance
     if not made.get("diagram"):
         raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
-    spec = parse(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
+    spec = parse_spec(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
     names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
     kept = {n: made.get(n) for n in names}
     kept["params"] = made.get("parameters") or None
@@ -85,23 +111,39 @@ def start(
     params: Mapping[str, Any] | None = None,
     seed: int | None = None,
     engine: str = "auto",
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Simulation:
     """A simulation to step through by hand."""
     ready, changes = prepared(diagram, params or {}, options)
     return Simulation(ready, changes, draw_noise(ready, seed), engine)
 
 
+@overload
+def simulate_many(
+    diagram: Diagrammatic, *, collect: None = None, on_error: Literal["raise"] = "raise", **options: Unpack[ManyOptions]
+) -> list[Record]: ...
+@overload
+def simulate_many(
+    diagram: Diagrammatic, *, collect: Collector[T], on_error: Literal["raise"] = "raise", **options: Unpack[ManyOptions]
+) -> list[T]: ...
+@overload
+def simulate_many(
+    diagram: Diagrammatic, *, collect: None = None, on_error: str, **options: Unpack[ManyOptions]
+) -> list[Record | BlocksimError]: ...
+@overload
+def simulate_many(
+    diagram: Diagrammatic, *, collect: Collector[T], on_error: str, **options: Unpack[ManyOptions]
+) -> list[T | BlocksimError]: ...
 def simulate_many(
     diagram: Diagrammatic,
     *,
-    params: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None = None,
+    params: ParameterSets | None = None,
     seeds: Iterable[int] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
-    collect: Callable[[Record], Any] | None = None,
+    collect: Collector[Any] | None = None,
     on_error: str = "raise",
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> list[Any]:
     """Run a table of parameter sets and seeds on all cores from one compiled program.
 
@@ -155,7 +197,7 @@ def variants(ready: Experiment, table: list[dict[str, Any]]) -> list[tuple[Exper
     return made
 
 
-def parameter_table(params: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+def parameter_table(params: ParameterSets | None) -> list[dict[str, Any]]:
     """A dict of lists as every combination; a list of dicts as it is."""
     if params is None:
         return [{}]

@@ -32,7 +32,7 @@ class Clock:
         return float(self.base * tick)
 
 
-def place_of(diagram: Diagram, key: str) -> Place | None:
+def key_place(diagram: Diagram, key: str) -> Place | None:
     return diagram.spec.places.get(key) if diagram.spec is not None else None
 
 
@@ -47,10 +47,10 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
         try:
             time = tame(exact(value))
         except ValueError as error:
-            problems.append(Problem(f"simulate.{key}: {error} Seconds are wanted.", place_of(diagram, f"simulate.{key}")))
+            problems.append(Problem(f"simulate.{key}: {error} Seconds are wanted.", key_place(diagram, f"simulate.{key}")))
             return None
         if positive and time <= 0:
-            problems.append(Problem(f"simulate.{key}: must be above 0, found {value}.", place_of(diagram, f"simulate.{key}")))
+            problems.append(Problem(f"simulate.{key}: must be above 0, found {value}.", key_place(diagram, f"simulate.{key}")))
             return None
         return time
 
@@ -61,13 +61,13 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
         problems.append(
             Problem(
                 "simulate: 'stop' must be given: the time the run ends [s], e.g. simulate: {stop: 10}.",
-                place_of(diagram, "simulate"),
+                key_place(diagram, "simulate"),
             )
         )
     elif stop is not None and stop <= start:
         problems.append(
             Problem(
-                f"simulate.stop: {settings.stop} is not after the start at {settings.start}.", place_of(diagram, "simulate.stop")
+                f"simulate.stop: {settings.stop} is not after the start at {settings.start}.", key_place(diagram, "simulate.stop")
             )
         )
     fixed = not find_solver(solver).adaptive
@@ -77,7 +77,7 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
             problems.append(
                 Problem(
                     f"simulate: the fixed-step solver {solver} needs a 'step' [s]; dopri5 finds its own.",
-                    place_of(diagram, "simulate.solver") or place_of(diagram, "simulate"),
+                    key_place(diagram, "simulate.solver") or key_place(diagram, "simulate"),
                 )
             )
     if problems:

@@ -12,7 +12,7 @@ from ..contract.times import exact
 from ..diagram.diagram import Diagram, Links, Ref, named_blocks, reference, resolve
 from ..diagram.diagram import kind as kind_name
 from ..errors import DiagramError, Problem, listing
-from .ordering import feedthrough, record_order, sort
+from .ordering import feedthrough_edges, record_order, sort
 from .schedule import Group, Schedule, Unit, naming
 from .sizes import settle_sizes
 
@@ -29,7 +29,7 @@ def flatten(diagram: Diagram) -> Schedule:
     groups = clock(units)
     postpone(units)
     running = [u for u in units if not u.after]
-    needs = feedthrough(units, running)
+    needs = feedthrough_edges(units, running)
     order = sort(needs, units, diagram.simulate.algebraic_loops == "solve")
     schedule = Schedule(diagram.name, running, groups, order, needs, record_order(units), diagram)
     for unit in schedule.after_run:
@@ -56,7 +56,7 @@ def expand(diagram: Diagram) -> list[Unit]:
         for node in part.nodes.values():
             if isinstance(node.block, Diagram):
                 continue
-            traced = {port: [trace(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
+            traced = {port: [follow(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
             inputs = {port: [r for r in refs if r is not None] for port, refs in traced.items()}
             with naming(prefix + node.name, node):
                 kind = kind_for(node.block, inputs)
@@ -82,10 +82,10 @@ def postpone(units: list[Unit]) -> None:
     waiting = [u for u in units if not u.after]
     problems: list[Problem] = []
     while waiting:
-        found = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
-        if not found:
+        late_links = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
+        if not late_links:
             break
-        for unit, port, ref in found:
+        for unit, port, ref in late_links:
             if any(not isinstance(d, Memory) for d in unit.kind.of(State).values()):
                 problems.append(
                     Problem(
@@ -112,23 +112,23 @@ def scan(part: Diagram, prefix: str, scopes: Scopes, problems: list[Problem]) ->
             scan(node.block, f"{prefix}{node.name}.", scopes, problems)
 
 
-def trace(scopes: Scopes, prefix: str, ref: Ref) -> Ref | None:
+def follow(scopes: Scopes, prefix: str, ref: Ref) -> Ref | None:
     """Follow a signal through subsystem borders to the block that makes it; None where an optional input is open."""
     if not ref.block:  # an input of the subsystem itself: go out
         outer, _, name = prefix.rstrip(".").rpartition(".")
         outer = f"{outer}." if outer else ""
         links = scopes[outer][1][name][ref.port]
-        return pick(trace(scopes, outer, links[0]), ref.element) if links else None
+        return pick(follow(scopes, outer, links[0]), ref.element) if links else None
     block = scopes[prefix][0].nodes[ref.block].block
     if not isinstance(block, Diagram):
         return Ref(prefix + ref.block, ref.port, ref.element)
     assert block.ports is not None  # an output of a subsystem: go in
-    found: list[str] = []
-    inside = reference(block, block.ports.outputs[ref.port], found.append)
+    texts: list[str] = []
+    inside = reference(block, block.ports.outputs[ref.port], texts.append)
     if inside is None:
         where = block.ports.places.get(ref.port)
-        raise DiagramError([Problem(f"output '{ref.port}' of {prefix}{ref.block}: {found[0]}", where)])
-    return pick(trace(scopes, f"{prefix}{ref.block}.", inside), ref.element)
+        raise DiagramError([Problem(f"output '{ref.port}' of {prefix}{ref.block}: {texts[0]}", where)])
+    return pick(follow(scopes, f"{prefix}{ref.block}.", inside), ref.element)
 
 
 def kind_for(block: Block, inputs: dict[str, list[Ref]]) -> type[Block]:

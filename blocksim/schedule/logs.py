@@ -19,7 +19,7 @@ def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[Lo
     entries = diagram.log
     if entries is None:
         entries = [LogSpec(f"{u.path}.{p}") for u in schedule.units for p in u.kind.of(Outport)]
-    wanted: dict[Fraction, dict[str, list[Element]]] = {every: {}}
+    by_interval: dict[Fraction, dict[str, list[Element]]] = {every: {}}
     problems: list[Problem] = []
     late = {u.path for u in schedule.after_run} | {f"{u.path}.{p}" for u in schedule.after_run for p in u.kind.of(Outport)}
     for entry in entries:
@@ -27,7 +27,7 @@ def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[Lo
             continue  # what is made after the run is kept anyway
         grid = tame(exact(entry.every)) if entry.every is not None else every
         for name, elements in named_signals(schedule, entry, problems):
-            wanted.setdefault(grid, {}).setdefault(name, elements)
+            by_interval.setdefault(grid, {}).setdefault(name, elements)
     if problems:
         raise DiagramError(problems)
     for unit in schedule.after_run:
@@ -35,9 +35,9 @@ def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[Lo
             for ref in refs:
                 name = f"{ref.block}.{ref.port}"
                 source = next((u for u in schedule.units if u.path == ref.block), None)
-                if source is not None and not any(name in g for g in wanted.values()):
-                    wanted[every][name] = [(source.index, ref.port, k) for k in range(source.port(ref.port))]
-    return [LogGroup(grid, list(signals.items())) for grid, signals in wanted.items() if signals]
+                if source is not None and not any(name in g for g in by_interval.values()):
+                    by_interval[every][name] = [(source.index, ref.port, k) for k in range(source.port(ref.port))]
+    return [LogGroup(grid, list(signals.items())) for grid, signals in by_interval.items() if signals]
 
 
 def named_signals(schedule: Schedule, entry: LogSpec, problems: list[Problem]) -> list[tuple[str, list[Element]]]:
@@ -55,18 +55,18 @@ def named_signals(schedule: Schedule, entry: LogSpec, problems: list[Problem]) -
     elif path.rpartition(".")[0] in by_path and path.rpartition(".")[2] in by_path[path.rpartition(".")[0]].kind.of(Outport):
         unit, ports = by_path[path.rpartition(".")[0]], [path.rpartition(".")[2]]
     else:
-        found = subsystem_output(schedule, path)
-        if found is None:
-            known = [*by_path, *(f"{p}.{o}" for p, u in by_path.items() for o in u.kind.of(Outport))]
+        signals = subsystem_output(schedule, path)
+        if signals is None:
+            names = [*by_path, *(f"{p}.{o}" for p, u in by_path.items() for o in u.kind.of(Outport))]
             problems.append(
                 Problem(
-                    f"log: there is no signal '{entry.signal}'. Blocks are: {listing(by_path)}." + did_you_mean(path, known),
+                    f"log: there is no signal '{entry.signal}'. Blocks are: {listing(by_path)}." + did_you_mean(path, names),
                     entry.place,
                 )
             )
             return []
-        return [(path, found)]
-    named = []
+        return [(path, signals)]
+    result = []
     for port in ports:
         elements: list[Element] = [(unit.index, port, k) for k in range(unit.port(port))]
         if element is not None:
@@ -76,8 +76,8 @@ def named_signals(schedule: Schedule, entry: LogSpec, problems: list[Problem]) -
                 )
                 return []
             elements = [elements[int(element)]]
-        named.append((f"{unit.path}.{port}" + (f"[{element}]" if element is not None else ""), elements))
-    return named
+        result.append((f"{unit.path}.{port}" + (f"[{element}]" if element is not None else ""), elements))
+    return result
 
 
 def subsystem_output(schedule: Schedule, path: str) -> list[Element] | None:
@@ -90,5 +90,5 @@ def subsystem_output(schedule: Schedule, path: str) -> list[Element] | None:
     if not isinstance(part, Diagram) or part.ports is None or port not in part.ports.outputs:
         return None
     entry = LogSpec(f"{head}.{part.ports.outputs[port]}")
-    found = named_signals(schedule, entry, [])
-    return found[0][1] if len(found) == 1 else None
+    signals = named_signals(schedule, entry, [])
+    return signals[0][1] if len(signals) == 1 else None

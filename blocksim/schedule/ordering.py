@@ -12,7 +12,7 @@ from ..errors import DiagramError, Problem
 from .schedule import Evaluation, Unit, evaluation_of, output_functions
 
 
-def feedthrough(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list[Evaluation]]:
+def feedthrough_edges(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list[Evaluation]]:
     """For each output function, the output functions whose value it needs at the same instant."""
     for index, unit in enumerate(running):
         if unit.index != index:
@@ -21,12 +21,12 @@ def feedthrough(units: list[Unit], running: list[Unit]) -> dict[Evaluation, list
     needs: dict[Evaluation, list[Evaluation]] = {}
     for unit in running:
         for function in output_functions(unit.kind):
-            asked = arguments(unit.kind.functions[function])
+            names = arguments(unit.kind.functions[function])
             needs[(unit.index, function)] = list(
                 dict.fromkeys(
                     evaluation_of(running[e[0]], e[1])
                     for port in unit.kind.of(Inport)
-                    if port in asked
+                    if port in names
                     for elements in unit.elements.get(port, [])
                     for e in elements
                 )
@@ -81,9 +81,9 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
     cycle = nx.find_cycle(graph, start)
     steps = []
     for (source, function), (target, _) in cycle:
-        made = output_functions(units[source].kind)[function]
+        ports = output_functions(units[source].kind)[function]
         port, entry = next(
-            (e[1], p) for p, ess in units[target].elements.items() for es in ess for e in es if e[0] == source and e[1] in made
+            (e[1], p) for p, ess in units[target].elements.items() for es in ess for e in es if e[0] == source and e[1] in ports
         )
         steps.append(f"{units[source].path}.{port} -> {units[target].path}.{entry}")
     node = units[start[0]].node

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..contract.block import Block
 from ..contract.declarations import Outport
@@ -15,6 +15,9 @@ from ..contract.definition import kind_of
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Node, Ref
 from ..errors import DiagramError, Problem, did_you_mean, listing
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
 
 #: One scalar element of a signal: (unit, output port, index).
 Element = tuple[int, str, int]
@@ -38,7 +41,7 @@ class Unit:
     after: bool = False  # works after the run: a record block, or one that reads what a record block makes
     group: int | None = None  # which sample hits it acts at
     settings: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, Any] = field(default_factory=dict)  # computed so far
+    tables: dict[str, FloatArray] = field(default_factory=dict)  # computed so far
     plants: dict[str, Plant] = field(default_factory=dict)  # by the setting that names each
 
     @property
@@ -86,9 +89,9 @@ class Schedule:
 
     def unit(self, path: str) -> Unit:
         """The block of that path, whether it runs or works after the run."""
-        found = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)
-        if found is not None:
-            return found
+        unit = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)
+        if unit is not None:
+            return unit
         raise DiagramError(f"there is no block '{path}'. Blocks are: {listing(self.paths)}." + did_you_mean(path, self.paths))
 
     def __str__(self) -> str:
@@ -101,10 +104,10 @@ class Schedule:
         for number, evaluations in enumerate(self.order, 1):
             text = " = ".join(f"{self.units[u].path}.{f.removeprefix('output_')}" for u, f in evaluations)
             rate = self.units[evaluations[0][0]].group
-            held = rate is not None and self.units[evaluations[0][0]].kind.sampled
+            holds = rate is not None and self.units[evaluations[0][0]].kind.sampled
             lines.append(
                 f"{number:4}  {text}"
-                + (f"  (every {self.groups[rate].period} s)" if held and rate is not None else "")
+                + (f"  (every {self.groups[rate].period} s)" if holds and rate is not None else "")
                 + ("  [algebraic loop]" if len(evaluations) > 1 else "")
             )
         return "\n".join(lines)
@@ -128,7 +131,7 @@ def evaluation_of(unit: Unit, port: str) -> Evaluation:
     raise KeyError(port)
 
 
-def functions_of(unit: Unit, kind: str) -> dict[str, Callable]:
+def functions_of(unit: Unit, kind: str) -> dict[str, Callable[..., Any]]:
     """A unit's functions of one kind, e.g. its guards by name."""
     return {n: f for n, f in unit.kind.functions.items() if kind_of(n) == kind}
 

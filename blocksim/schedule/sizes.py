@@ -26,7 +26,7 @@ def settle_sizes(units: list[Unit]) -> None:
         for unit in units:
             before = (unit.width, dict(unit.sizes))
             with naming(unit.path, unit.node):
-                fit(unit, by_path)
+                fit_unit(unit, by_path)
             changed |= before != (unit.width, unit.sizes)
         if not changed:
             break
@@ -71,7 +71,7 @@ def elements_of(ref: Ref, by_path: dict[str, Unit]) -> list[Element]:
     return [(unit.index, ref.port, k) for k in range(unit.port(ref.port))]
 
 
-def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
+def fit_unit(unit: Unit, by_path: dict[str, Unit]) -> None:
     """Sizes of one block from what is connected to it now."""
     arriving = {port: [connected(r, by_path) for r in refs] for port, refs in unit.inputs.items()}
     kind = unit.kind
@@ -99,7 +99,7 @@ def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
 
 def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
     """Everything that does not fit at one block, naming both ends and both sizes."""
-    found = []
+    problems = []
     where = unit.node.at("in")
     wide = widenable(unit.kind)
     for port, refs in unit.inputs.items():
@@ -107,7 +107,7 @@ def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
         for ref in refs:
             source = by_path[ref.block]
             if ref.element is not None and not 0 <= ref.element < source.port(ref.port):
-                found.append(
+                problems.append(
                     Problem(
                         f"block '{unit.path}': '{ref}' asks for element {ref.element} of '{ref.block}.{ref.port}', which has "
                         f"{source.port(ref.port)} (counted from 0).",
@@ -117,21 +117,21 @@ def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
                 continue
             size = connected(ref, by_path)
             if wide:
-                wanted, allowed = unit.width, {1, unit.width}
+                expected, allowed = unit.width, {1, unit.width}
             elif declaration.size == "any":
                 continue
             else:
-                wanted = (
+                expected = (
                     declaration.size
                     if isinstance(declaration.size, int)
                     else unit.sizes.get(declaration.size, unit.settings.get(declaration.size, 1))
                 )
-                allowed = {wanted}
+                allowed = {expected}
             if size not in allowed:
-                found.append(
+                problems.append(
                     Problem(
                         f"size mismatch: '{ref.block}.{ref.port}' ({type(source.block).__name__}) has {size} elements, input "
-                        f"'{port}' of '{unit.path}' ({type(unit.block).__name__}) takes {wanted}. Select takes one "
+                        f"'{port}' of '{unit.path}' ({type(unit.block).__name__}) takes {expected}. Select takes one "
                         "element, Mux joins several.",
                         where,
                     )
@@ -140,13 +140,13 @@ def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
         value = unit.settings.get(name)
         if not number.shape and isinstance(value, (list, tuple)):
             vector = isinstance(number, State) and (not wide or number.size != 1)
-            wanted = unit.sizes[name] if vector else unit.width
-            if len(value) not in (wanted, 1):
-                found.append(
+            expected = unit.sizes[name] if vector else unit.width
+            if len(value) not in (expected, 1):
+                problems.append(
                     Problem(
-                        f"block '{unit.path}': {name} has {len(value)} numbers; {wanted} is wanted"
+                        f"block '{unit.path}': {name} has {len(value)} numbers; {expected} is wanted"
                         + (" (the size of its inputs)." if wide else "."),
                         unit.node.at(name),
                     )
                 )
-    return found
+    return problems

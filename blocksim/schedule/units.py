@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..contract.declarations import Inport, Outport
 from .schedule import Schedule, Unit
 
-Signal = tuple[int, str]
+PortKey = tuple[int, str]
 #: A unit as what is differentiated and how often: ('rad', 2) is rad/s^2.
 Measure = tuple[str, int]
 RATE = re.compile(r"(?P<base>.+)/s(\^(?P<times>\d+))?")
 
 
-def infer_units(schedule: Schedule) -> dict[Signal, str]:
+def infer_units(schedule: Schedule) -> dict[PortKey, str]:
     """The unit of every output (unit index, port), '' where nothing tells."""
-    ties: dict[Signal, list[tuple[Signal, int]]] = {(u.index, p): [] for u in schedule.units for p in u.kind.of(Outport)}
-    told: dict[Signal, str] = {}
-    asked: dict[Signal, set[str]] = {}
+    ties: dict[PortKey, list[tuple[PortKey, int]]] = {(u.index, p): [] for u in schedule.units for p in u.kind.of(Outport)}
+    declared_units: dict[PortKey, str] = {}
+    expected_units: dict[PortKey, set[str]] = {}
     for unit in schedule.units:
         arriving = {p: [es[0][:2] for es in ess if es] for p, ess in unit.elements.items()}
         for port, declared in unit.kind.of(Outport).items():
@@ -32,21 +32,25 @@ def infer_units(schedule: Schedule) -> dict[Signal, str]:
                 ties[signal].append((source, times))
                 ties[source].append((signal, -times))
             if certain(declared.unit) and not unit.kind.same_unit:
-                told[signal] = declared.unit
+                declared_units[signal] = declared.unit
         for port, expected in unit.kind.of(Inport).items():
             for source in arriving.get(port, []) if certain(expected.unit) and not unit.kind.same_unit else []:
-                asked.setdefault(source, set()).add(expected.unit)
+                expected_units.setdefault(source, set()).add(expected.unit)
     units = {}
-    for family in families(ties):
-        makers = {derived(told[s], -times) for s, times in family.items() if s in told}
-        readers = {derived(name, -times) for s, times in family.items() for name in asked.get(s, ())}
-        found = list(makers or readers)  # what is declared by the makers of a signal weighs more than what its readers expect
+    for family in unit_families(ties):
+        makers = {derived(declared_units[s], -times) for s, times in family.items() if s in declared_units}
+        readers = {derived(name, -times) for s, times in family.items() for name in expected_units.get(s, ())}
+        candidates = list(
+            makers or readers
+        )  # what is declared by the makers of a signal weighs more than what its readers expect
         for signal, times in family.items():
-            units[signal] = told.get(signal) or (written(derived(found[0], times)) if len(found) == 1 else "")
+            units[signal] = declared_units.get(signal) or (
+                unit_text(derived(candidates[0], times)) if len(candidates) == 1 else ""
+            )
     return units
 
 
-def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[Signal]]) -> Iterator[tuple[Signal, int]]:
+def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[PortKey]]) -> Iterator[tuple[PortKey, int]]:
     """Signals that tell the unit of an output, and how often they are differentiated in it."""
     if unit.kind.same_unit:
         yield from ((source, 0) for sources in arriving.values() for source in sources)
@@ -57,11 +61,11 @@ def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[Signal]
             yield from ((source, times) for source in arriving.get(name, []))
 
 
-def families(ties: Mapping[Signal, Iterable[tuple[Signal, int]]]) -> Iterator[dict[Signal, int]]:
+def unit_families(ties: Mapping[PortKey, Iterable[tuple[PortKey, int]]]) -> Iterator[dict[PortKey, int]]:
     """Signals whose units follow from each other, each with the times it is differentiated against the first."""
-    seen: set[Signal] = set()
+    earlier: set[PortKey] = set()
     for first in ties:
-        if first in seen:
+        if first in earlier:
             continue
         family, waiting = {first: 0}, [first]
         while waiting:
@@ -70,7 +74,7 @@ def families(ties: Mapping[Signal, Iterable[tuple[Signal, int]]]) -> Iterator[di
                 if other not in family:
                     family[other] = family[signal] - times
                     waiting.append(other)
-        seen.update(family)
+        earlier.update(family)
         yield family
 
 
@@ -87,7 +91,7 @@ def derived(unit: str | Measure, times: int) -> Measure:
     return unit[0], unit[1] + times
 
 
-def written(measure: Measure) -> str:
+def unit_text(measure: Measure) -> str:
     """'rad/s^2' for ('rad', 2), 'N m s' for ('N m', -1)."""
     base, times = measure
     power = f"s^{abs(times)}" if abs(times) > 1 else "s"

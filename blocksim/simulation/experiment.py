@@ -6,6 +6,7 @@ Making one costs milliseconds and fixes the structure; parameters, initial value
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,11 @@ from ..contract.declarations import Memory, Outport, State
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
-from ..schedule.clock import Clock, exact_times, make_clock, place_of
+from ..schedule.clock import Clock, exact_times, key_place, make_clock
 from ..schedule.flatten import flatten
-from ..schedule.hidden import hidden
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
+from ..schedule.true_outputs import true_outputs
 from ..schedule.units import infer_units
 from ..solvers import DEFAULT, find_solver
 from .machine import Machine, blank_machine
@@ -118,7 +119,7 @@ class Experiment:
     def columns(self) -> list[list[tuple[str, int, int, str, Outport, bool]]]:
         """For each log grid, its signals: name, first column, size, unit, port, whether it holds between samples."""
         units, grids = self.schedule.units, []
-        named, unknown = infer_units(self.schedule), hidden(self.schedule)
+        named, unknown = infer_units(self.schedule), true_outputs(self.schedule)
         for group in self.logs:
             column, signals = 0, []
             for name, elements in group.signals:
@@ -168,7 +169,7 @@ def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **option
     return Experiment(diagram, schedule, program, replace(settings, solver=solver), clock, logs, numbers)
 
 
-def merge(diagram: Diagram, options: dict[str, Any]) -> SimulateSpec:
+def merge(diagram: Diagram, options: Mapping[str, Any]) -> SimulateSpec:
     known = SimulateSpec.__dataclass_fields__
     for name in options:
         if name not in known:
@@ -181,4 +182,4 @@ def check_solver_at(diagram: Diagram, name: str) -> str:
         find_solver(name)
         return name
     except DiagramError as error:
-        raise DiagramError([Problem(p.what, place_of(diagram, "simulate.solver")) for p in error.problems]) from None
+        raise DiagramError([Problem(p.what, key_place(diagram, "simulate.solver")) for p in error.problems]) from None

@@ -158,7 +158,7 @@ class Overrides:
                 block = type(block)(**{**block.settings, **settings})
             else:
                 own = {n: v for n, v in settings.items() if n in block.parameters}
-                if own:
+                if own and block.spec is not None:  # parameters come from a file
                     block = build(block.spec, parameters={**block.parameters, **own})
                 deeper = Overrides(settings).without(own)
                 block = deeper.put_into(block) if deeper.changes else block
@@ -193,7 +193,8 @@ def place_of(experiment: Experiment, name: str) -> Place | None:
     if name not in experiment.places:
         unit, key = find_setting(experiment.schedule, name)
         experiment.places[name] = None if "check" in unit.kind.functions else number_place(experiment, unit, key)
-    return experiment.places[name]
+    place: Place | None = experiment.places[name]
+    return place
 
 
 def number_place(experiment: Experiment, unit: Unit, key: str) -> Place | None:

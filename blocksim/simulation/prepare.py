@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
@@ -14,7 +14,8 @@ from .experiment import Experiment, make_experiment, merge
 from .overrides import Overrides
 from .settings import subsystem_parameters
 
-Diagrammatic = str | os.PathLike | Diagram | Experiment
+#: Whatever names a diagram: a path, a bundled name, YAML text, a Diagram, or an Experiment that is ready to run.
+Diagrammatic: TypeAlias = str | os.PathLike[str] | Diagram | Experiment
 
 
 def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, **options: Any) -> Experiment:
@@ -22,7 +23,7 @@ def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, *
     return prepared(diagram, params or {}, options)[0]
 
 
-def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: dict[str, Any]) -> tuple[Experiment, dict[str, Any]]:
+def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
     """The experiment, and those changes that are left for the run because they only change numbers.
 
     Which ones shape the code the schedule tells, so that one program is generated.

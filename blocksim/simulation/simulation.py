@@ -7,7 +7,8 @@ import time as wall
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..records.record import Grid, Record, Signal
+from ..records.grid import Grid, Signal
+from ..records.record import Record
 from ..solvers import kernel, stores
 from ..solvers.stores import LOG
 from .experiment import Experiment

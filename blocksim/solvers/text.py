@@ -18,13 +18,13 @@ from .stores import passed
 STORES = passed("derivative")
 
 
-def folded(function: Callable, numbers: dict[str, Any], name: str = "") -> str:
+def folded(function: Callable[..., Any], numbers: dict[str, Any], name: str = "") -> str:
     """A function of a solver module as text, with its numbers folded."""
     env = {n: constant(v) for n, v in numbers.items()}
     return specialise(expanded(function, numbers), name or function.__name__, env, {}) + "\n"
 
 
-def expanded(function: Callable, numbers: dict[str, Any]) -> Callable:
+def expanded(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[..., Any]:
     """The function without what only its author needs: `unrolled` loops, `weighted` sums, `*rest`."""
     tree = ast.parse(texts(function.__module__)[function.__name__])
     definition = tree.body[0]

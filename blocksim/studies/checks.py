@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from .plan import Plan, Variant
     from .spec import StudySpec
 
-ELEMENT = re.compile(r"\[\d+\]\Z")
+ELEMENT_SUFFIX = re.compile(r"\[\d+\]\Z")
 
 
 def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem]:
     """Every name and value of the study against one diagram; what is collected is logged."""
     spec = plan.spec
-    with placed(spec.places.get("simulate"), "", unplaced_only=True):
+    with placing(spec.places.get("simulate"), "", unplaced_only=True):
         ready = make_experiment(variant.diagram, **spec.simulate)
     missing = wanted_signals(spec, variant, ready)
     if isinstance(missing, Problem):
@@ -39,12 +39,12 @@ def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem
         ready = make_experiment(variant.diagram, **spec.simulate)
     suffix = f" (method '{variant.name}')" if variant.name else ""
     yield from (Problem(p.what + suffix, p.where) for p in check_bound(spec, variant, ready))
-    said = set()
+    earlier = set()
     base: dict[str, Any] = {}
     for name, changes, places in settings_of(plan, number):
         problem = check_changes(ready, base, changes, places)
-        if problem is not None and problem not in said:
-            said.add(problem)
+        if problem is not None and problem not in earlier:
+            earlier.add(problem)
             yield Problem(problem.what + suffix, problem.where)
         if problem is None and name == "fixed":
             base.update(changes)
@@ -66,10 +66,10 @@ def check_bound(spec: StudySpec, variant: Variant, ready: Experiment) -> Iterato
                 yield Problem(f"bound: {key}: {name} is no single number of a running block.", spec.places.get(f"bound.{key}"))
     for key, names in (("outputs", tuple(spec.bound.outputs)), ("inputs", spec.bound.inputs)):
         for name in names:
-            said: list[str] = []
-            refs = signals(variant.diagram, name, said.append)
-            if said or len(refs) != 1:
-                text = said[0] if said else f"'{name}' has several outputs; say which: {listing(refs)}."
+            texts: list[str] = []
+            refs = signals(variant.diagram, name, texts.append)
+            if texts or len(refs) != 1:
+                text = texts[0] if texts else f"'{name}' has several outputs; say which: {listing(refs)}."
                 yield Problem(f"bound: {key}: {text}", spec.places.get(f"bound.{key}"))
 
 
@@ -93,22 +93,22 @@ def check_changes(ready: Experiment, base: dict[str, Any], changes: dict[str, An
     """What is wrong with some changes on top of others, and where."""
     for name in changes:
         try:
-            if not known(ready.diagram, name):
+            if not is_parameter(ready.diagram, name):
                 find_setting(ready.schedule, name)
         except DiagramError as error:
             return Problem(error.problems[0].what, places.get(name))
     if not changes:
         return None
     try:
-        made, left = prepared(ready, {**base, **changes}, {})
-        Overrides(left).numbers(made)
+        experiment, numbers = prepared(ready, {**base, **changes}, {})
+        Overrides(numbers).numbers(experiment)
     except DiagramError as error:
-        written = ", ".join(f"{name} = {value!r}" for name, value in changes.items())
-        return Problem(f"{written}: {error.problems[0].what}", places.get(next(iter(changes))))
+        text = ", ".join(f"{name} = {value!r}" for name, value in changes.items())
+        return Problem(f"{text}: {error.problems[0].what}", places.get(next(iter(changes))))
     return None
 
 
-def known(diagram: Diagram, name: str) -> bool:
+def is_parameter(diagram: Diagram, name: str) -> bool:
     """Whether a name is a parameter of the diagram or of a subsystem; other names are settings of blocks."""
     if "." not in name and diagram.spec is not None and name in diagram.spec.parameters:
         return True
@@ -121,14 +121,14 @@ def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list
     late = {f"{u.path}.{port}" for u in ready.schedule.after_run for port in u.kind.of(Outport)}
     missing = []
     inputs = spec.bound.inputs if spec.bound is not None else ()
-    for asked in [*spec.signals, *(SignalSpec(name, "") for name in inputs)]:
-        said: list[str] = []
-        refs = signals(variant.diagram, ELEMENT.sub("", asked.signal), said.append)
-        if (said or len(refs) != 1) and not asked.statistic:
+    for entry in [*spec.signals, *(SignalSpec(name, "") for name in inputs)]:
+        texts: list[str] = []
+        refs = signals(variant.diagram, ELEMENT_SUFFIX.sub("", entry.signal), texts.append)
+        if (texts or len(refs) != 1) and not entry.statistic:
             continue  # check_bound has a word for it
-        if said or len(refs) != 1:
-            text = said[0] if said else f"'{asked.signal}' has several outputs; say which: {listing(refs)}."
-            return Problem(f"collect: {text}", asked.place)
+        if texts or len(refs) != 1:
+            text = texts[0] if texts else f"'{entry.signal}' has several outputs; say which: {listing(refs)}."
+            return Problem(f"collect: {text}", entry.place)
         name = f"{refs[0].block}.{refs[0].port}"
         if name not in logged and name not in late and name not in missing:
             missing.append(name)
@@ -138,14 +138,14 @@ def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list
 def check_collected(spec: StudySpec, variants: list[Variant]) -> Iterator[Problem]:
     """Every collected identifier is in a diagram, and every diagram has something to collect."""
     there = [identifiers(v.diagram) for v in variants]
-    names = list(dict.fromkeys(name for found in there for name in found))
+    names = list(dict.fromkeys(name for blocks in there for name in blocks))
     for name, place in spec.blocks or []:
         if name not in names:
             has = f"Blocks that may leave estimates are: {listing(names)}."
             yield Problem(f"collect: no diagram has an identifier '{name}'. {has}" + did_you_mean(name, names), place)
-    for variant, found in zip(variants, there, strict=True):
-        variant.blocks = None if spec.blocks is None else [name for name, _ in spec.blocks if name in found]
-        empty = not found if variant.blocks is None else not variant.blocks
+    for variant, blocks in zip(variants, there, strict=True):
+        variant.blocks = None if spec.blocks is None else [name for name, _ in spec.blocks if name in blocks]
+        empty = not blocks if variant.blocks is None else not variant.blocks
         if empty and not spec.signals and not (spec.blocks and any(n not in names for n, _ in spec.blocks)):
             of = f" of method '{variant.name}'" if variant.name else ""
             yield Problem(
@@ -164,7 +164,7 @@ def identifiers(diagram: Diagram) -> list[str]:
 
 
 @contextmanager
-def placed(where: Place | None, prefix: str, unplaced_only: bool) -> Iterator[None]:
+def placing(where: Place | None, prefix: str, unplaced_only: bool) -> Iterator[None]:
     """Errors without a place get the line of the study that led to them."""
     try:
         yield

@@ -8,20 +8,31 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..diagram.checks import described, is_number, raise_all, simulate_problems
+from ..diagram.checks import brief_value, is_number, raise_all, simulate_problems
 from ..diagram.diagram import NAME
 from ..diagram.files import bundled_root, folders_of, read_file
 from ..diagram.loader import SpecReader
 from ..diagram.spec import SimulateSpec
-from ..diagram.yaml_lines import Lined, read
+from ..diagram.yaml_lines import Lined, read_yaml
 from ..errors import DiagramError, Place, Problem, listing
-from .spec import MAX_REPEAT, MAX_RUNS, STATISTICS, TOP, Axis, BoundSpec, MethodSpec, SignalSpec, StudySpec, written
+from .spec import (
+    MAX_REPEAT,
+    MAX_RUNS,
+    STATISTICS,
+    STUDY_KEYS,
+    BoundSpec,
+    MethodSpec,
+    SignalSpec,
+    StudySpec,
+    SweepAxis,
+    study_yaml,
+)
 
 
 def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
     """Read a study: a path, the name of a bundled one, YAML text (anything with a line break), or its keys as a dict."""
     if isinstance(source, Mapping):
-        return parse_study(written(dict(source)), "")
+        return parse_study(study_yaml(dict(source)), "")
     if isinstance(source, str) and "\n" in source:
         return parse_study(source, "")
     path = os.fspath(source)
@@ -29,9 +40,9 @@ def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
     if not os.path.isfile(path) and bundled is not None and folders_of(bundled_root()).holds(bundled):
         path = str(bundled)
     if not os.path.isfile(path):
-        found = "is a folder" if os.path.isdir(path) else "is no file"
+        reason = "is a folder" if os.path.isdir(path) else "is no file"
         raise DiagramError(
-            f"'{path}' {found} (looked in {os.getcwd()}). Name a study file, or a bundled one such as tout2022/studies/fig5."
+            f"'{path}' {reason} (looked in {os.getcwd()}). Name a study file, or a bundled one such as tout2022/studies/fig5."
         )
     return parse_study(read_file(path, path), path)
 
@@ -39,7 +50,7 @@ def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
 def parse_study(text: str, path: str) -> StudySpec:
     """The study of a text that came from this path ('' for none)."""
     file = path or "<text>"
-    root, problems = read(text, file)
+    root, problems = read_yaml(text, file)
     reader = StudyReader(file, problems)
     spec = reader.study(root)
     raise_all(reader.problems)
@@ -62,7 +73,7 @@ class StudyReader(SpecReader):
         title = top.pop("study")
         if not self.format_is_known(root, top):
             return spec
-        self.known_keys(top, [k for k in TOP if k != "study"], "a study file")
+        self.known_keys(top, [k for k in STUDY_KEYS if k != "study"], "a study file")
         spec.places = {key: self.place(item) for key, item in top.items()}
         spec.title = self.text(title, "study")
         spec.description = self.text(top["description"], "description") if "description" in top else ""
@@ -88,7 +99,7 @@ class StudyReader(SpecReader):
 
     def diagram_name(self, at: Lined, where: str) -> str:
         if not isinstance(at.value, str) or not at.value:
-            self.complain(f"{where}: found {described(at.plain())}. A file or a bundled diagram is wanted.", at)
+            self.complain(f"{where}: found {brief_value(at.plain())}. A file or a bundled diagram is wanted.", at)
             return ""
         return at.value
 
@@ -109,30 +120,30 @@ class StudyReader(SpecReader):
         if "alone" in top:
             spec.alone = top["alone"].value
             if not isinstance(spec.alone, bool):
-                self.complain(f"alone: found {described(spec.alone)}. true or false is wanted.", top["alone"])
+                self.complain(f"alone: found {brief_value(spec.alone)}. true or false is wanted.", top["alone"])
 
     def counts(self, top: dict[str, Lined], spec: StudySpec) -> None:
         """repeat: and seed:."""
         for key, least, most in (("repeat", 1, MAX_REPEAT), ("seed", 0, 2**63)):
             if key not in top:
                 continue
-            found = top[key].value
-            if type(found) is not int or not least <= found <= most:
-                self.complain(f"{key}: found {described(found)}. A whole number from {least} to {most} is wanted.", top[key])
+            number = top[key].value
+            if type(number) is not int or not least <= number <= most:
+                self.complain(f"{key}: found {brief_value(number)}. A whole number from {least} to {most} is wanted.", top[key])
             else:
-                setattr(spec, key, found)
+                setattr(spec, key, number)
 
     def changes(self, at: Lined, where: str, places: dict[str, Place], prefix: str) -> dict[str, Any]:
         """Settings by name: {encoder.resolution: 1e-3, Ts: 1e-3}."""
-        found = {}
+        result = {}
         for name, item in self.mapping(at, where).items():
             places[f"{prefix}.{name}"] = self.place(item)
             self.no_file(name, item, where)
             if isinstance(item.value, dict) or item.value is None:
-                self.complain(f"{where}: {name}: found {described(item.plain())}. A number, a text or a list is wanted.", item)
+                self.complain(f"{where}: {name}: found {brief_value(item.plain())}. A number, a text or a list is wanted.", item)
             else:
-                found[name] = item.plain()
-        return found
+                result[name] = item.plain()
+        return result
 
     def no_file(self, name: str, at: Lined, where: str) -> None:
         """Which files may be read is checked where diagrams are read; a study must not go around that."""
@@ -147,57 +158,57 @@ class StudyReader(SpecReader):
         for name, item in entries.items():
             values = self.values(name, item, "sweep")
             if values is not None:
-                spec.axes.append(Axis((name,), [(v,) for v in values], {name: self.place(item)}))
+                spec.axes.append(SweepAxis((name,), [(v,) for v in values], {name: self.place(item)}))
 
     def zip(self, at: Lined, spec: StudySpec) -> None:
         entries = self.mapping(at, "zip")
         if not entries and isinstance(at.value, (dict, type(None))):
             self.complain("zip: is empty. Name settings that vary together: zip: {pid.kp: [1, 2], pid.kd: [3, 4]}.", at)
         lists = {name: self.values(name, item, "zip") for name, item in entries.items()}
-        found = {name: values for name, values in lists.items() if values is not None}
-        if len(found) < len(lists) or not found:
+        columns = {name: values for name, values in lists.items() if values is not None}
+        if len(columns) < len(lists) or not columns:
             return
-        lengths = {name: len(values) for name, values in found.items()}
+        lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
             text = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             self.complain(f"zip: settings that vary together need as many values each; {text}.", at)
             return
-        steps = list(zip(*found.values(), strict=True))
-        spec.axes.append(Axis(tuple(found), steps, {name: self.place(item) for name, item in entries.items()}))
+        steps = list(zip(*columns.values(), strict=True))
+        spec.axes.append(SweepAxis(tuple(columns), steps, {name: self.place(item) for name, item in entries.items()}))
 
     def values(self, name: str, at: Lined, where: str) -> list[Any] | None:
         """The values of one swept setting: a list, {linspace: [first, last, count]} or {logspace: [first, last, count]}."""
-        found = at.plain()
+        value = at.plain()
         self.no_file(name, at, where)
-        if isinstance(found, list):
-            if not found:
+        if isinstance(value, list):
+            if not value:
                 self.complain(f"{where}: {name} has no values.", at)
                 return None
-            if any(v is None or isinstance(v, dict) for v in found):
-                self.complain(f"{where}: {name}: found {described(found)}. Numbers, texts or lists are wanted.", at)
+            if any(v is None or isinstance(v, dict) for v in value):
+                self.complain(f"{where}: {name}: found {brief_value(value)}. Numbers, texts or lists are wanted.", at)
                 return None
-            return found
-        if isinstance(found, dict) and len(found) == 1 and next(iter(found)) in ("linspace", "logspace"):
-            return self.spaced(name, at, where, *next(iter(found.items())))
-        wanted = "A list of values, {linspace: [first, last, count]} or {logspace: [first, last, count]} is wanted."
-        self.complain(f"{where}: {name}: found {described(found)}. {wanted}", at)
+            return value
+        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("linspace", "logspace"):
+            return self.spaced(name, at, where, *next(iter(value.items())))
+        advice = "A list of values, {linspace: [first, last, count]} or {logspace: [first, last, count]} is wanted."
+        self.complain(f"{where}: {name}: found {brief_value(value)}. {advice}", at)
         return None
 
-    def spaced(self, name: str, at: Lined, where: str, kind: str, given: Any) -> list[float] | None:
+    def spaced(self, name: str, at: Lined, where: str, kind: str, arguments: Any) -> list[float] | None:
         """Evenly spaced values; a logspace goes from its first value to its last, not from their powers of ten."""
-        fine = isinstance(given, list) and len(given) == 3 and all(is_number(v) and math.isfinite(v) for v in given)
-        if not fine or type(given[2]) is not int or not 1 <= given[2] <= MAX_REPEAT:
-            found = described(given)
-            self.complain(f"{where}: {name}: {kind}: found {found}. [first, last, count] is wanted, count 1 or more.", at)
+        fine = isinstance(arguments, list) and len(arguments) == 3 and all(is_number(v) and math.isfinite(v) for v in arguments)
+        if not fine or type(arguments[2]) is not int or not 1 <= arguments[2] <= MAX_REPEAT:
+            text = brief_value(arguments)
+            self.complain(f"{where}: {name}: {kind}: found {text}. [first, last, count] is wanted, count 1 or more.", at)
             return None
-        first, last, count = given
+        first, last, count = arguments
         if kind == "logspace" and not (first > 0 and last > 0):
             self.complain(f"{where}: {name}: logspace: first and last must be above 0, found {first} and {last}.", at)
             return None
         import numpy as np
 
-        made = np.linspace(first, last, count) if kind == "linspace" else np.geomspace(first, last, count)
-        return [float(v) for v in made]
+        numbers = np.linspace(first, last, count) if kind == "linspace" else np.geomspace(first, last, count)
+        return [float(v) for v in numbers]
 
     def methods(self, at: Lined, spec: StudySpec) -> None:
         entries = self.mapping(at, "methods")
@@ -226,8 +237,8 @@ class StudyReader(SpecReader):
             elif isinstance(item.value, dict):
                 self.signal(item, spec)
             else:
-                found = described(item.plain())
-                self.complain(f"collect: found {found}. Write an identifier, or {{signal: joint.q, statistic: rms}}.", item)
+                text = brief_value(item.plain())
+                self.complain(f"collect: found {text}. Write an identifier, or {{signal: joint.q, statistic: rms}}.", item)
 
     def signal(self, at: Lined, spec: StudySpec) -> None:
         self.known_keys(at.value, ("signal", "statistic"), "a collected signal")
@@ -236,7 +247,7 @@ class StudyReader(SpecReader):
         if not isinstance(signal, str) or not signal:
             self.complain("collect: an entry names its signal: {signal: joint.q, statistic: rms}.", at)
         elif statistic not in STATISTICS:
-            self.complain(f"collect: statistic: found {described(statistic)}. There are: {listing(STATISTICS)}.", at)
+            self.complain(f"collect: statistic: found {brief_value(statistic)}. There are: {listing(STATISTICS)}.", at)
         elif any((s.signal, s.statistic) == (signal, statistic) for s in spec.signals):
             self.complain(f"collect: the {statistic} of '{signal}' is given twice.", at)
         else:
@@ -265,25 +276,25 @@ class StudyReader(SpecReader):
         names, outputs, inputs, every = (plain.get(key) for key in ("parameters", "outputs", "inputs", "every"))
         example = "bound: {parameters: [joint.J], outputs: {joint.q: 1e-3}}"
         if not is_names(names):
-            self.complain(f"bound: parameters: found {described(names)}. A list of settings is wanted: {example}.", at)
+            self.complain(f"bound: parameters: found {brief_value(names)}. A list of settings is wanted: {example}.", at)
         elif not isinstance(outputs, dict) or not outputs or not all(is_std(std) for std in outputs.values()):
-            wanted = "For each signal the standard deviation of its noise, or the setting that has it, is wanted"
-            self.complain(f"bound: outputs: found {described(outputs)}. {wanted}: {example}.", at)
+            advice = "For each signal the standard deviation of its noise, or the setting that has it, is wanted"
+            self.complain(f"bound: outputs: found {brief_value(outputs)}. {advice}: {example}.", at)
         elif inputs is not None and not is_names(inputs):
-            self.complain(f"bound: inputs: found {described(inputs)}. A list of signals is wanted: inputs: [pid].", at)
+            self.complain(f"bound: inputs: found {brief_value(inputs)}. A list of signals is wanted: inputs: [pid].", at)
         elif every is not None and not (is_number(every) and every > 0):
-            self.complain(f"bound: every: found {described(every)}. The time between readings is wanted, above 0.", at)
+            self.complain(f"bound: every: found {brief_value(every)}. The time between readings is wanted, above 0.", at)
         else:
             spec.bound = BoundSpec(tuple(names or ()), outputs, tuple(inputs or ()), float(every or 0.0))
 
     def once(self, spec: StudySpec) -> None:
         """A setting varies along one axis, and all combinations are not more than can be run."""
-        seen: set[str] = set()
+        earlier: set[str] = set()
         for axis in spec.axes:
             for name in axis.names:
-                if name in seen:
+                if name in earlier:
                     self.problems.append(Problem(f"'{name}' is varied twice, by sweep and by zip.", axis.places[name]))
-                seen.add(name)
+                earlier.add(name)
         arms = 1 + bool(spec.ablate) + len(spec.ablate) * (1 + bool(spec.alone))
         runs = math.prod(len(a.values) for a in spec.axes) * spec.repeat * max(len(spec.methods), 1) * arms
         if runs > MAX_RUNS:
@@ -291,9 +302,9 @@ class StudyReader(SpecReader):
             self.problems.append(Problem(f"this is a study of {runs:.3g} runs; at most {MAX_RUNS:.3g} are made.", where))
 
 
-def is_names(found: Any) -> bool:
-    return isinstance(found, list) and bool(found) and all(isinstance(name, str) and name for name in found)
+def is_names(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) and name for name in value)
 
 
-def is_std(found: Any) -> bool:
-    return isinstance(found, str) or (is_number(found) and found > 0)
+def is_std(value: Any) -> bool:
+    return isinstance(value, str) or (is_number(value) and value > 0)

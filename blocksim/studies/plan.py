@@ -24,9 +24,9 @@ from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram, walk
 from ..errors import Problem
 from .budget import arms, distinct
-from .checks import check_collected, check_variant, placed
-from .spec import MethodSpec, StudySpec, written
-from .workers.batch import Job, Piece, own_blocks
+from .checks import check_collected, check_variant, placing
+from .spec import MethodSpec, StudySpec, study_yaml
+from .workers.batch import BatchPiece, Job, own_blocks
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """What one line of the study's table of runs changes."""
 
     variant: int
@@ -73,21 +73,21 @@ class Plan:
     def runs(self) -> int:
         return self.rows * self.repeat
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> PlanRow:
         rest, arm = divmod(number, len(self.arms))
-        return Row(*divmod(rest, len(self.points)), arm)
+        return PlanRow(*divmod(rest, len(self.points)), arm)
 
-    def changes(self, row: Row) -> dict[str, Any]:
+    def changes(self, row: PlanRow) -> dict[str, Any]:
         """The settings of a row: the study's, the method's, the point's, the ablation's; later ones win."""
         return {**self.spec.params, **self.variants[row.variant].params, **self.points[row.point], **self.arms[row.arm][1]}
 
-    def batch(self, runs: Sequence[int]) -> list[Piece]:
+    def batch(self, runs: Sequence[int]) -> list[BatchPiece]:
         """Some runs as pieces of one row each."""
         pieces = []
         for number, group in itertools.groupby(runs, key=lambda run: run // self.repeat):
             row = self.row(number)
             numbered = tuple((run, self.seeds[run % self.repeat]) for run in group)
-            pieces.append(Piece(row.variant, self.changes(row), numbered))
+            pieces.append(BatchPiece(row.variant, self.changes(row), numbered))
         return pieces
 
     def label(self, variant: int, block: str) -> str:
@@ -103,8 +103,8 @@ def make_plan(spec: StudySpec, allow_outside: bool = False) -> Plan:
         {name: value for axis, step in zip(spec.axes, steps, strict=True) for name, value in zip(axis.names, step, strict=True)}
         for steps in itertools.product(*(axis.values for axis in spec.axes))
     ]
-    kept, stands = distinct(arms(spec.ablate, spec.alone))
-    plan = Plan(spec, variants, points, kept, stands, seeds_of(spec.seed, spec.repeat), data_of(variants))
+    distinct_arms, stands = distinct(arms(spec.ablate, spec.alone))
+    plan = Plan(spec, variants, points, distinct_arms, stands, seeds_of(spec.seed, spec.repeat), data_of(variants))
     problems: list[Problem] = []
     for number, variant in enumerate(variants):
         problems += check_variant(plan, number, variant)
@@ -117,7 +117,7 @@ def seeds_of(master: int, count: int) -> list[int]:
     """The seeds of the repetitions; more of them keep the first. 53 bits, which every reader of JSON keeps."""
     import numpy as np
 
-    return (np.random.SeedSequence(master).generate_state(count, np.uint64) >> np.uint64(11)).tolist()
+    return [int(n) for n in np.random.SeedSequence(master).generate_state(count, np.uint64) >> np.uint64(11)]
 
 
 # ---- diagrams -----------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def seeds_of(master: int, count: int) -> list[int]:
 def open_variant(spec: StudySpec, method: MethodSpec, allow_outside: bool) -> Variant:
     own = bool(method.diagram)
     place = method.places.get("diagram") if own else spec.places.get("diagram")
-    with placed(place, "diagram: ", unplaced_only=True):
+    with placing(place, "diagram: ", unplaced_only=True):
         diagram = open_diagram(diagram_source(spec, method.diagram or spec.diagram), allow_outside=allow_outside)
     home = f"methods/{method.name}" if own else ""
     return Variant(method.name, diagram, method.params, home)
@@ -151,7 +151,7 @@ def copies(plan: Plan, folder: Path) -> dict[str, str]:
     Written first to a folder beside it, from where relative paths lead to the same data, so that nothing in the study's folder
     changes before it is known to hold this study.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -160,10 +160,10 @@ def copies(plan: Plan, folder: Path) -> dict[str, str]:
             home.mkdir(parents=True, exist_ok=True)
             write_copy(variant.diagram, home / "diagram.yaml")
         for path in sorted(p for p in scratch.rglob("*.yaml")):
-            found[path.relative_to(scratch).as_posix()] = path.read_text(encoding="utf-8")
+            texts[path.relative_to(scratch).as_posix()] = path.read_text(encoding="utf-8")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return found
+    return texts
 
 
 def study_text(plan: Plan) -> str:
@@ -180,7 +180,7 @@ def study_text(plan: Plan) -> str:
             for m in plan.spec.methods
         }
     order = ("format", "study", "description", "diagram")
-    return written({**{k: plain[k] for k in order if k in plain}, **{k: v for k, v in plain.items() if k not in order}})
+    return study_yaml({**{k: plain[k] for k in order if k in plain}, **{k: v for k, v in plain.items() if k not in order}})
 
 
 def identity_of(plan: Plan, texts: Mapping[str, str]) -> str:
@@ -199,6 +199,6 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path) ->
         own = {path: text for path, text in texts.items() if path.startswith(prefix) and not path.startswith(elsewhere)}
         diagrams.append((f"{prefix}diagram.yaml", own))
     blocks = None if plan.spec.blocks is None else tuple(name for name, _ in plan.spec.blocks)
-    asked = tuple((s.signal, s.statistic) for s in plan.spec.signals)
+    statistics = tuple((s.signal, s.statistic) for s in plan.spec.signals)
     home, options = str(folder.resolve()), dict(plan.spec.simulate)
-    return Job(identity, tuple(diagrams), home, options, blocks, asked, *own_blocks(texts.values()), bound=plan.spec.bound)
+    return Job(identity, tuple(diagrams), home, options, blocks, statistics, *own_blocks(texts.values()), bound=plan.spec.bound)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .plan import Plan
-    from .workers.batch import Lines
+    from .workers.batch import ResultLines
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Tally:
     watch: bool = False  # whether anybody looks at the results so far
     sums: dict[tuple[int, str, str], list[float]] = field(default_factory=dict)  # runs, errors, truth; by row, method, parameter
 
-    def add(self, plan: Plan, lines: Lines) -> None:
+    def add(self, plan: Plan, lines: ResultLines) -> None:
         self.done += len(lines)
         for run, line in lines:
             if '"failure":' in line[:80]:
@@ -36,9 +36,9 @@ class Tally:
     def look(self, plan: Plan, row: int, result: dict[str, Any]) -> None:
         if plan.row(row).arm:
             return  # the bias without a defect is not that of the experiment
-        for block, told in result.get("estimates", {}).items():
+        for block, report in result.get("estimates", {}).items():
             method = plan.label(plan.row(row).variant, block)
-            for name, value, truth in zip(told["names"], told["values"], told["truths"], strict=True):
+            for name, value, truth in zip(report["names"], report["values"], report["truths"], strict=True):
                 error = value - truth
                 if error == error:  # known, and a number
                     sums = self.sums.setdefault((row, method, name), [0.0, 0.0, truth])
@@ -61,13 +61,13 @@ def display(tally: Tally, progress: bool | Callable[[Tally], None] | None) -> An
     if callable(progress):
         tally.watch = True
         return contextlib.nullcontext(progress)
-    return bar(tally, shown=progress is not False)
+    return bar(tally, visible=progress is not False)
 
 
 @contextlib.contextmanager
-def bar(tally: Tally, shown: bool = True) -> Iterator[Callable[[Tally], None]]:
+def bar(tally: Tally, visible: bool = True) -> Iterator[Callable[[Tally], None]]:
     """Gives the function to call when runs have been added."""
-    if not (shown and sys.stderr.isatty()):
+    if not (visible and sys.stderr.isatty()):
         yield lambda tally: None
         return
     from rich.console import Console

@@ -8,24 +8,28 @@ over n runs then lies within a chi-square interval in 95 % of studies (Bar-Shalo
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..estimation.estimates import NAN
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
+
 Interval = tuple[float, float, float]  # value, low, high
 
-LEVEL = 0.95
-TAIL = (1 - LEVEL) / 2
-NAN = float("nan")
+CONFIDENCE = 0.95
+TAIL = (1 - CONFIDENCE) / 2
 #: A bias below this share of the truth is rounding, whatever its interval says.
-ROUNDING = 1e-12
+ROUNDING_SHARE = 1e-12
 #: A bias below this share of the truth is the solver's or the search's, and is not marked.
-NOTHING = 1e-7
+NEGLIGIBLE_SHARE = 1e-7
 #: Smallest by largest eigenvalue of correlations from which on they are none.
-SINGULAR = 1e-11
+SINGULAR_CORRELATION = 1e-11
 
 
-def mean_interval(values: np.ndarray) -> Interval:
+def mean_interval(values: FloatArray) -> Interval:
     """The mean and its interval, Student's t."""
     from scipy.special import stdtrit
 
@@ -39,7 +43,7 @@ def mean_interval(values: np.ndarray) -> Interval:
     return mean, mean - half, mean + half
 
 
-def std_interval(values: np.ndarray) -> Interval:
+def std_interval(values: FloatArray) -> Interval:
     """The standard deviation and its interval, chi-square's: exact for normal values."""
     from scipy.special import chdtri
 
@@ -51,7 +55,7 @@ def std_interval(values: np.ndarray) -> Interval:
     return std, low, high
 
 
-def rms_interval(values: np.ndarray) -> Interval:
+def rms_interval(values: FloatArray) -> Interval:
     """The root of the mean of squares and its interval, for normal values with any mean.
 
     n (s^2 + b^2) / s^2 is a noncentral chi-square of n degrees, taken as a chi-square of as many as give the same mean and
@@ -67,7 +71,7 @@ def rms_interval(values: np.ndarray) -> Interval:
     if n == 1 or math.isnan(squares):
         return root, NAN, NAN
     variance = float(np.var(values, ddof=1))
-    if variance <= ROUNDING**2 * squares:
+    if variance <= ROUNDING_SHARE**2 * squares:
         return root, root, root
     away = n * max(squares - variance, 0.0) / variance
     degrees = (n + away) ** 2 / (n + 2 * away)
@@ -96,24 +100,24 @@ def consistent_interval(dimension: int, n: int) -> tuple[float, float]:
     return float(chdtri(n * dimension, 1 - TAIL)) / n, float(chdtri(n * dimension, TAIL)) / n
 
 
-def nees(error: np.ndarray, covariance: np.ndarray) -> float:
+def nees(error: FloatArray, covariance: FloatArray) -> float:
     """e' P^-1 e; nan where P is not positive definite, as that of parameters which follow from each other is not."""
     if not (np.diag(covariance) > 0).all():
         return NAN
     scale = np.sqrt(np.diag(covariance))
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    if not values[0] > SINGULAR * values[-1]:
+    if not values[0] > SINGULAR_CORRELATION * values[-1]:
         return NAN
     whitened = vectors.T @ (error / scale)
     return float(np.sum(whitened**2 / values))
 
 
-def named(name: str, interval: Interval, factor: float = 1.0) -> dict[str, float]:
+def interval_columns(name: str, interval: Interval, factor: float = 1.0) -> dict[str, float]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), (v * factor for v in interval), strict=True))
 
 
 #: The columns of the table of scores after method, ablation, point, swept settings and parameter.
-COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
+SCORE_COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
     f"{name}{end}"
     for name in ("bias", "std", "rmse", "bias_percent", "std_percent", "rmse_percent", "coverage", "z_mean", "z_std",
                  "claimed_std", "crb_ratio", "nees")
@@ -122,44 +126,46 @@ COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
 
 
 def score(
-    values: np.ndarray, truths: np.ndarray, stds: np.ndarray, quantiles: np.ndarray, bounds: np.ndarray
+    values: FloatArray, truths: FloatArray, stds: FloatArray, quantiles: FloatArray, bounds: FloatArray
 ) -> dict[str, float | bool]:
     """One parameter over its successful runs: estimates, truths, claimed stds, quantiles of intervals, Cramer-Rao stds."""
     errors = values - truths
     bias, std = mean_interval(errors), std_interval(values)
-    found: dict[str, Any] = {"n": len(values), "truth": mean_of(truths), "mean": mean_of(values)}
-    found |= named("bias", bias) | named("std", std) | named("rmse", rms_interval(errors))
-    percent = 100 / abs(found["truth"]) if found["truth"] else NAN
+    result: dict[str, Any] = {"n": len(values), "truth": mean_of(truths), "mean": mean_of(values)}
+    result |= interval_columns("bias", bias) | interval_columns("std", std) | interval_columns("rmse", rms_interval(errors))
+    percent = 100 / abs(result["truth"]) if result["truth"] else NAN
     for name in ("bias", "std", "rmse"):
-        found |= named(f"{name}_percent", tuple(found[f"{name}{end}"] for end in ("", "_low", "_high")), percent)  # type: ignore
+        result |= interval_columns(f"{name}_percent", tuple(result[f"{name}{end}"] for end in ("", "_low", "_high")), percent)
     claimed = (stds > 0) & np.isfinite(stds)  # of one that is not determined nothing is claimed
     z = errors[claimed] / stds[claimed]
     z = z[np.isfinite(z)]
     within = np.abs(errors[claimed]) <= quantiles[claimed] * stds[claimed]
-    known = int(np.count_nonzero(np.isfinite(errors[claimed])))
-    found |= named("coverage", share_interval(int(np.count_nonzero(within)), known))
-    found |= (
-        named("z_mean", mean_interval(z)) | named("z_std", std_interval(z)) | named("claimed_std", mean_interval(stds[claimed]))
+    count = int(np.count_nonzero(np.isfinite(errors[claimed])))
+    result |= interval_columns("coverage", share_interval(int(np.count_nonzero(within)), count))
+    result |= (
+        interval_columns("z_mean", mean_interval(z))
+        | interval_columns("z_std", std_interval(z))
+        | interval_columns("claimed_std", mean_interval(stds[claimed]))
     )
     bound = math.sqrt(mean_of(bounds[bounds > 0] ** 2))  # variances of runs with different inputs add up, not their roots
-    found["crb_std"] = bound
-    found |= named("crb_ratio", std, 1 / bound if bound > 0 else NAN)
+    result["crb_std"] = bound
+    result |= interval_columns("crb_ratio", std, 1 / bound if bound > 0 else NAN)
     outside = bias[1] > 0 or bias[2] < 0
-    found["bias_significant"] = bool(outside and abs(bias[0]) > NOTHING * abs(found["truth"]))
-    return found
+    result["bias_significant"] = bool(outside and abs(bias[0]) > NEGLIGIBLE_SHARE * abs(result["truth"]))
+    return result
 
 
-def score_nees(values: np.ndarray, dimension: int) -> dict[str, float]:
+def score_nees(values: FloatArray, dimension: int) -> dict[str, float]:
     """The mean NEES, its interval, and where it should lie."""
     values = values[np.isfinite(values)]
     low, high = consistent_interval(dimension, len(values))
     expected = float(dimension) if len(values) else NAN
-    return named("nees", mean_interval(values)) | {
+    return interval_columns("nees", mean_interval(values)) | {
         "nees_expected": expected,
         "nees_consistent_low": low,
         "nees_consistent_high": high,
     }
 
 
-def mean_of(values: np.ndarray) -> float:
+def mean_of(values: FloatArray) -> float:
     return float(np.mean(values)) if len(values) else NAN

@@ -24,7 +24,7 @@ from typing import Any
 
 from ..errors import Place
 
-TOP = (
+STUDY_KEYS = (
     "format",
     "study",
     "description",
@@ -50,7 +50,7 @@ MAX_RUNS = 10_000_000
 
 
 @dataclass
-class Axis:
+class SweepAxis:
     """What varies as one: a swept setting, or several zipped ones; `values` has a tuple of as many for each step."""
 
     names: tuple[str, ...]
@@ -102,7 +102,7 @@ class StudySpec:
     simulate: dict[str, Any] = field(default_factory=dict)
     repeat: int = 1
     seed: int = 0
-    axes: list[Axis] = field(default_factory=list)
+    axes: list[SweepAxis] = field(default_factory=list)
     methods: list[MethodSpec] = field(default_factory=list)
     blocks: list[tuple[str, Place]] | None = None  # collected identifiers; None: all there are
     signals: list[SignalSpec] = field(default_factory=list)
@@ -118,7 +118,7 @@ class StudySpec:
         return self.path or "<text>"
 
 
-def written(plain: Mapping[str, Any]) -> str:
+def study_yaml(plain: Mapping[str, Any]) -> str:
     """The text of a study given as plain data: a key on each line."""
     from ..diagram.writer import flow
 

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import StudyError
 
 FILE = "results.jsonl"
-FORMAT = 1
+STORE_FORMAT = 1
 MISSING = -1
 
 
@@ -45,7 +45,7 @@ class Store:
             if there:
                 self.take_up(folder)
             if self.end == 0:
-                self.write(json.dumps({"study": FORMAT, "identity": identity, "runs": runs}) + "\n")
+                self.write(json.dumps({"study": STORE_FORMAT, "identity": identity, "runs": runs}) + "\n")
         except BaseException:
             self.close()
             raise
@@ -54,7 +54,7 @@ class Store:
         """Find what is there, and cut off what was only half written."""
         with open(self.path, "rb") as stream:
             for number, line in enumerate(stream):
-                value = whole(line)
+                value = complete_line(line)
                 if number == 0:
                     if value is None:
                         break  # not even the first line was finished
@@ -121,14 +121,14 @@ class Store:
 
     def read(self, first: int, count: int) -> list[dict[str, Any]]:
         """The results of runs first ... first + count - 1, by number; those not made are left out."""
-        found = []
+        results = []
         with open(self.path, "rb") as stream:
             for run in range(first, first + count):
                 if run in self:
                     if stream.tell() != self.offsets[run]:
                         stream.seek(self.offsets[run])
-                    found.append(json.loads(stream.readline()))
-        return found
+                    results.append(json.loads(stream.readline()))
+        return results
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -137,13 +137,13 @@ class Store:
 
 def append(fd: int, data: bytes) -> None:
     """Write all bytes and have the disk confirm them."""
-    left = memoryview(data)
-    while left:
-        left = left[os.write(fd, left) :]
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
     os.fsync(fd)
 
 
-def whole(line: bytes) -> dict[str, Any] | None:
+def complete_line(line: bytes) -> dict[str, Any] | None:
     """The value of a line that was written to its end; None for any other."""
     if not line.endswith(b"\n"):
         return None

@@ -24,32 +24,32 @@ from typing import Any
 
 from .. import __version__
 from ..errors import DiagramError, StudyError
-from ..records.writing import finite, versions, write_json, writing
+from ..records.writing import versions, write_json, writing
 from .file import load_study
 from .plan import Plan, copies, identity_of, job_of, make_plan, study_text
 from .progress import Tally, display
 from .report.text import printed
 from .spec import StudySpec
 from .store import FILE, Store
-from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet, write_tables
-from .workers.batch import Job, Lines
+from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet_tables, write_tables
+from .workers.batch import Job, ResultLines
 from .workers.cluster import run_cluster
-from .workers.processes import Pending, run_local
+from .workers.processes import PendingRuns, run_local
 
 
 class StudyResult:
     """A finished study: its tables, read from its folder when they are first asked for."""
 
-    def __init__(self, folder: Path, plan: Plan | None = None, keep: Any = None):
+    def __init__(self, folder: Path, plan: Plan | None = None, keep: tempfile.TemporaryDirectory[str] | None = None):
         self.folder = folder
         self.plan = plan
         self.keep = keep  # a temporary folder lives as long as its result
         self.about: dict[str, Any] = json.loads((folder / "study.json").read_text(encoding="utf-8"))
 
-    title = property(lambda self: self.about["title"])
-    failures = property(lambda self: self.about["failures"], doc="every failed run of a method, with its seed and reason")
-    shown = property(lambda self: self.about["shown"], doc="those of them that tell points apart in words and figures")
-    swept = property(lambda self: self.about["swept"], doc="columns of the settings that vary")
+        self.title: str = self.about["title"]
+        self.failures: list[dict[str, Any]] = self.about["failures"]  # every failed run of a method, with its seed and reason
+        self.swept: list[str] = self.about["swept"]  # columns of the settings that vary
+        self.shown: list[str] = self.about["shown"]  # those of them that tell points apart in words and figures
 
     @property
     def hopeless(self) -> bool:
@@ -115,7 +115,7 @@ def run_study(
     store = Store(folder, identity, plan.runs, resume or keep is not None)
     try:
         write_beginning(plan, folder, texts)
-        begun = time.time()
+        start = time.time()
         job = job_of(plan, identity, texts, folder)
         run_pending(plan, store, job, jobs, scheduler, progress)
         remarks = write_tables(plan, store, folder)
@@ -123,7 +123,7 @@ def run_study(
         with writing(folder):
             write_json(
                 folder / "study.json",
-                {**about, "scheduler": scheduler, "started": begun, "seconds": time.time() - begun, "complete": True},
+                {**about, "scheduler": scheduler, "started": start, "seconds": time.time() - start, "complete": True},
             )
     finally:
         store.close()
@@ -133,7 +133,7 @@ def run_study(
 
         write_report(result)
         with writing(folder):
-            write_parquet(folder)
+            write_parquet_tables(folder)
     return result
 
 
@@ -141,16 +141,16 @@ def run_pending(
     plan: Plan, store: Store, job: Job, jobs: int | None, scheduler: str | None, progress: bool | Callable[[Tally], None] | None
 ) -> None:
     """Make the runs that are missing; when interrupted, say how to go on."""
-    left = store.missing()
-    if not left:
+    missing = store.missing()
+    if not missing:
         return
     turn = threading.Lock()
     tally = Tally(plan.runs, store.done, before=store.done)
-    pending = Pending(left, plan.batch)
+    pending = PendingRuns(missing, plan.batch)
     with ExitStack() as stack:
         show = stack.enter_context(display(tally, progress))
 
-        def deliver(lines: Lines) -> None:
+        def deliver(lines: ResultLines) -> None:
             with turn:
                 fresh = set(store.add(lines))
                 tally.add(plan, [line for line in lines if line[0] in fresh])
@@ -158,12 +158,12 @@ def run_pending(
 
         try:
             if scheduler is None:
-                run_local(job, pending, deliver, min(jobs or cores(), max(1, len(left) // 2)))
+                run_local(job, pending, deliver, min(jobs or cores(), max(1, len(missing) // 2)))
             else:
                 run_cluster(job, pending, deliver, scheduler)
         except KeyboardInterrupt:
-            kept = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
-            raise KeyboardInterrupt(f"{kept} Go on with --resume (in Python: resume=True).") from None
+            notice = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
+            raise KeyboardInterrupt(f"{notice} Go on with --resume (in Python: resume=True).") from None
 
 
 def cores() -> int:
@@ -228,4 +228,4 @@ def first_difference(old: Path, new: Path) -> str:
     return f"line {number + 1}"
 
 
-__all__ = ["FILE", "StudyResult", "Tally", "finite", "rerun_study", "run_study"]
+__all__ = ["FILE", "StudyResult", "Tally", "rerun_study", "run_study"]

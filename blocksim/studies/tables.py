@@ -18,21 +18,22 @@ import numpy as np
 
 from ..contract.block import Block
 from ..diagram.diagram import walk
+from ..estimation.estimates import NAN
 from ..records.writing import writing
 from . import budget as ablation
 from . import scores
-from .outcomes import Found, gathered, seen_blocks
-from .scores import NAN
+from .method_results import MethodResults, gathered, seen_blocks
 
 if TYPE_CHECKING:
-    from .plan import Plan, Row
+    from ..contract.arrays import FloatArray
+    from .plan import Plan, PlanRow
     from .store import Store
 
 ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "error", "z", "low", "high", "crb_std", "nees",
              "reason")  # fmt: skip
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
-OWN = {"method", "ablation", "point", *ESTIMATES, *scores.COLUMNS, *ablation.COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+OWN = {"method", "ablation", "point", *ESTIMATES, *scores.SCORE_COLUMNS, *ablation.BUDGET_COLUMNS, *SIGNALS, *SIGNAL_SCORES}
 #: Settings that vary together and are all shown; of more, the first stands for them.
 MOST_TOGETHER = 3
 #: The files a study may write beside its results.
@@ -47,13 +48,13 @@ class Remarks:
     warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
     random: bool = False  # whether any two repetitions differ
 
-    def note(self, method: str, found: Found) -> None:
-        if found.warnings:
-            known = self.warnings.setdefault(method, {"runs": 0, "first": found.warnings[min(found.warnings)][0]})
-            known["runs"] += len(found.warnings)
-        self.compare(found.values[found.good])
+    def note(self, method: str, results: MethodResults) -> None:
+        if results.warnings:
+            warning = self.warnings.setdefault(method, {"runs": 0, "first": results.warnings[min(results.warnings)][0]})
+            warning["runs"] += len(results.warnings)
+        self.compare(results.values[results.good])
 
-    def compare(self, values: np.ndarray) -> None:
+    def compare(self, values: FloatArray) -> None:
         """Repetitions are rows."""
         self.random = self.random or bool(len(values) > 1 and (values[1:] != values[0])[np.isfinite(values[1:])].any())
 
@@ -62,21 +63,21 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
     """Write every table there is something for."""
     remarks = Remarks()
     with writing(folder), Sheets(folder, plan) as sheets:
-        known = seen_blocks(plan, store)
-        errors: dict[tuple[int, int, str], dict[str, Found]] = {}
+        blocks = seen_blocks(plan, store)
+        errors: dict[tuple[int, int, str], dict[str, MethodResults]] = {}
         for number in range(plan.rows):
             row = plan.row(number)
             runs = {r["run"] % plan.repeat: r for r in store.read(number * plan.repeat, plan.repeat)}
             for values in write_signals(plan, row, runs, sheets):
                 remarks.compare(values)
-            for block, (names, units) in known[row.variant].items():
-                found = gathered(runs, block, names, units, plan.repeat)
-                write_estimates(plan, row, block, found, sheets)
-                write_scores(plan, row, block, found, sheets)
-                remarks.failures += failures_of(plan, row, block, found)
-                remarks.note(plan.label(row.variant, block), found)
-                errors.setdefault((row.variant, row.point, block), {})[plan.arms[row.arm][0]] = found
-            if not known[row.variant]:
+            for block, (names, units) in blocks[row.variant].items():
+                results = gathered(runs, block, names, units, plan.repeat)
+                write_estimates(plan, row, block, results, sheets)
+                write_scores(plan, row, block, results, sheets)
+                remarks.failures += failures_of(plan, row, block, results)
+                remarks.note(plan.label(row.variant, block), results)
+                errors.setdefault((row.variant, row.point, block), {})[plan.arms[row.arm][0]] = results
+            if not blocks[row.variant]:
                 remarks.failures += signal_failures(plan, row, runs)
             if row.arm == len(plan.arms) - 1:
                 write_budgets(plan, row, errors, sheets)
@@ -101,15 +102,15 @@ class Sheets:
             stream = self.stack.enter_context((self.folder / f"{name}.new").open("w", encoding="utf-8", newline=""))
             self.open[name] = csv.writer(stream, lineterminator="\n"), list(columns)
             self.open[name][0].writerow(self.open[name][1])
-        writer, known = self.open[name]
-        writer.writerow([cell(values.get(column, "")) for column in known])
+        writer, columns_before = self.open[name]
+        writer.writerow([csv_cell(values.get(column, "")) for column in columns_before])
 
-    def head(self, row: Row, method: str | None = None) -> dict[str, Any]:
+    def head(self, row: PlanRow, method: str | None = None) -> dict[str, Any]:
         """What the lines of every table start with."""
         point = self.plan.points[row.point]
         swept = {column: point[name] for name, column in self.swept.items()}
-        named = {} if method is None else {"method": method}
-        return {**named, "ablation": self.plan.arms[row.arm][0], "point": row.point, **swept}
+        method_column = {} if method is None else {"method": method}
+        return {**method_column, "ablation": self.plan.arms[row.arm][0], "point": row.point, **swept}
 
     def __enter__(self) -> Sheets:
         return self
@@ -138,20 +139,20 @@ def units_of(plan: Plan) -> dict[str, str]:
     """The units of the swept settings, by column; a parameter of the file has that of the settings it stands for by itself."""
     diagram = plan.variants[0].diagram
     blocks = {path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}
-    found = {}
+    result = {}
     for name, column in swept_columns(plan).items():
         path, _, key = name.rpartition(".")
         settings = [(path, key)]
         if not path and diagram.spec is not None:
-            plain, written = f"${{{name}}}", diagram.spec.blocks.values()
-            settings = [(block.name, key) for block in written for key, value in block.settings.items() if value == plain]
+            plain, entries = f"${{{name}}}", diagram.spec.blocks.values()
+            settings = [(block.name, key) for block in entries for key, value in block.settings.items() if value == plain]
         units = {blocks[path].declared[key].unit for path, key in settings if path in blocks and key in blocks[path].declared}
         if len(units) == 1:
-            found[column] = units.pop()
-    return found
+            result[column] = units.pop()
+    return result
 
 
-def cell(value: Any) -> str:
+def csv_cell(value: Any) -> str:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, (list, tuple, dict)):
@@ -159,38 +160,38 @@ def cell(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def write_estimates(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets) -> None:
+def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
     for k in range(plan.repeat):
-        if not np.isfinite(found.values[k]).any():
+        if not np.isfinite(results.values[k]).any():
             continue  # it stands among the failures
-        for column, name in enumerate(found.names):
-            value, std, truth = (float(a[k, column]) for a in (found.values, found.stds, found.truths))
-            half = float(found.quantiles[k, column]) * std
+        for column, name in enumerate(results.names):
+            value, std, truth = (float(a[k, column]) for a in (results.values, results.stds, results.truths))
+            half = float(results.quantiles[k, column]) * std
             error = value - truth
-            line = {"repeat": k, "seed": plan.seeds[k], "parameter": name, "unit": found.units[column]}
+            line = {"repeat": k, "seed": plan.seeds[k], "parameter": name, "unit": results.units[column]}
             line |= {"value": value, "std": std, "truth": truth, "error": error, "z": error / std if std > 0 else NAN}
-            line |= {"low": value - half, "high": value + half, "crb_std": float(found.bounds[k, column])}
-            line["nees"] = float(found.nees[k])
-            line["reason"] = found.failures.get(k) or found.reasons.get(k, "")
+            line |= {"low": value - half, "high": value + half, "crb_std": float(results.bounds[k, column])}
+            line["nees"] = float(results.nees[k])
+            line["reason"] = results.failures.get(k) or results.reasons.get(k, "")
             sheets.put("estimates.csv", [*head, *ESTIMATES], head | line)
 
 
-def write_scores(plan: Plan, row: Row, block: str, found: Found, sheets: Sheets) -> None:
+def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
-    good = found.good & np.isfinite(found.values).any(axis=1) if found.names else found.good
-    shared = {"runs": found.runs, "failures": len(found.failures), **scores.score_nees(found.nees[good], found.dimension)}
-    columns = [*head, "parameter", *scores.COLUMNS]
-    for column, name in enumerate(found.names):
-        used = good & np.isfinite(found.values[:, column])
-        arrays = (a[used, column] for a in (found.values, found.truths, found.stds, found.quantiles, found.bounds))
-        line = {"parameter": name, "unit": found.units[column], **shared, **scores.score(*arrays)}
+    good = results.good & np.isfinite(results.values).any(axis=1) if results.names else results.good
+    shared = {"runs": results.runs, "failures": len(results.failures), **scores.score_nees(results.nees[good], results.dimension)}
+    columns = [*head, "parameter", *scores.SCORE_COLUMNS]
+    for column, name in enumerate(results.names):
+        used = good & np.isfinite(results.values[:, column])
+        arrays = (a[used, column] for a in (results.values, results.truths, results.stds, results.quantiles, results.bounds))
+        line = {"parameter": name, "unit": results.units[column], **shared, **scores.score(*arrays)}
         sheets.put("scores.csv", columns, head | line)
-    if not found.names:
+    if not results.names:
         sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False})
 
 
-def write_budgets(plan: Plan, row: Row, errors: dict[tuple[int, int, str], dict[str, Found]], sheets: Sheets) -> None:
+def write_budgets(plan: Plan, row: PlanRow, errors: dict[tuple[int, int, str], dict[str, MethodResults]], sheets: Sheets) -> None:
     """The error budget of every parameter at one point of the sweep."""
     if not plan.spec.ablate:
         return
@@ -202,18 +203,18 @@ def write_budgets(plan: Plan, row: Row, errors: dict[tuple[int, int, str], dict[
             truth = scores.mean_of(full.truths[full.good, column])
             for line in ablation.budget(arms, truth):
                 line = {"parameter": name, "unit": full.units[column], **line}
-                sheets.put("budget.csv", [*head, "parameter", "unit", *ablation.COLUMNS], head | line)
+                sheets.put("budget.csv", [*head, "parameter", "unit", *ablation.BUDGET_COLUMNS], head | line)
 
 
-def error_of(found: Found, name: str) -> np.ndarray:
+def error_of(results: MethodResults, name: str) -> FloatArray:
     """The errors of one parameter by repetition, nan where the run failed."""
-    if name not in found.names:
-        return np.full(len(found.values), NAN)
-    column = found.names.index(name)
-    return np.where(found.good, found.values[:, column] - found.truths[:, column], NAN)
+    if name not in results.names:
+        return np.full(len(results.values), NAN)
+    column = results.names.index(name)
+    return np.where(results.good, results.values[:, column] - results.truths[:, column], NAN)
 
 
-def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[np.ndarray]:
+def write_signals(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[FloatArray]:
     """Gives the values of each signal, too."""
     head = sheets.head(row, plan.variants[row.variant].name) if plan.spec.methods else sheets.head(row)
     columns: dict[str, list[float]] = {}
@@ -222,26 +223,26 @@ def write_signals(plan: Plan, row: Row, runs: dict[int, dict[str, Any]], sheets:
             columns.setdefault(label, []).append(value)
             line = {"repeat": k, "seed": plan.seeds[k], "signal": label, "value": value}
             sheets.put("signals.csv", [*head, *SIGNALS], head | line)
-    for label, found in columns.items():
-        x = np.array(found)
-        line = {"signal": label, "n": len(x), **scores.named("mean", scores.mean_interval(x))}
-        line |= scores.named("std", scores.std_interval(x)) | {"min": float(x.min()), "max": float(x.max())}
+    for label, values in columns.items():
+        x = np.array(values)
+        line = {"signal": label, "n": len(x), **scores.interval_columns("mean", scores.mean_interval(x))}
+        line |= scores.interval_columns("std", scores.std_interval(x)) | {"min": float(x.min()), "max": float(x.max())}
         sheets.put("signal_scores.csv", [*head, *SIGNAL_SCORES], head | line)
-    return [np.array(found) for found in columns.values()]
+    return [np.array(values) for values in columns.values()]
 
 
-def failures_of(plan: Plan, row: Row, block: str, found: Found) -> Iterator[dict[str, Any]]:
-    for k, reason in sorted(found.failures.items()):
+def failures_of(plan: Plan, row: PlanRow, block: str, results: MethodResults) -> Iterator[dict[str, Any]]:
+    for k, reason in sorted(results.failures.items()):
         yield failure_line(plan, row, plan.label(row.variant, block), k, reason)
 
 
-def signal_failures(plan: Plan, row: Row, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def signal_failures(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for k, result in runs.items():
         if "failure" in result and "signals" not in result:
             yield failure_line(plan, row, plan.variants[row.variant].name, k, result["failure"])
 
 
-def failure_line(plan: Plan, row: Row, method: str, k: int, reason: str) -> dict[str, Any]:
+def failure_line(plan: Plan, row: PlanRow, method: str, k: int, reason: str) -> dict[str, Any]:
     where = {"method": method, "ablation": plan.arms[row.arm][0], "point": row.point}
     return {**where, "repeat": k, "seed": plan.seeds[k], "changes": plan.changes(row), "reason": reason}
 
@@ -257,7 +258,7 @@ def read_table(path: Path) -> Any:
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
             columns = list(reader.fieldnames or [])
-            rows = [{key: value_of(key, text) for key, text in row.items()} for row in reader]
+            rows = [{key: cell_value(key, text) for key, text in row.items()} for row in reader]
     try:
         import pandas
     except ImportError:
@@ -265,31 +266,31 @@ def read_table(path: Path) -> Any:
     return pandas.DataFrame(rows, columns=columns)
 
 
-def write_parquet(folder: Path) -> None:
+def write_parquet_tables(folder: Path) -> None:
     """The same tables as .parquet, piece by piece, where pyarrow is installed; what it cannot type stays CSV alone."""
     try:
         from pyarrow import ArrowInvalid, csv, parquet, string
     except ImportError:
         return
-    words = csv.ConvertOptions(column_types=dict.fromkeys(WORDS, string()))
+    words = csv.ConvertOptions(column_types=dict.fromkeys(TEXT_COLUMNS, string()))
     for name in TABLES:
-        path, made = folder / name, (folder / name).with_suffix(".parquet")
-        made.unlink(missing_ok=True)
+        path, target = folder / name, (folder / name).with_suffix(".parquet")
+        target.unlink(missing_ok=True)
         if not path.is_file():
             continue
         try:
-            with csv.open_csv(path, convert_options=words) as source, parquet.ParquetWriter(made, source.schema) as sink:
+            with csv.open_csv(path, convert_options=words) as source, parquet.ParquetWriter(target, source.schema) as sink:
                 for piece in source:
                     sink.write_batch(piece)
         except ArrowInvalid:
-            made.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
 
 
-WORDS = {"method", "ablation", "parameter", "unit", "reason", "defect", "signal"}
+TEXT_COLUMNS = {"method", "ablation", "parameter", "unit", "reason", "defect", "signal"}
 
 
-def value_of(column: str, text: str) -> Any:
-    if column in WORDS:
+def cell_value(column: str, text: str) -> Any:
+    if column in TEXT_COLUMNS:
         return text
     if text in ("True", "False"):
         return text == "True"

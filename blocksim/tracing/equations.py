@@ -209,7 +209,7 @@ class Bindings:
         declared = self.variant.declared[name]
         return [name] if declared.size == 1 else [f"{name}[{k}]" for k in range(self.sizes[name])]  # type: ignore[attr-defined]
 
-    def followed(self, law: Callable, count: int) -> tuple[Node, ...]:
+    def followed(self, law: Callable[..., Any], count: int) -> tuple[Node, ...]:
         """What one of its functions computes, scalar by scalar."""
         try:
             asked = {name: self.bound(name) for name in arguments(law) if name != "out"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..contract.vocabulary import CONSTANTS, FUNCTIONS, WORDS, power_form
 from ..errors import BlockDefinitionError, did_you_mean
@@ -23,7 +23,7 @@ RELATIONS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: 
 class ExpressionTrace:
     """The expressions of one call of one function."""
 
-    def __init__(self, tracer: Tracer, function: Callable):
+    def __init__(self, tracer: Tracer, function: Callable[..., Any]):
         self.tracer, self.graph, self.function = tracer, tracer.graph, function
 
     def refuse(self, text: str) -> NoReturn:
@@ -131,7 +131,8 @@ class ExpressionTrace:
         decided = self.tracer.decide(first)
         if decided is not None:
             return self.compared(right, more, node, env) if decided else self.graph.constant(False)
-        return self.tracer.both(first, lambda: self.compared(right, more, node, env), lambda: self.graph.constant(False))
+        both: Node = self.tracer.both(first, lambda: self.compared(right, more, node, env), lambda: self.graph.constant(False))
+        return both
 
     def membership(self, op: ast.cmpop, left: Value, right: Value) -> Node:
         """x in (...), x is None: of what is known."""
@@ -156,7 +157,8 @@ class ExpressionTrace:
             return self.logical(both, values[1:], env) if decided == both else test
         end = self.graph.constant(not both) if is_truth(test) else test
         sides = (lambda: self.logical(both, values[1:], env)), (lambda: end)
-        return self.tracer.both(test, *(sides if both else sides[::-1]))
+        chosen: Node = self.tracer.both(test, *(sides if both else sides[::-1]))
+        return chosen
 
     def places(self, index: ast.expr, env: Env) -> list[Node]:
         found = self.value(index, env)

@@ -14,7 +14,7 @@ from typing import Any
 from ..contract.vocabulary import FUNCTIONS
 from .code import Code
 
-ARITHMETIC: dict[str, Callable] = {
+ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -23,7 +23,7 @@ ARITHMETIC: dict[str, Callable] = {
     "%": operator.mod,
     "negative": operator.neg,
 }
-COMPARISONS: dict[str, Callable] = {
+COMPARISONS: dict[str, Callable[..., Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -32,7 +32,7 @@ COMPARISONS: dict[str, Callable] = {
     "!=": operator.ne,
 }
 #: What a node may do: the vocabulary's functions of numbers, arithmetic and comparisons.
-OPERATIONS: dict[str, Callable] = {
+OPERATIONS: dict[str, Callable[..., Any]] = {
     **ARITHMETIC,
     **COMPARISONS,
     **{name: word.meaning for name, word in FUNCTIONS.items()},

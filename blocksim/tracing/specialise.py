@@ -43,7 +43,7 @@ def value_of(node: ast.expr) -> Any:
 class Specialiser(ast.NodeTransformer):
     """Statements with what is known computed, and every word replaced by one that both interpreters agree on."""
 
-    def __init__(self, function: Callable, env: Env, helpers: dict[str, Callable]):
+    def __init__(self, function: Callable[..., Any], env: Env, helpers: dict[str, Callable[..., Any]]):
         self.function, self.globals, self.locals = function, function.__globals__, function.__code__.co_varnames
         self.env, self.helpers = env, helpers
 
@@ -100,11 +100,13 @@ class Specialiser(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
         if known(test):
-            return self.visit(node.body if value_of(test) else node.orelse)
+            chosen: ast.expr = self.visit(node.body if value_of(test) else node.orelse)
+            return chosen
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        value, index = self.visit(node.value), self.visit(node.slice)
+        value: ast.expr = self.visit(node.value)
+        index: ast.expr = self.visit(node.slice)
         if isinstance(value, ast.Tuple) and isinstance(index, ast.Tuple) and known(index):  # A[i, j]
             for item in index.elts:
                 value = self.visit_Subscript(ast.Subscript(value, item, node.ctx))
@@ -178,11 +180,11 @@ def redefined(name: str, value: Any) -> bool:
     return isinstance(value, (int, float)) and name not in ("inf", "nan") and value != CONSTANTS.get(name)
 
 
-def module_of(function: Callable) -> str:
+def module_of(function: Callable[..., Any]) -> str:
     return function.__module__ or "text"
 
 
-def title_of(function: Callable, helpers: dict[str, Callable]) -> str:
+def title_of(function: Callable[..., Any], helpers: dict[str, Callable[..., Any]]) -> str:
     """The name of a block author's own function in the program: that of its module and its own, different for every function."""
     for title, other in helpers.items():
         if other is function:
@@ -204,7 +206,7 @@ def evaluate(node: ast.expr) -> Any:
     return eval(compiled(whole, "<folded>", "eval"), {"__builtins__": {}})
 
 
-def argument_list(caller: Callable, function: Callable, node: ast.Call) -> dict[str, Any]:
+def argument_list(caller: Callable[..., Any], function: Callable[..., Any], node: ast.Call) -> dict[str, Any]:
     """What each argument of a called function is, by name: an expression of the call, or its default value."""
     names = arguments(function)
     given: dict[str, Any] = dict(zip(names, node.args, strict=False))
@@ -219,7 +221,7 @@ def argument_list(caller: Callable, function: Callable, node: ast.Call) -> dict[
 
 
 @functools.cache
-def results_of(function: Callable) -> int:
+def results_of(function: Callable[..., Any]) -> int:
     """How many values a function returns: as many as its returns say, 1 where they say nothing else."""
     found = [n.value for n in ast.walk(parsed(function)) if isinstance(n, ast.Return)]
     sizes = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in found}
@@ -227,7 +229,7 @@ def results_of(function: Callable) -> int:
 
 
 @functools.cache
-def stores_into_arguments(function: Callable) -> bool:
+def stores_into_arguments(function: Callable[..., Any]) -> bool:
     """Whether a function, or one it calls, changes an array it is handed."""
     tree = parsed(function)
     if any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in ast.walk(tree)):
@@ -237,7 +239,9 @@ def stores_into_arguments(function: Callable) -> bool:
     return any(stores_into_arguments(f) for f in others if isinstance(f, types.FunctionType) and f is not function)
 
 
-def specialise(function: Callable, name: str, env: Env, helpers: dict[str, Callable], drop: tuple[str, ...] = ()) -> str:
+def specialise(
+    function: Callable[..., Any], name: str, env: Env, helpers: dict[str, Callable[..., Any]], drop: tuple[str, ...] = ()
+) -> str:
     """The function's text under a new name, with what is known in its place and the dropped arguments gone."""
     tree = parsed(function)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -35,7 +35,9 @@ class Tracer:
     With `helpers`, a called function that cannot be followed stays a function of the program: it is put there by its title.
     """
 
-    def __init__(self, graph: Graph, helpers: dict[str, Callable] | None = None, longest: int = LONG, turns: int = LONG):
+    def __init__(
+        self, graph: Graph, helpers: dict[str, Callable[..., Any]] | None = None, longest: int = LONG, turns: int = LONG
+    ):
         self.graph, self.helpers, self.longest, self.turns = graph, helpers, longest, turns
         self.assumed: dict[Node, bool] = {}  # the undecided tests on the way here
         self.heap: dict[Array, Value] = {}
@@ -43,7 +45,7 @@ class Tracer:
         self.depth = 0
         self.statements = 0
 
-    def run(self, function: Callable, values: Mapping[str, Value]) -> Value:
+    def run(self, function: Callable[..., Any], values: Mapping[str, Value]) -> Value:
         """What the function returns for these arguments, or what it fills into `out`."""
         env = dict(values)
         if isinstance(env.get("out"), tuple):
@@ -52,7 +54,7 @@ class Tracer:
         result = self.follow(function, env)
         return self.heap[env["out"]] if "out" in env else result
 
-    def follow(self, function: Callable, env: Env) -> Value:
+    def follow(self, function: Callable[..., Any], env: Env) -> Value:
         if self.depth >= DEEP:
             raise BlockDefinitionError(f"{function.__qualname__} calls itself, or calls go deeper than {DEEP}")
         self.depth += 1
@@ -61,7 +63,7 @@ class Tracer:
         finally:
             self.depth -= 1
 
-    def call(self, function: Callable, env: Env) -> Value:
+    def call(self, function: Callable[..., Any], env: Env) -> Value:
         """A function called by another: followed, or left as it is where it cannot be."""
         before, count = dict(self.heap), self.statements
         try:

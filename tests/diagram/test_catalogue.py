@@ -10,7 +10,7 @@ import pytest
 from blocksim.contract.block import Block, RecordBlock, inport, outport, param, state
 from blocksim.contract.library import installed
 from blocksim.diagram.build import open_diagram
-from blocksim.diagram.catalogue import COMMAND, catalogue, families, page, parameter_rows, port_rows
+from blocksim.diagram.catalogue import COMMAND, block_families, block_page, catalogue, parameter_rows, port_rows
 from blocksim.diagram.diagram import walk
 from blocksim.schedule.flatten import flatten
 
@@ -52,7 +52,7 @@ def test_the_page_in_docs_is_up_to_date():
 
 
 def test_a_block_page_holds_everything_declared():
-    text = page(Tank)
+    text = block_page(Tank)
     assert text.startswith("### Tank\n\n**x' = (u - k x) / A: a tank with a leak.**\n\nLevels are measured from the \\*outlet")
     assert "| `u in` | m^3/s | 1 | inflow |" in text and "| `y out` | m | 1 | level (measured) |" in text
     assert "| `A` | 1.0 | m^2 | above 0 and at most 10 | cross section |" in text
@@ -72,7 +72,7 @@ def test_the_index_links_to_every_block():
 
 
 def test_every_block_has_a_family():
-    assert "others" not in families()
+    assert "others" not in block_families()
 
 
 @pytest.mark.parametrize("name", installed())

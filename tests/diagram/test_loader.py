@@ -24,7 +24,7 @@ from blocksim.diagram.diagram import Diagram, Ref, resolve, signals, walk
 from blocksim.diagram.loader import bundled, find_diagram, load
 from blocksim.diagram.parameters import simplest
 from blocksim.diagram.spec import BlockSpec, Spec
-from blocksim.diagram.yaml_lines import read, scalar
+from blocksim.diagram.yaml_lines import read_yaml, scalar
 from blocksim.errors import BlockDefinitionError, DiagramError, Place
 
 GOOD = """format: 1
@@ -104,17 +104,17 @@ def test_scalars_follow_yaml_1_2(text, value):
 
 
 def test_keys_are_words_whatever_they_look_like():
-    root, problems = read("on: 1\n1: 2\nnull: 3\ntrue: 4\n", "f")
+    root, problems = read_yaml("on: 1\n1: 2\nnull: 3\ntrue: 4\n", "f")
     assert root.plain() == {"on": 1, "1": 2, "null": 3, "true": 4}
     assert not problems
 
 
 def test_quoted_scalars_stay_texts():
-    assert read("a: '1'\nb: \"true\"\nc: |\n  2\n", "f")[0].plain() == {"a": "1", "b": "true", "c": "2\n"}
+    assert read_yaml("a: '1'\nb: \"true\"\nc: |\n  2\n", "f")[0].plain() == {"a": "1", "b": "true", "c": "2\n"}
 
 
 def test_aliases_repeat_values():
-    assert read("a: &x [1, {b: 2}]\nc: *x\n", "f")[0].plain() == {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}
+    assert read_yaml("a: &x [1, {b: 2}]\nc: *x\n", "f")[0].plain() == {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}
 
 
 def test_every_value_knows_its_line():

@@ -14,8 +14,8 @@ from blocksim.diagram.build import build
 from blocksim.diagram.diagram import Diagram, walk
 from blocksim.diagram.loader import dump, load, save
 from blocksim.diagram.spec import BlockSpec, LogSpec, PortSpec, SimulateSpec, Spec
-from blocksim.diagram.writer import WIDTH, as_spec, paragraph, text
-from blocksim.diagram.yaml_lines import read
+from blocksim.diagram.writer import LINE_WIDTH, as_spec, paragraph, text
+from blocksim.diagram.yaml_lines import read_yaml
 from blocksim.errors import DiagramError
 
 NAMES = st.builds(str.__add__, st.sampled_from("aKq_nyo"), st.text("bT0_9efno", max_size=5))
@@ -144,7 +144,7 @@ def test_writing_is_settled_after_once(spec: Spec):
 
 @given(TEXTS | LOOKALIKES)
 def test_a_text_comes_back_a_text(value: str):
-    root, problems = read(f"a: {text(value)}\nb: [{text(value)}, {{{text(value) if value != '<<' else 'k'}: 1}}]\n", "f")
+    root, problems = read_yaml(f"a: {text(value)}\nb: [{text(value)}, {{{text(value) if value != '<<' else 'k'}: 1}}]\n", "f")
     assert not problems
     assert root.plain()["a"] == value
     assert root.plain()["b"][0] == value
@@ -152,7 +152,7 @@ def test_a_text_comes_back_a_text(value: str):
 
 @given(st.lists(TEXTS | LOOKALIKES, max_size=5).map("\n".join))
 def test_a_paragraph_comes_back(value: str):
-    root, problems = read(f"a: {paragraph(value)}\nb: 1\n", "f")
+    root, problems = read_yaml(f"a: {paragraph(value)}\nb: 1\n", "f")
     assert not problems
     assert root.plain() == {"a": value, "b": 1}
 
@@ -213,7 +213,7 @@ def test_settings_left_alone_are_not_written():
 def test_long_lines_are_broken_between_settings():
     spec = Spec(blocks={"a": BlockSpec("a", "Table", None, {f"list_{n}": [n / 7] * 3 for n in range(8)})})
     assert load(dump(spec)) == spec
-    assert max(map(len, dump(spec).splitlines())) <= WIDTH
+    assert max(map(len, dump(spec).splitlines())) <= LINE_WIDTH
 
 
 PART = """format: 1

@@ -11,7 +11,7 @@ import pytest
 from blocksim.contract.library import find, library
 from blocksim.diagram.loader import bundled, find_diagram
 from blocksim.diagram.schema import schema
-from blocksim.diagram.yaml_lines import read
+from blocksim.diagram.yaml_lines import read_yaml
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -39,7 +39,7 @@ def validator() -> Any:
 
 
 def data(text: str) -> Any:
-    return read(text, "f")[0].plain()
+    return read_yaml(text, "f")[0].plain()
 
 
 def test_a_good_diagram_passes(validator):

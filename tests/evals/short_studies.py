@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import blocksim as bs
 from blocksim.diagram.files import bundled_root
-from blocksim.studies.file import load_study, parse_study, written
+from blocksim.studies.file import load_study, parse_study, study_yaml
 
 
 def study_path(name):
@@ -19,7 +19,7 @@ def short(name, methods=(), **keys):
     plain = {key: value for key, value in {**load_study(path).plain, **keys}.items() if value is not None}
     if methods:
         plain["methods"] = {method: plain["methods"][method] for method in methods}
-    spec = parse_study(written(plain), str(path))  # other diagrams are still found beside the file
+    spec = parse_study(study_yaml(plain), str(path))  # other diagrams are still found beside the file
     return bs.run_study(spec, jobs=1, progress=False, report=False)
 
 

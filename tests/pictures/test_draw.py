@@ -12,7 +12,7 @@ from blocksim.contract.block import Block, RecordBlock, SampledBlock, inport, ou
 from blocksim.diagram.diagram import Diagram
 from blocksim.diagram.spec import PortSpec
 from blocksim.errors import BlocksimError
-from blocksim.pictures.diagram.cuts import find_cuts, find_flips
+from blocksim.pictures.diagram.feedback import find_cuts, find_flips
 from blocksim.pictures.diagram.graph import read_graph
 from blocksim.pictures.diagram.layout import layout, plan
 from blocksim.pictures.diagram.shapes import Picture, Shape, Wire

@@ -6,7 +6,7 @@ import pytest
 import blocksim as bs
 from blocksim.errors import RecordError
 from blocksim.estimation.running_estimates import covariance
-from blocksim.pictures.estimate_traces import limits, trace, traced
+from blocksim.pictures.estimate_traces import axis_span, estimate_trace, traced
 
 TEXT = """
 format: 1
@@ -71,7 +71,7 @@ def test_a_picture_has_a_panel_for_each_parameter(tmp_path):
 
 def test_a_part_of_it():
     record = run()
-    assert trace(record, "rpem", "Fc", 0.1).t[-1] <= 0.1
+    assert estimate_trace(record, "rpem", "Fc", 0.1).t[-1] <= 0.1
     figure = bs.plot_traces(record, "rpem", parameters=["Fc"], until=0.1)
     assert len(figure.axes) == 1 and figure.axes[0].lines[0].get_xdata()[-1] <= 0.1
 
@@ -82,6 +82,6 @@ def test_a_block_without_estimates_is_named():
 
 
 def test_an_axis_shows_the_truth_and_no_wild_start():
-    one = trace(run(), "rpem", "Fc")
-    low, high = limits([one], 0.644)
+    one = estimate_trace(run(), "rpem", "Fc")
+    low, high = axis_span([one], 0.644)
     assert low < 0.9 * 0.644 and 1.1 * 0.644 < high < 4.1 * 0.644

@@ -6,7 +6,7 @@ import pytest
 
 from blocksim.errors import BlocksimError, RecordError
 from blocksim.extensions import entries, extension
-from blocksim.records.grid import Axis
+from blocksim.records.grid import TimeAxis
 from blocksim.records.record import Record
 
 READ = """
@@ -73,7 +73,7 @@ def test_the_suffix_is_read_without_regard_to_case(install, tmp_path):
 
 def test_a_reader_is_given_what_it_asks_for(install, file):
     install("format_curious", CURIOUS)
-    assert Record.load(file, time="clock", max_bytes=1000).provenance["asked"] == (1000, Axis("clock"))
+    assert Record.load(file, time="clock", max_bytes=1000).provenance["asked"] == (1000, TimeAxis("clock"))
     with pytest.raises(RecordError, match=r"a\.rec: needs 8 bytes, more than max_bytes=7"):
         Record.load(file, max_bytes=7)
 

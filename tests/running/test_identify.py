@@ -15,7 +15,7 @@ from blocksim.cli.commands import app
 from blocksim.cli.results import read_time
 from blocksim.diagram.loader import dump, load
 from blocksim.errors import DiagramError, RecordError
-from blocksim.records.conversion import factor
+from blocksim.records.conversion import unit_factor
 from blocksim.records.timebase import time_base
 
 PIPELINE = """
@@ -165,7 +165,7 @@ class TestUnits:
          ("furlong", "m", None), ("kHz", "1/s", 1e3)],
     )  # fmt: skip
     def test_factors(self, found, wanted, expected):
-        assert factor(found, wanted) == (None if expected is None else pytest.approx(expected, rel=1e-14))
+        assert unit_factor(found, wanted) == (None if expected is None else pytest.approx(expected, rel=1e-14))
 
 
 class TestVectors:

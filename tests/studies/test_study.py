@@ -467,10 +467,10 @@ def test_blocks_of_a_script_matter_only_where_they_are_named():
 
 def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs():
     from blocksim.studies.workers import cluster as study_cluster
-    from blocksim.studies.workers.batch import Job, Piece, run_batch
-    from blocksim.studies.workers.processes import Pending
+    from blocksim.studies.workers.batch import BatchPiece, Job, run_batch
+    from blocksim.studies.workers.processes import PendingRuns
 
-    batch = [Piece(0, {}, ((0, 1),))]
+    batch = [BatchPiece(0, {}, ((0, 1),))]
     with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: block 'mean': there is no block type 'Nobody'"):
         run_batch(Job("k", (("d.yaml", {"d.yaml": toys.LEVEL.replace("MeanOf", "Nobody")}),), "/nowhere"), batch)
     with pytest.raises(bs.StudyError, match="a worker cannot open the diagram: ModuleNotFoundError"):
@@ -478,7 +478,9 @@ def test_a_worker_that_cannot_start_is_an_error_and_no_failure_of_runs():
     with pytest.raises(bs.StudyError, match=r"the study was started with 0\.0\.0"):
         run_batch(Job("m", (), "", version="0.0.0"), batch)
     with pytest.raises(bs.StudyError, match="cannot know the blocks Own"):
-        study_cluster.run_cluster(Job("n", (), "", stuck=("Own",)), Pending([], list), lambda lines: None, "tcp://127.0.0.1:1")
+        study_cluster.run_cluster(
+            Job("n", (), "", stuck=("Own",)), PendingRuns([], list), lambda lines: None, "tcp://127.0.0.1:1"
+        )
 
 
 def test_without_pandas_a_table_is_a_list_of_dicts(reference, monkeypatch):

@@ -78,7 +78,7 @@ def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(cluster, expecte
 def test_a_scheduler_out_of_reach(tmp_path, monkeypatch):
     from blocksim.studies.workers import cluster as study_cluster
 
-    monkeypatch.setattr(study_cluster, "PATIENCE", 1)
+    monkeypatch.setattr(study_cluster, "SCHEDULER_PATIENCE", 1)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -96,7 +96,7 @@ def test_an_address_that_is_none(address, tmp_path):
 def test_a_scheduler_without_workers(tmp_path, monkeypatch):
     from blocksim.studies.workers import cluster as study_cluster
 
-    monkeypatch.setattr(study_cluster, "PATIENCE", 1)
+    monkeypatch.setattr(study_cluster, "SCHEDULER_PATIENCE", 1)
     empty = distributed.LocalCluster(n_workers=0, dashboard_address=":0")
     with empty, pytest.raises(bs.StudyError, match="has no workers"):
         bs.run_study(STUDY, scheduler=empty.scheduler_address, out=tmp_path)

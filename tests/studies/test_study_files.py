@@ -8,7 +8,7 @@ import pytest
 import study_toys as toys
 
 import blocksim as bs
-from blocksim.studies.file import load_study, parse_study, written
+from blocksim.studies.file import load_study, parse_study, study_yaml
 
 GOOD = """format: 1
 study: A level
@@ -143,7 +143,7 @@ def test_a_study_given_as_a_dict_is_the_same_as_its_text():
         "methods": {"a": {}, "b": {"params": {"mean.claim": 3}}}, "ablate": {"noise": {"noise.std": 0}}, "alone": True,
     }  # fmt: skip
     spec = load_study(plain)
-    again = parse_study(written(spec.plain), "")
+    again = parse_study(study_yaml(spec.plain), "")
     assert again.plain == spec.plain and again.diagram.strip() == toys.LEVEL.strip()
     assert (spec.repeat, spec.alone, spec.title) == (3, True, plain["study"])
     assert [a.names for a in spec.axes] == [("noise.std",), ("scale",)] and spec.signals[0].statistic == "rms"

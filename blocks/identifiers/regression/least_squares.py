@@ -63,15 +63,15 @@ blocks:
     model: str = model("the plant whose parameters are wanted: a block of the diagram, or a type")
     method: str = static("wls", "how rows are weighted", choices=("ols", "wls", "irls", "total"))
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
-    parameters: list | None = static(None, "the parameters to estimate; all where none are named", kind=list)
-    known: dict | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)
+    parameters: list[str] | None = static(None, "the parameters to estimate; all where none are named", kind=list)
+    known: dict[str, float] | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)
     drop_slow: float = param(0.0, "share of a joint's largest speed below which its rows are left out", min=0, below=1)
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
     edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
     smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
-    column_errors: list | None = static(None, "total: size of the error of each column, in its unit", kind=list)
+    column_errors: list[float] | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
     tau_model = outport("effort by the model with the estimates", size="rows")
     residual = outport("effort less that of the model", size="rows")
@@ -179,7 +179,7 @@ def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> Rows:
     return Rows(W, y)
 
 
-def chosen(plant: Plant, asked: list | None, known: Mapping | None) -> tuple[str, ...]:
+def chosen(plant: Plant, asked: list[str] | None, known: Mapping[str, float] | None) -> tuple[str, ...]:
     """The parameters to estimate, in the plant's order."""
     for name in (*(asked or ()), *(known or ())):
         if name not in plant.parameters:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...contract.block import Block, brief
 from ...contract.declarations import Memory, State
 from ...diagram.diagram import Diagram, Node, Ref, inports, outports, reference, resolve_node, walk
-from .lettering import clean, fitted, shortened
+from .lettering import clean, cut_short, settings_lines
 
 #: A circle has room for one wire on each of its three other sides.
 MOST_AT_CIRCLE = 3
@@ -61,7 +61,7 @@ class Link:
 
 
 @dataclass
-class Graph:
+class BlockGraph:
     items: dict[str, Item] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
 
@@ -72,22 +72,22 @@ class Graph:
         return [link for link in self.links if link.source == key]
 
 
-def read_graph(diagram: Diagram) -> Graph:
+def read_graph(diagram: Diagram) -> BlockGraph:
     """The graph of a diagram, complete or not: what cannot be resolved is left out."""
-    graph = Graph()
-    wanted: list[tuple[str, int, Ref]] = []
+    graph = BlockGraph()
+    connections: list[tuple[str, int, Ref]] = []
     for name in diagram.ports.inputs if diagram.ports else {}:
         graph.items[f">{name}"] = terminal(f">{name}", name, "source", len(graph.items))
     for node in diagram.nodes.values():
         item = graph.items[node.name] = item_of(node, len(graph.items))
         for port, refs in resolve_node(diagram, node, []).items():
-            wanted += slots(item, node, port, refs)
+            connections += slots(item, node, port, refs)
     for name, signal in diagram.ports.outputs.items() if diagram.ports else []:
         item = graph.items[f"{name}>"] = terminal(f"{name}>", name, "sink", len(graph.items))
         ref = reference(diagram, signal, lambda text: None)
         item.inputs.append(Port(name))
-        wanted += [(item.key, 0, ref)] if ref else []
-    connect(graph, diagram, wanted)
+        connections += [(item.key, 0, ref)] if ref else []
+    connect(graph, diagram, connections)
     for item in graph.items.values():
         if item.shape == "circle" and len(item.inputs) > MOST_AT_CIRCLE:
             item.shape, item.lines = "box", ["Σ" if item.signs else item.lines[0]]
@@ -102,30 +102,30 @@ def slots(item: Item, node: Node, port: str, refs: list[Ref]) -> list[tuple[str,
     label = clean(port) if len(declared) > 1 else ""
     if not refs and not declared[port].optional:
         item.inputs.append(Port(port, label))
-    found = []
+    result = []
     for ref in refs:
         item.inputs.append(Port(port, label))
-        found.append((item.key, len(item.inputs) - 1, ref))
-    return found
+        result.append((item.key, len(item.inputs) - 1, ref))
+    return result
 
 
-def connect(graph: Graph, diagram: Diagram, wanted: list[tuple[str, int, Ref]]) -> None:
+def connect(graph: BlockGraph, diagram: Diagram, connections: list[tuple[str, int, Ref]]) -> None:
     """Make the links, and give every block the outputs that are used, in their declared order."""
-    used = {((ref.block or f">{ref.port}"), ref.port) for _, _, ref in wanted}
+    used = {((ref.block or f">{ref.port}"), ref.port) for _, _, ref in connections}
     for key, item in graph.items.items():
         if key in diagram.nodes:
             names = list(outports(diagram.nodes[key].block))
             item.outputs = [Port(p, clean(p) if len(names) > 1 else "") for p in names if (key, p) in used]
         else:
             item.outputs = [Port(item.name)] if (key, item.name) in used else []
-    for target, slot, ref in wanted:
+    for target, slot, ref in connections:
         source = ref.block or f">{ref.port}"
         port = [p.name for p in graph.items[source].outputs].index(ref.port)
         graph.links.append(Link(source, port, target, slot, ref.element, graph.items[target].record))
 
 
 def terminal(key: str, name: str, colour: str, index: int) -> Item:
-    return Item(key, clean(name), "oval", colour, [shortened(clean(name))], clean(name), index, sink=colour == "sink")
+    return Item(key, clean(name), "oval", colour, [cut_short(clean(name))], clean(name), index, sink=colour == "sink")
 
 
 def item_of(node: Node, index: int) -> Item:
@@ -138,7 +138,7 @@ def item_of(node: Node, index: int) -> Item:
             name,
             "box",
             "plain",
-            [shortened(clean(block.name or name))],
+            [cut_short(clean(block.name or name))],
             title,
             index,
             hint=node.flip,
@@ -147,9 +147,9 @@ def item_of(node: Node, index: int) -> Item:
         )
     lines = [clean(line) for line in block.label()][:2] or [type(block).__name__]
     if block.shape == "triangle":
-        lines = [shortened(gain_text(block, lines), 12)]
+        lines = [cut_short(gain_text(block, lines), 12)]
     else:
-        lines = [shortened(lines[0]), *(part for line in lines[1:] for part in fitted(line))]
+        lines = [cut_short(lines[0]), *(part for line in lines[1:] for part in settings_lines(line))]
     signs = str(block.settings.get("signs") or "") if block.shape == "circle" else ""
     many = len(node.inputs) if isinstance(node.inputs, (list, tuple, dict)) else 1
     if block.shape == "circle" and "signs" in block.settings:
@@ -158,7 +158,7 @@ def item_of(node: Node, index: int) -> Item:
         node.name,
         name,
         block.shape,
-        colour_of(block),
+        block_colour(block),
         lines,
         tooltip(name, block),
         index,
@@ -179,7 +179,7 @@ def gain_text(block: Block, lines: list[str]) -> str:
     return brief(block.settings["k"]) if "k" in block.settings else lines[0]
 
 
-def colour_of(block: Block) -> str:
+def block_colour(block: Block) -> str:
     """Its colour; a dynamic system that claims none is drawn like a plant."""
     return "plant" if block.colour == "plain" and is_dynamic(block) else block.colour
 
@@ -193,7 +193,7 @@ def tooltip(name: str, block: Block) -> str:
     """Name, type and every setting with its unit."""
     declared = type(block).declared
     rows = [
-        f"{k} = {shortened(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
+        f"{k} = {cut_short(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
         for k, v in block.settings.items()
     ]
     return "\n".join([f"{name}: {type(block).__name__}", *rows])

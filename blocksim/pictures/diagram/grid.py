@@ -26,7 +26,7 @@ class Body:
 
 
 @dataclass
-class Line:
+class GridLine:
     """A vertical or horizontal line of the grid: a track of a channel, or `at` a height in a row (the middle of a column)."""
 
     channel: int | None
@@ -35,11 +35,11 @@ class Line:
 
 
 @dataclass
-class Grid:
+class WireGrid:
     """Lines in order, and who owns the stretch from each crossing to the right (`across`) and downwards (`down`)."""
 
-    xs: list[Line]
-    ys: list[Line]
+    xs: list[GridLine]
+    ys: list[GridLine]
     centres: list[int]
     heights: dict[tuple[int, float], int]
     across: list[int] = field(default_factory=list)
@@ -54,37 +54,37 @@ class Grid:
         return j * len(self.xs) + i
 
 
-def make_grid(columns: int, heights: list[list[float]], bodies: list[Body], across: list[int], down: list[int]) -> Grid:
+def make_grid(columns: int, heights: list[list[float]], bodies: list[Body], across: list[int], down: list[int]) -> WireGrid:
     """A grid with so many tracks in the channels left of each column (`across`) and above each row (`down`)."""
-    xs: list[Line] = []
+    xs: list[GridLine] = []
     centres: list[int] = []
     for c in range(columns + 1):
-        xs += [Line(c, c) for _ in range(across[c])]
+        xs += [GridLine(c, c) for _ in range(across[c])]
         if c < columns:
             centres.append(len(xs))
-            xs.append(Line(None, c))
-    ys: list[Line] = []
+            xs.append(GridLine(None, c))
+    ys: list[GridLine] = []
     places: dict[tuple[int, float], int] = {}
     for r in range(len(heights) + 1):
-        ys += [Line(r, r) for _ in range(down[r])]
+        ys += [GridLine(r, r) for _ in range(down[r])]
         for at in sorted(heights[r]) if r < len(heights) else []:
             places[r, at] = len(ys)
-            ys.append(Line(None, r, at))
-    grid = Grid(xs, ys, centres, places, [0] * (len(xs) * len(ys)), [0] * (len(xs) * len(ys)))
+            ys.append(GridLine(None, r, at))
+    grid = WireGrid(xs, ys, centres, places, [0] * (len(xs) * len(ys)), [0] * (len(xs) * len(ys)))
     close_edges(grid)
     for body in bodies:
         close_body(grid, body)
     return grid
 
 
-def close_edges(grid: Grid) -> None:
+def close_edges(grid: WireGrid) -> None:
     for j in range(len(grid.ys)):
         grid.across[grid.node(len(grid.xs) - 1, j)] = CLOSED
     for i in range(len(grid.xs)):
         grid.down[grid.node(i, len(grid.ys) - 1)] = CLOSED
 
 
-def close_body(grid: Grid, body: Body) -> None:
+def close_body(grid: WireGrid, body: Body) -> None:
     """No stretch may enter a block."""
     i = grid.centres[body.column]
     rows = [j for j, line in enumerate(grid.ys) if line.channel is None and line.cell == body.row]
@@ -98,7 +98,7 @@ def close_body(grid: Grid, body: Body) -> None:
             grid.down[grid.node(i, j)] = CLOSED
 
 
-def positions(lines: list[Line], used: set[int], before: list[float], after: list[float], gap: float) -> list[float]:
+def positions(lines: list[GridLine], used: set[int], before: list[float], after: list[float], gap: float) -> list[float]:
     """Coordinate of every line when only the used tracks take room; `before` and `after`: each cell's reach from its middle."""
     result = [0.0] * len(lines)
     tracks: dict[int, list[int]] = {}

@@ -8,31 +8,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagram.diagram import Diagram
-from .cuts import find_cuts, find_flips
-from .graph import Graph, Link, read_graph
-from .grid import CLEAR, GAP, ROW_GAP, Body, Grid, make_grid, positions
-from .layers import find_columns, wrap
+from .columns import find_columns, wrap
+from .feedback import find_cuts, find_flips
+from .finishing import picture_of
+from .graph import BlockGraph, Link, read_graph
+from .grid import CLEAR, GAP, ROW_GAP, Body, WireGrid, make_grid, positions
 from .lettering import clean
-from .pens import finish
-from .routes import End, Job, merge_tracks, route, turning
+from .routes import Connection, End, merge_tracks, route, turning
 from .rows import find_rows
-from .shapes import GREY, Picture, Text
-from .sizes import NAME_ROOM, Size, Spot, find_shifts, find_spots, size_of
+from .shapes import GREY, Picture, TextLine
+from .sizes import NAME_ROOM, BoxSize, Spot, find_shifts, find_spots, size_of
 
 #: How often the channels are widened before wires may lie on each other.
 WIDENINGS = 5
 
 
 @dataclass
-class Plan:
+class Placement:
     """Everything decided before the wires: what is drawn, in which cell, how big, and where wires meet it."""
 
-    graph: Graph
+    graph: BlockGraph
     cuts: list[Link]
     flipped: set[str]
     columns: dict[str, int]
     rows: dict[str, int]
-    sizes: dict[str, Size]
+    sizes: dict[str, BoxSize]
     spots: dict[tuple[str, str, int], Spot]
     shifts: dict[str, float]
 
@@ -43,11 +43,11 @@ class Plan:
     def reach(self, key: str) -> tuple[float, float]:
         """How far an item reaches above and below the middle of its row, its name included."""
         half = self.sizes[key].height / 2
-        named = NAME_ROOM if self.graph.items[key].shape in ("box", "triangle") else 0.0
-        return half - self.shifts[key], half + self.shifts[key] + named
+        room = NAME_ROOM if self.graph.items[key].shape in ("box", "triangle") else 0.0
+        return half - self.shifts[key], half + self.shifts[key] + room
 
 
-def plan(diagram: Diagram) -> Plan:
+def plan(diagram: Diagram) -> Placement:
     """Decide where everything stands."""
     graph = read_graph(diagram)
     cuts = find_cuts(graph)
@@ -57,14 +57,14 @@ def plan(diagram: Diagram) -> Plan:
     columns, rows = wrap(graph, columns, rows)
     sizes = {key: size_of(item) for key, item in graph.items.items()}
     spots = find_spots(graph, cuts, flipped, columns, rows)
-    return Plan(graph, cuts, flipped, columns, rows, sizes, spots, find_shifts(graph, columns, rows, sizes, spots))
+    return Placement(graph, cuts, flipped, columns, rows, sizes, spots, find_shifts(graph, columns, rows, sizes, spots))
 
 
 def layout(diagram: Diagram) -> Picture:
     """The picture of a diagram."""
     title = clean(diagram.name)
     if not diagram.nodes and not diagram.ports:
-        return Picture(160, 48, title, texts=[Text(80, 24, "no blocks", 11, GREY)])
+        return Picture(160, 48, title, texts=[TextLine(80, 24, "no blocks", 11, GREY)])
     where = plan(diagram)
     for attempt in range(WIDENINGS + 1):
         grid, jobs = ready(where, attempt)
@@ -73,11 +73,11 @@ def layout(diagram: Diagram) -> Picture:
             break
     width = len(grid.xs)
     nodes = merge_tracks([[(n % width, n // width) for n in path] for path in paths], [job.net for job in jobs], grid.xs, grid.ys)
-    place(where, grid, nodes)
-    return finish(where, grid, nodes, title)
+    place_lines(where, grid, nodes)
+    return picture_of(where, grid, nodes, title)
 
 
-def ready(where: Plan, attempt: int) -> tuple[Grid, list[Job]]:
+def ready(where: Placement, attempt: int) -> tuple[WireGrid, list[Connection]]:
     """A grid with tracks where wires will want them, and the wires to be found on it."""
     columns, rows = 1 + max(where.columns.values()), 1 + max(where.rows.values())
     heights: list[list[float]] = [[0.0] for _ in range(rows)]
@@ -91,7 +91,7 @@ def ready(where: Plan, attempt: int) -> tuple[Grid, list[Job]]:
     across, down = demand(where, columns, rows)
     more = 2 * attempt * attempt
     grid = make_grid(columns, [sorted(set(h)) for h in heights], bodies, [n + more for n in across], [n + more for n in down])
-    place(where, grid, None)
+    place_lines(where, grid, None)
     nets = {net: n + 1 for n, net in enumerate(dict.fromkeys(link.net for link in where.graph.links))}
 
     def end(kind: str, key: str, number: int) -> End:
@@ -99,11 +99,12 @@ def ready(where: Plan, attempt: int) -> tuple[Grid, list[Job]]:
         return End(where.columns[key], line, side, clear_line(grid, line, side, where.shifts[key], where.sizes[key].height / 2))
 
     return grid, [
-        Job(nets[link.net], end("out", link.source, link.port), end("in", link.target, link.slot)) for link in where.graph.links
+        Connection(nets[link.net], end("out", link.source, link.port), end("in", link.target, link.slot))
+        for link in where.graph.links
     ]
 
 
-def clear_line(grid: Grid, line: int, side: str, middle: float, half: float) -> int:
+def clear_line(grid: WireGrid, line: int, side: str, middle: float, half: float) -> int:
     """The first line past a block above or below one of its ports; ports at its sides are clear already."""
     step = {"N": -1, "S": 1}.get(side, 0)
     clear = line + step
@@ -112,7 +113,7 @@ def clear_line(grid: Grid, line: int, side: str, middle: float, half: float) -> 
     return clear
 
 
-def demand(where: Plan, columns: int, rows: int) -> tuple[list[int], list[int]]:
+def demand(where: Placement, columns: int, rows: int) -> tuple[list[int], list[int]]:
     """Tracks for each channel: two for every wire that ends beside it, within reason."""
     across, down = [1] * (columns + 1), [1] * (rows + 1)
     for link in where.graph.links:
@@ -125,7 +126,7 @@ def demand(where: Plan, columns: int, rows: int) -> tuple[list[int], list[int]]:
     return [2 * min(max(n, 2), 5) for n in across], [2 * min(n, 4) for n in down]
 
 
-def place(where: Plan, grid: Grid, nodes: list[list[tuple[int, int]]] | None) -> None:
+def place_lines(where: Placement, grid: WireGrid, nodes: list[list[tuple[int, int]]] | None) -> None:
     """Give every line of the grid its coordinate; with `nodes`, only the tracks in use take room."""
     columns, rows = 1 + max(where.columns.values()), 1 + max(where.rows.values())
     half, above, below = [0.0] * columns, [0.0] * rows, [0.0] * rows

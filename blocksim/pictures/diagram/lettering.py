@@ -100,9 +100,9 @@ ADVANCE = (
     64,
     84,
 )
-WIDE, OTHER = 100, 66
+WIDE_LETTER, OTHER_LETTER = 100, 66
 #: The longest line a block shows; the rest is in its tooltip.
-LONGEST = 24
+LONGEST_LINE = 24
 
 
 def width_of(text: str, size: float) -> float:
@@ -110,7 +110,7 @@ def width_of(text: str, size: float) -> float:
     total = 0
     for character in text:
         code = ord(character)
-        total += ADVANCE[code - 32] if 32 <= code < 127 else (WIDE if code > 0x2E80 or character == "…" else OTHER)
+        total += ADVANCE[code - 32] if 32 <= code < 127 else (WIDE_LETTER if code > 0x2E80 or character == "…" else OTHER_LETTER)
     return total * size / 100
 
 
@@ -119,14 +119,14 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in str(text)).strip()
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
+def cut_short(text: str, longest: int = LONGEST_LINE) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip(" ,") + "…"
 
 
-def fitted(text: str) -> list[str]:
+def settings_lines(text: str) -> list[str]:
     """A line of settings, broken once at a comma when it is long."""
-    if len(text) <= LONGEST or ", " not in text:
-        return [shortened(text)]
+    if len(text) <= LONGEST_LINE or ", " not in text:
+        return [cut_short(text)]
     places = [i for i in range(len(text)) if text.startswith(", ", i)]
     middle = min(places, key=lambda i: abs(i - len(text) / 2))
-    return [shortened(text[: middle + 1]), shortened(text[middle + 2 :])]
+    return [cut_short(text[: middle + 1]), cut_short(text[middle + 2 :])]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .shapes import DOT, INK, LINE, Picture, Shape, Text, arrowhead, corners, rounded
+from .shapes import DOT, INK, LINE, Picture, Shape, TextLine, arrowhead, corners, rounded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Pixels of a picture per inch, points per pixel, and dots per inch of a PNG (two per pixel).
 PER_INCH, POINT, DPI = 96.0, 0.75, 192
@@ -31,7 +34,7 @@ def save_figure(picture: Picture, path: str, kind: str) -> None:
     figure.savefig(path, format=kind, dpi=DPI, metadata={"CreationDate": None} if kind == "pdf" else None)
 
 
-def draw_wires(axes: Any, picture: Picture) -> None:
+def draw_wires(axes: Axes, picture: Picture) -> None:
     from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
     from matplotlib.path import Path
 
@@ -67,7 +70,7 @@ def draw_wires(axes: Any, picture: Picture) -> None:
         axes.add_patch(Circle(dot, DOT, facecolor=INK, edgecolor="none"))
 
 
-def draw_shape(axes: Any, shape: Shape) -> None:
+def draw_shape(axes: Axes, shape: Shape) -> None:
     from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 
     left, top, _, _ = shape.box
@@ -95,7 +98,7 @@ def draw_shape(axes: Any, shape: Shape) -> None:
         box(3, 2, facecolor="none", edgecolor=INK, linewidth=0.7 * POINT)
 
 
-def draw_text(axes: Any, text: Text) -> None:
+def draw_text(axes: Axes, text: TextLine) -> None:
     align = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
     axes.text(
         text.x,

@@ -10,14 +10,14 @@ import heapq
 import itertools
 from dataclasses import dataclass, field
 
-from .grid import CLOSED, Grid, Line
+from .grid import CLOSED, GridLine, WireGrid
 
-Node = tuple[int, int]
-Paths = list[list[Node]]
+Crossing = tuple[int, int]
+Paths = list[list[Crossing]]
 #: The steps of a wire that goes straight through a crossing.
-LEVEL, UPRIGHT = frozenset({(1, 0), (-1, 0)}), frozenset({(0, 1), (0, -1)})
+LEVEL_STEPS, UPRIGHT_STEPS = frozenset({(1, 0), (-1, 0)}), frozenset({(0, 1), (0, -1)})
 
-BEND, CROSS, BRANCH = 45.0, 38.0, 20.0
+BEND_COST, CROSS_COST, BRANCH_COST = 45.0, 38.0, 20.0
 #: Directions, in the order east, south, west, north; a turn is one step either way.
 EAST, SOUTH, WEST, NORTH = range(4)
 ENTERS = {"W": EAST, "E": WEST, "N": SOUTH, "S": NORTH}
@@ -35,7 +35,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Job:
+class Connection:
     """One wire to be found: the net it belongs to (numbered from 1), where it starts and where it ends."""
 
     net: int
@@ -44,24 +44,24 @@ class Job:
 
 
 @dataclass
-class Tree:
+class NetTree:
     """The crossings of the grid a net's wires pass so far."""
 
     nodes: set[int] = field(default_factory=set)
 
 
-def beside(grid: Grid, end: End) -> int:
+def beside(grid: WireGrid, end: End) -> int:
     """The crossing next to a port, where its wire is free to turn."""
     i = grid.centres[end.column] + {"W": -1, "E": 1}.get(end.side, 0)
     return grid.node(i, end.clear)
 
 
-def inside(grid: Grid, end: End) -> int:
+def inner_crossing(grid: WireGrid, end: End) -> int:
     """The crossing inside the block at which its wire ends."""
     return grid.node(grid.centres[end.column], end.line)
 
 
-def keep_ports(grid: Grid, jobs: list[Job]) -> None:
+def keep_ports(grid: WireGrid, jobs: list[Connection]) -> None:
     """Reserve the stretch in front of each port; two ports that face each other share it half and half."""
     facing: dict[tuple[int, int], dict[str, int]] = {}
     for job in jobs:
@@ -81,7 +81,7 @@ def keep_ports(grid: Grid, jobs: list[Job]) -> None:
             grid.kept_across[grid.node(first + k, j)] = owner
 
 
-def keep_column(grid: Grid, end: End, net: int) -> None:
+def keep_column(grid: WireGrid, end: End, net: int) -> None:
     """Reserve the way into a circle from above or below, as far as the middle of the next channel."""
     cell = grid.ys[end.line].cell + (end.side == "S")
     tracks = [j for j, line in enumerate(grid.ys) if line.channel == cell]
@@ -90,32 +90,34 @@ def keep_column(grid: Grid, end: End, net: int) -> None:
         grid.kept_down[grid.node(grid.centres[end.column], j)] = net
 
 
-def route(grid: Grid, jobs: list[Job], strict: bool = True) -> tuple[list[list[int]], list[int]]:
+def route(grid: WireGrid, jobs: list[Connection], strict: bool = True) -> tuple[list[list[int]], list[int]]:
     """For each job the crossings it passes, in order, and the jobs for which there was no way."""
-    trees: dict[int, Tree] = {}
-    found: list[list[int]] = [[] for _ in jobs]
+    trees: dict[int, NetTree] = {}
+    paths: list[list[int]] = [[] for _ in jobs]
     failed = []
     keep_ports(grid, jobs)
     order = sorted(range(len(jobs)), key=lambda n: (*effort(grid, jobs[n]), n))
     for n in order:
         job = jobs[n]
         first = job.net not in trees
-        tree = trees.setdefault(job.net, Tree())
+        tree = trees.setdefault(job.net, NetTree())
         start = beside(grid, job.start)
         starts = [(start, LEAVES[job.start.side], 0.0)]
         if not first:
-            starts += [(node, d, BRANCH) for node in sorted(tree.nodes) if not foreign(grid, node, job.net) for d in range(4)]
+            starts += [
+                (node, d, BRANCH_COST) for node in sorted(tree.nodes) if not foreign(grid, node, job.net) for d in range(4)
+            ]
         path = find_path(grid, job, starts, tree.nodes, strict)
         if path:
             tree.nodes.update(path)
-            found[n] = [*([inside(grid, job.start)] if first else []), *path, inside(grid, job.end)]
-            occupy(grid, job.net, found[n], first)
+            paths[n] = [*([inner_crossing(grid, job.start)] if first else []), *path, inner_crossing(grid, job.end)]
+            occupy(grid, job.net, paths[n], first)
         else:
             failed.append(n)
-    return found, failed
+    return paths, failed
 
 
-def effort(grid: Grid, job: Job) -> tuple[int, float]:
+def effort(grid: WireGrid, job: Connection) -> tuple[int, float]:
     """Straight wires first, then short ones: they have the least choice."""
     start, end = beside(grid, job.start), beside(grid, job.end)
     width = len(grid.xs)
@@ -129,14 +131,14 @@ def effort(grid: Grid, job: Job) -> tuple[int, float]:
     return 0 if straight else 1, dx + dy
 
 
-def foreign(grid: Grid, node: int, net: int) -> bool:
+def foreign(grid: WireGrid, node: int, net: int) -> bool:
     """Whether another wire touches this crossing."""
     width = len(grid.xs)
     left, above = grid.across[node - 1] if node else 0, grid.down[node - width] if node >= width else 0
     return any(owner not in (0, CLOSED, net) for owner in (grid.across[node], grid.down[node], left, above))
 
 
-def find_path(grid: Grid, job: Job, starts: list[tuple[int, int, float]], own: set[int], strict: bool) -> list[int]:
+def find_path(grid: WireGrid, job: Connection, starts: list[tuple[int, int, float]], own: set[int], strict: bool) -> list[int]:
     """A* over (crossing, direction); a turn is a move of its own."""
     width, net, goal, final = len(grid.xs), job.net, beside(grid, job.end), ENTERS[job.end.side]
     gx, gy = grid.x[goal % width], grid.y[goal // width]
@@ -163,14 +165,14 @@ def find_path(grid: Grid, job: Job, starts: list[tuple[int, int, float]], own: s
             return unwind(parent, state)
         if not strict or not foreign(grid, node, net):
             for turned in ((direction + 1) & 3, (direction + 3) & 3):
-                offer(node << 2 | turned, best[state] + BEND, state)
+                offer(node << 2 | turned, best[state] + BEND_COST, state)
         after, price = step(grid, node, direction, net, strict)
         if after >= 0 and after not in own:
             offer(after << 2 | direction, best[state] + price, state)
     return []
 
 
-def step(grid: Grid, node: int, direction: int, net: int, strict: bool) -> tuple[int, float]:
+def step(grid: WireGrid, node: int, direction: int, net: int, strict: bool) -> tuple[int, float]:
     """The next crossing that way and the price of going there, or -1 when the stretch is taken."""
     width = len(grid.xs)
     level = direction in (EAST, WEST)
@@ -182,8 +184,8 @@ def step(grid: Grid, node: int, direction: int, net: int, strict: bool) -> tuple
     if owner == CLOSED or (level and node // width != after // width):
         return -1, 0.0
     if strict:
-        kept = (grid.kept_across if level else grid.kept_down).get(edge, 0)
-        if owner or kept not in (0, net) or grid.turns.get(after, net) != net:
+        keeper = (grid.kept_across if level else grid.kept_down).get(edge, 0)
+        if owner or keeper not in (0, net) or grid.turns.get(after, net) != net:
             return -1, 0.0
     if level:
         length = abs(grid.x[after % width] - grid.x[node % width])
@@ -191,7 +193,7 @@ def step(grid: Grid, node: int, direction: int, net: int, strict: bool) -> tuple
     else:
         length = abs(grid.y[after // width] - grid.y[node // width])
         across = grid.across[after], grid.across[after - 1] if after else 0
-    return after, length + (CROSS if max(across) > 0 else 0.0)
+    return after, length + (CROSS_COST if max(across) > 0 else 0.0)
 
 
 def unwind(parent: dict[int, int], state: int) -> list[int]:
@@ -204,7 +206,7 @@ def unwind(parent: dict[int, int], state: int) -> list[int]:
     return path[::-1]
 
 
-def occupy(grid: Grid, net: int, path: list[int], first: bool) -> None:
+def occupy(grid: WireGrid, net: int, path: list[int], first: bool) -> None:
     """Take the stretches of a path, and mark its turns, which no other wire may touch."""
     width = len(grid.xs)
     if not first:
@@ -217,14 +219,14 @@ def occupy(grid: Grid, net: int, path: list[int], first: bool) -> None:
             grid.turns[node] = net
 
 
-def merge_tracks(paths: Paths, nets: list[int], xs: list[Line], ys: list[Line]) -> Paths:
+def merge_tracks(paths: Paths, nets: list[int], xs: list[GridLine], ys: list[GridLine]) -> Paths:
     """The same wires on fewer tracks."""
     paths = merge_axis(paths, nets, xs)
     turned = merge_axis([[(j, i) for i, j in path] for path in paths], nets, ys)
     return [[(i, j) for j, i in path] for path in turned]
 
 
-def merge_axis(paths: Paths, nets: list[int], lines: list[Line]) -> Paths:
+def merge_axis(paths: Paths, nets: list[int], lines: list[GridLine]) -> Paths:
     """Try to move the wires of each used track onto the used track before it."""
     used = sorted({i for path in paths for i, _ in turning(path)})
     last: dict[int, int] = {}
@@ -234,22 +236,22 @@ def merge_axis(paths: Paths, nets: list[int], lines: list[Line]) -> Paths:
             continue
         if channel in last:
             moved = [moved_path(path, last[channel], track) for path in paths]
-            if fits(moved, nets, last[channel]):
+            if is_track_free(moved, nets, last[channel]):
                 paths = moved
                 continue
         last[channel] = track
     return paths
 
 
-def turning(path: list[Node]) -> list[Node]:
+def turning(path: list[Crossing]) -> list[Crossing]:
     """Ends and corners: where a path lies on a track rather than crossing it."""
     corners = [b for a, b, c in zip(path, path[1:], path[2:], strict=False) if (a[0] == b[0]) != (b[0] == c[0])]
     return [path[0], *corners, path[-1]]
 
 
-def moved_path(path: list[Node], onto: int, track: int) -> list[Node]:
+def moved_path(path: list[Crossing], onto: int, track: int) -> list[Crossing]:
     """The path with the tracks from `onto` to `track` drawn together."""
-    moved: list[Node] = []
+    moved: list[Crossing] = []
     for i, j in path:
         node = (onto if onto <= i <= track else i, j)
         if not moved or moved[-1] != node:
@@ -257,9 +259,9 @@ def moved_path(path: list[Node], onto: int, track: int) -> list[Node]:
     return moved
 
 
-def fits(paths: Paths, nets: list[int], track: int) -> bool:
+def is_track_free(paths: Paths, nets: list[int], track: int) -> bool:
     """Whether on this track no two nets share a stretch or touch at a corner, and no wire doubles back on itself."""
-    around: dict[int, dict[int, set[Node]]] = {}
+    around: dict[int, dict[int, set[Crossing]]] = {}
     for path, net in zip(paths, nets, strict=True):
         for n, (i, j) in enumerate(path):
             if i != track:
@@ -272,6 +274,6 @@ def fits(paths: Paths, nets: list[int], track: int) -> bool:
     for here in around.values():
         if len(here) > 2:
             return False
-        if len(here) == 2 and {frozenset(units) for units in here.values()} != {LEVEL, UPRIGHT}:
+        if len(here) == 2 and {frozenset(units) for units in here.values()} != {LEVEL_STEPS, UPRIGHT_STEPS}:
             return False
     return True

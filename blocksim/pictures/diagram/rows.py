@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .graph import Graph, Link, Port
-from .sketch import Place, Sketch, crossings, make_sketch
+from .graph import BlockGraph, Link, Port
+from .wire_sketch import GridPoint, Sketch, crossings, make_sketch
 
-BLOCKED, CROSSING, BEND, STEP, WRONG, FRESH, PASSED = 6.0, 2.0, 1.5, 0.4, 8.0, 1.7, 0.7
+BLOCKED_PENALTY, CROSSING_PENALTY, BEND_PENALTY, STEP_PENALTY, WRONG_SIDE_PENALTY, NEW_ROW_PENALTY, PASSED_PENALTY = (
+    6.0,
+    2.0,
+    1.5,
+    0.4,
+    8.0,
+    1.7,
+    0.7,
+)
 #: Rounds of moving paths again, for small and for large diagrams, and how many half rows from its neighbours a path may go.
-SWEEPS, MANY, NEAR = 3, 30, 7
+SWEEPS, MOST_SWEPT_PATHS, NEAREST_ROWS = 3, 30, 7
 
 
-def find_rows(graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[str, int]) -> dict[str, int]:
+def find_rows(graph: BlockGraph, cuts: list[Link], flipped: set[str], columns: dict[str, int]) -> dict[str, int]:
     """Row of every item, from 0 at the top."""
     board = Board(graph, cuts, flipped, columns)
     groups = [
@@ -26,7 +34,7 @@ def find_rows(graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[s
     paths = [path for group in groups for path in find_paths(graph, cuts, group, columns)]
     for path in paths:
         board.put(path)
-    for _ in range(SWEEPS if len(paths) <= MANY else 1):
+    for _ in range(SWEEPS if len(paths) <= MOST_SWEPT_PATHS else 1):
         before = dict(board.rows)
         for path in paths[1:]:
             board.lift(path)
@@ -41,26 +49,26 @@ def find_rows(graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[s
     return {key: used[row] for key, row in board.rows.items()}
 
 
-def find_paths(graph: Graph, cuts: list[Link], group: list[str], columns: dict[str, int]) -> list[list[str]]:
+def find_paths(graph: BlockGraph, cuts: list[Link], group: list[str], columns: dict[str, int]) -> list[list[str]]:
     """The group as paths, the weightiest first."""
-    left = set(group)
+    rest = set(group)
     paths = []
-    while left:
-        path = heaviest(graph, cuts, left, columns)
+    while rest:
+        path = heaviest(graph, cuts, rest, columns)
         paths.append(path)
-        left -= set(path)
+        rest -= set(path)
     return paths
 
 
-def heaviest(graph: Graph, cuts: list[Link], left: set[str], columns: dict[str, int]) -> list[str]:
+def heaviest(graph: BlockGraph, cuts: list[Link], rest: set[str], columns: dict[str, int]) -> list[str]:
     """The path of most blocks; it enters a Sum at its first input and prefers to start at a source."""
-    order = sorted(left, key=lambda key: (columns[key], graph.items[key].index))
+    order = sorted(rest, key=lambda key: (columns[key], graph.items[key].index))
     best = {key: 0.3 * (graph.items[key].colour == "source") for key in order}
     come_from: dict[str, str] = {}
     for key in order:
         near = [(link.source, link) for link in graph.into(key)] + [(link.target, link) for link in graph.out_of(key)]
         for other, link in near:
-            if other not in left or columns[other] >= columns[key] or link in cuts:
+            if other not in rest or columns[other] >= columns[key] or link in cuts:
                 continue
             if graph.items[other].sink:  # a flipped scope: the lane belongs to the wire that closes the loop
                 continue
@@ -77,11 +85,11 @@ def heaviest(graph: Graph, cuts: list[Link], left: set[str], columns: dict[str, 
 class Board:
     """Where the paths stand so far. Occupied rows are kept at even numbers, so that a path may always squeeze in between."""
 
-    def __init__(self, graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[str, int]):
+    def __init__(self, graph: BlockGraph, cuts: list[Link], flipped: set[str], columns: dict[str, int]):
         self.graph, self.flipped, self.columns = graph, flipped, columns
         self.cuts = set(cuts)
         self.rows: dict[str, int] = {}
-        self.cells: dict[Place, str] = {}
+        self.cells: dict[GridPoint, str] = {}
         self.floor: int | None = None
         self.sketches: dict[Link, Sketch] = {}
         self.near: dict[str, list[Link]] = {key: [*graph.into(key), *graph.out_of(key)] for key in graph.items}
@@ -101,7 +109,7 @@ class Board:
         ends = [self.rows[k] for key in path for link in self.near[key] for k in (link.source, link.target) if k in self.rows]
         if not ends:
             return range(low - 1, high + 2)
-        return range(max(low - 1, min(ends) - NEAR), min(high + 1, max(ends) + NEAR) + 1)
+        return range(max(low - 1, min(ends) - NEAREST_ROWS), min(high + 1, max(ends) + NEAREST_ROWS) + 1)
 
     def settle(self, path: list[str], row: int) -> None:
         self.rows.update(dict.fromkeys(path, row))
@@ -127,14 +135,14 @@ class Board:
         self.rows.update(dict.fromkeys(path, row))
         self.cells.update({(self.columns[key], row): key for key in path})
         near = {link for key in path for link in self.near[key] if link.source in self.rows and link.target in self.rows}
-        total = 0.0 if row % 2 == 0 and low <= row <= high else FRESH
+        total = 0.0 if row % 2 == 0 and low <= row <= high else NEW_ROW_PENALTY
         for link in sorted(near, key=lambda link: (self.graph.items[link.target].index, link.slot)):
             price, sketch = self.sketch(link)
-            total += price + CROSSING * sum(
-                crossings(sketch, other) for known, other in self.sketches.items() if known.net != link.net
+            total += price + CROSSING_PENALTY * sum(
+                crossings(sketch, other) for neighbour, other in self.sketches.items() if neighbour.net != link.net
             )
         mine = {(2 * self.columns[key], 2 * row) for key in path}
-        total += BLOCKED * sum(len(mine.intersection(other.places)) for other in self.sketches.values())
+        total += BLOCKED_PENALTY * sum(len(mine.intersection(other.places)) for other in self.sketches.values())
         for key in path:
             del self.rows[key], self.cells[self.columns[key], row]
         return total
@@ -149,13 +157,13 @@ class Board:
         )
         ends = {link.source, link.target} & self.flipped
         wrong = len(ends) == 1 and (-rise if link.source in self.flipped else rise) < 1
-        return price + PASSED * ports + WRONG * wrong, best
+        return price + PASSED_PENALTY * ports + WRONG_SIDE_PENALTY * wrong, best
 
     def price(self, sketch: Sketch) -> float:
         blocked = sum((x // 2, y // 2) in self.cells for x, y in sketch.places)
-        return BEND * sketch.bends + STEP * sketch.length + BLOCKED * blocked
+        return BEND_PENALTY * sketch.bends + STEP_PENALTY * sketch.length + BLOCKED_PENALTY * blocked
 
-    def ways(self, link: Link) -> Iterator[tuple[Place, ...]]:
+    def ways(self, link: Link) -> Iterator[tuple[GridPoint, ...]]:
         x0, y0 = 2 * self.columns[link.source], 2 * self.rows[link.source]
         x1, y1 = 2 * self.columns[link.target], 2 * self.rows[link.target]
         out = x0 + (-1 if link.source in self.flipped else 1)

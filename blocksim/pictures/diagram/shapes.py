@@ -16,7 +16,7 @@ DOT = 2.8
 
 
 @dataclass(frozen=True)
-class Text:
+class TextLine:
     """One line of text; (x, y) is the middle of its height, at its start, middle or end."""
 
     x: float
@@ -46,7 +46,7 @@ class Shape:
     flipped: bool = False
     double: bool = False
     title: str = ""
-    texts: tuple[Text, ...] = ()
+    texts: tuple[TextLine, ...] = ()
 
     @property
     def box(self) -> tuple[float, float, float, float]:
@@ -74,8 +74,8 @@ class Frame:
     bottom: float
     caption: str
 
-    def label(self) -> Text:
-        return Text(self.left + 8, self.bottom - 8, self.caption, 9, GREY, "start")
+    def label(self) -> TextLine:
+        return TextLine(self.left + 8, self.bottom - 8, self.caption, 9, GREY, "start")
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Picture:
     shapes: list[Shape] = field(default_factory=list)
     wires: list[Wire] = field(default_factory=list)
     dots: list[Point] = field(default_factory=list)
-    texts: list[Text] = field(default_factory=list)
+    texts: list[TextLine] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .graph import Graph, Item, Link
+from .graph import BlockGraph, Item, Link
 from .lettering import width_of
 
-FIRST, SECOND, NAME, PORT, SIGN = 13.0, 11.0, 10.0, 8.5, 12.0
-HEIGHT, WIDTH, CIRCLE, OVAL = 44.0, 58.0, 32.0, 24.0
+FIRST_FONT, SECOND_FONT, NAME_FONT, PORT_FONT, SIGN_FONT = 13.0, 11.0, 10.0, 8.5, 12.0
+BOX_HEIGHT, BOX_WIDTH, CIRCLE, OVAL = 44.0, 58.0, 32.0, 24.0
 PADDING = 11.0
 #: Ports lie on multiples of half a pitch around the middle of their row, so wires in one row are never closer than that.
 PITCH = 20.0
@@ -16,7 +16,7 @@ NAME_ROOM = 17.0
 
 
 @dataclass(frozen=True)
-class Size:
+class BoxSize:
     width: float
     height: float
 
@@ -29,21 +29,21 @@ class Spot:
     offset: float
 
 
-def size_of(item: Item) -> Size:
+def size_of(item: Item) -> BoxSize:
     """Width and height of the shape."""
     if item.shape == "circle":
-        return Size(CIRCLE, CIRCLE)
-    widest = max([width_of(line, FIRST if n == 0 else SECOND) for n, line in enumerate(item.lines)], default=0.0)
+        return BoxSize(CIRCLE, CIRCLE)
+    widest = max([width_of(line, FIRST_FONT if n == 0 else SECOND_FONT) for n, line in enumerate(item.lines)], default=0.0)
     if item.shape == "oval":
-        return Size(max(44.0, widest + 2 * PADDING), OVAL)
+        return BoxSize(max(44.0, widest + 2 * PADDING), OVAL)
     if item.shape == "triangle":
-        return Size(max(46.0, 1.7 * width_of(item.lines[0], SECOND) + 22), HEIGHT)
-    left = max([width_of(port.label, PORT) for port in item.inputs], default=0.0)
-    right = max([width_of(port.label, PORT) for port in item.outputs], default=0.0)
+        return BoxSize(max(46.0, 1.7 * width_of(item.lines[0], SECOND_FONT) + 22), BOX_HEIGHT)
+    left = max([width_of(port.label, PORT_FONT) for port in item.inputs], default=0.0)
+    right = max([width_of(port.label, PORT_FONT) for port in item.outputs], default=0.0)
     side = max(left, right) + 4 if left or right else 0.0
     ports = max(len(item.inputs), len(item.outputs))
-    height = max(HEIGHT, 16.0 * len(item.lines) + 14, PITCH * ports + 10)
-    return Size(max(WIDTH, widest + 2 * PADDING + 2 * side), height)
+    height = max(BOX_HEIGHT, 16.0 * len(item.lines) + 14, PITCH * ports + 10)
+    return BoxSize(max(BOX_WIDTH, widest + 2 * PADDING + 2 * side), height)
 
 
 def offsets(count: int) -> list[float]:
@@ -51,7 +51,7 @@ def offsets(count: int) -> list[float]:
 
 
 def find_spots(
-    graph: Graph, cuts: list[Link], flipped: set[str], columns: dict[str, int], rows: dict[str, int]
+    graph: BlockGraph, cuts: list[Link], flipped: set[str], columns: dict[str, int], rows: dict[str, int]
 ) -> dict[tuple[str, str, int], Spot]:
     """For every ('in' or 'out', item, number) the spot where its wire ends."""
     spots: dict[tuple[str, str, int], Spot] = {}
@@ -69,7 +69,9 @@ def find_spots(
     return spots
 
 
-def circle_sides(graph: Graph, item: Item, cuts: list[Link], columns: dict[str, int], rows: dict[str, int]) -> dict[int, str]:
+def circle_sides(
+    graph: BlockGraph, item: Item, cuts: list[Link], columns: dict[str, int], rows: dict[str, int]
+) -> dict[int, str]:
     """First input from the west, feedback from the south, others from the north; a taken side gives way to the opposite one."""
     links = {link.slot: link for link in graph.into(item.key)}
     back = sorted((n for n, link in links.items() if link in cuts), key=lambda n: -rows[links[n].source])
@@ -86,7 +88,7 @@ def circle_sides(graph: Graph, item: Item, cuts: list[Link], columns: dict[str, 
 
 
 def west_input(
-    graph: Graph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int], rows: dict[str, int]
+    graph: BlockGraph, item: Item, inputs: list[tuple[int, Link | None]], columns: dict[str, int], rows: dict[str, int]
 ) -> int:
     """The first input, unless its wire must go round a block of the row that itself drives a later input, as a bypass does."""
     if not inputs:
@@ -101,7 +103,11 @@ def west_input(
 
 
 def find_shifts(
-    graph: Graph, columns: dict[str, int], rows: dict[str, int], sizes: dict[str, Size], spots: dict[tuple[str, str, int], Spot]
+    graph: BlockGraph,
+    columns: dict[str, int],
+    rows: dict[str, int],
+    sizes: dict[str, BoxSize],
+    spots: dict[tuple[str, str, int], Spot],
 ) -> dict[str, float]:
     """How far below the middle of its row each item stands: so that a wire along the row is straight at both its ports."""
     shifts: dict[str, float] = {}

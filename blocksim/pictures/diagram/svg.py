@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from html import escape
 
-from .shapes import DOT, INK, LINE, Picture, Point, Shape, Text, Wire, arrowhead, corners, rounded
+from .shapes import DOT, INK, LINE, Picture, Point, Shape, TextLine, Wire, arrowhead, corners, rounded
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 
-def number(value: float) -> str:
+def svg_number(value: float) -> str:
     text = f"{value:.1f}"
     return text[:-2] if text.endswith(".0") else text
 
 
 def pair(point: Point) -> str:
-    return f"{number(point[0])},{number(point[1])}"
+    return f"{svg_number(point[0])},{svg_number(point[1])}"
 
 
 def picture_svg(picture: Picture) -> str:
     """The whole picture as one SVG element."""
-    w, h = number(picture.width), number(picture.height)
+    w, h = svg_number(picture.width), svg_number(picture.height)
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" fill="{INK}" '
         f'font-family="{FONT}">',
@@ -29,15 +29,15 @@ def picture_svg(picture: Picture) -> str:
     ]
     for f in picture.frames:
         rows.append(
-            f'<rect x="{number(f.left)}" y="{number(f.top)}" width="{number(f.right - f.left)}" '
-            f'height="{number(f.bottom - f.top)}" rx="8" fill="none" stroke="#bbb" stroke-dasharray="2 4"/>'
+            f'<rect x="{svg_number(f.left)}" y="{svg_number(f.top)}" width="{svg_number(f.right - f.left)}" '
+            f'height="{svg_number(f.bottom - f.top)}" rx="8" fill="none" stroke="#bbb" stroke-dasharray="2 4"/>'
         )
         rows.append(text_svg(f.label()))
     rows.append(f'<g fill="none" stroke="{INK}" stroke-width="{LINE}">')
     rows += [wire_svg(wire, picture.dots) for wire in picture.wires]
     rows.append(f'</g><g fill="{INK}">')
     rows += ['<path d="M' + " ".join(pair(p) for p in arrowhead(wire.points)) + 'z"/>' for wire in picture.wires]
-    rows += [f'<circle cx="{number(x)}" cy="{number(y)}" r="{DOT}"/>' for x, y in picture.dots]
+    rows += [f'<circle cx="{svg_number(x)}" cy="{svg_number(y)}" r="{DOT}"/>' for x, y in picture.dots]
     rows.append("</g>")
     rows += [shape_svg(shape) for shape in picture.shapes]
     rows += [text_svg(text) for text in picture.texts]
@@ -53,26 +53,26 @@ def shape_svg(shape: Shape) -> str:
     """A block: its tooltip, its outline, its texts."""
     style = f'fill="{shape.fill}" stroke="{INK}" stroke-width="{LINE}"'
     left, top, _, _ = shape.box
-    x, y, w, h = (number(v) for v in (left, top, shape.width, shape.height))
+    x, y, w, h = (svg_number(v) for v in (left, top, shape.width, shape.height))
     if shape.kind == "circle":
-        body = f'<circle cx="{number(shape.x)}" cy="{number(shape.y)}" r="{number(shape.width / 2)}" {style}/>'
+        body = f'<circle cx="{svg_number(shape.x)}" cy="{svg_number(shape.y)}" r="{svg_number(shape.width / 2)}" {style}/>'
     elif shape.kind == "triangle":
         body = '<path d="M' + " ".join(pair(p) for p in corners(shape)) + f'z" {style} stroke-linejoin="round"/>'
     else:
         radius = shape.height / 2 if shape.kind == "oval" else 4
-        body = f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{number(radius)}" {style}/>'
+        body = f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{svg_number(radius)}" {style}/>'
     if shape.double:
         body += (
-            f'<rect x="{number(left + 3)}" y="{number(top + 3)}" width="{number(shape.width - 6)}" '
-            f'height="{number(shape.height - 6)}" rx="2" fill="none" stroke="{INK}" stroke-width="0.7"/>'
+            f'<rect x="{svg_number(left + 3)}" y="{svg_number(top + 3)}" width="{svg_number(shape.width - 6)}" '
+            f'height="{svg_number(shape.height - 6)}" rx="2" fill="none" stroke="{INK}" stroke-width="0.7"/>'
         )
     return f"<g><title>{escape(shape.title)}</title>{body}{''.join(text_svg(t) for t in shape.texts)}</g>"
 
 
-def text_svg(text: Text) -> str:
+def text_svg(text: TextLine) -> str:
     colour = "" if text.colour == INK else f' fill="{text.colour}"'
     anchor = "" if text.anchor == "start" else f' text-anchor="{text.anchor}"'
     return (
-        f'<text x="{number(text.x)}" y="{number(text.baseline)}" font-size="{number(text.size)}"{anchor}{colour}>'
+        f'<text x="{svg_number(text.x)}" y="{svg_number(text.baseline)}" font-size="{svg_number(text.size)}"{anchor}{colour}>'
         f"{escape(text.text)}</text>"
     )

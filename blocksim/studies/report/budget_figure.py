@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .panels import COLUMNS, PANEL, Line, SweptAxis, colour, is_number, label_of, legend, panels, titles, unique
+from .panels import (
+    PANEL,
+    PANEL_COLUMNS,
+    SweptAxis,
+    TableLine,
+    colour,
+    is_finite_number,
+    label_of,
+    leftmost,
+    legend,
+    panels,
+    titles,
+    unique,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Rows of panels of a budget over a sweep; what is not drawn stands in budget.csv.
-MOST_ROWS = 6
+MOST_PANEL_ROWS = 6
 
 
-def budget_figure(budget: list[Line], swept: SweptAxis | None) -> Any:
+def budget_figure(budget: list[TableLine], swept: SweptAxis | None) -> Figure | None:
     """What each defect adds to the bias, in % of the truth, with its interval: bars, or lines over a sweep."""
-    lines = [line for line in budget if is_number(line["effect"])]
+    lines = [line for line in budget if is_finite_number(line["effect"])]
     if not lines:
         return None
     return budget_bars(lines) if swept is None else budget_lines(lines, swept)
 
 
-def in_percent(line: Line, name: str) -> float:
+def in_percent(line: TableLine, name: str) -> float:
     """A number of the budget in % of the truth; itself where the truth is 0 or unknown."""
     share = line["percent_of_truth"]
-    return line[name] * share / line["effect"] if is_number(share) and line["effect"] else line[name]
+    return float(line[name] * share / line["effect"] if is_finite_number(share) and line["effect"] else line[name])
 
 
-def budget_bars(lines: list[Line]) -> Any:
+def budget_bars(lines: list[TableLine]) -> Figure:
     parameters, defects, methods = titles(lines), unique(s["defect"] for s in lines), unique(s["method"] for s in lines)
     width = 0.7 / len(methods)
     figure, axes = panels(parameters, "", PANEL[1] + 0.18 * len(defects) * max(1, len(methods) / 3))
@@ -38,19 +54,19 @@ def budget_bars(lines: list[Line]) -> Any:
                 ys, values, 0.9 * width, xerr=half, color=colour(number), alpha=0.8, error_kw={"linewidth": 1.0}, label=method
             )
         axis.axvline(0, color="black", linewidth=1.1)
-        axis.set_yticks(range(len(defects)), defects if axis.get_subplotspec().is_first_col() else [])
+        axis.set_yticks(range(len(defects)), defects if leftmost(axis) else [])
         axis.set_ylim(len(defects) - 0.4, -0.6)
     figure.supxlabel("effect on the bias, % of the truth", fontsize=9)
     legend(figure, axes.values())
     return figure
 
 
-def budget_lines(lines: list[Line], swept: SweptAxis) -> Any:
+def budget_lines(lines: list[TableLine], swept: SweptAxis) -> Figure:
     """A row of panels for each method and point of the other settings, a line for each defect; the whole bias is black."""
     parameters, defects = titles(lines), unique(s["defect"] for s in lines)
-    series = unique((s["method"], *(s[n] for n in swept.others)) for s in lines)[:MOST_ROWS]
+    series = unique((s["method"], *(s[n] for n in swept.others)) for s in lines)[:MOST_PANEL_ROWS]
     names = {(one, n): f"{title}, {label_of(one)}" for one in series for n, title in parameters.items()}
-    figure, axes = panels(names, "effect on the bias, % of the truth", columns=min(COLUMNS, len(parameters)))
+    figure, axes = panels(names, "effect on the bias, % of the truth", columns=min(PANEL_COLUMNS, len(parameters)))
     for (one, name), axis in axes.items():
         for number, defect in enumerate(defects):
             own = [s for s in lines if (s["method"], *(s[n] for n in swept.others)) == one]

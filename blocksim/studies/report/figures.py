@@ -4,59 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...records.writing import writing
 from ..study import StudyResult
 from .budget_figure import budget_figure
-from .panels import PANEL, Line, SweptAxis, colour, is_number, label_of, legend, main_axis, panels, titles, unique
+from .panels import (
+    PANEL,
+    SweptAxis,
+    TableLine,
+    colour,
+    is_finite_number,
+    label_of,
+    leftmost,
+    legend,
+    main_axis,
+    panels,
+    titles,
+    unique,
+)
 from .text import records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ...contract.arrays import FloatArray
 
 #: Groups of estimates side by side in one panel; a sweep of more points is drawn as lines only.
 MOST_GROUPS = 12
 
+#: Draws the line of one method: axis, where it stands, its scores, colour, name.
+Drawing = Callable[["Axes", SweptAxis, list[TableLine], str, str], None]
 
-def study_figures(result: StudyResult) -> dict[str, Any]:
+
+def study_figures(result: StudyResult) -> dict[str, Figure]:
     """Every figure that has something to show, by name."""
     scores = [line for line in records(result.scores) if line["ablation"] in ("", "full")]
     estimates = [line for line in records(result.estimates) if line["ablation"] in ("", "full")]
     axis = main_axis(result, scores)
-    made = {
+    figures = {
         "estimates": estimates_figure(result, estimates),
         "bias": bias_figure(scores, axis) if axis else None,
         "spread": spread_figure(scores, axis) if axis else None,
         "coverage": coverage_figure(scores, axis),
         "budget": budget_figure(records(result.budget), axis),
     }
-    return {name: figure for name, figure in made.items() if figure is not None}
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
-def save_figures(figures: dict[str, Any], folder: Path) -> None:
+def save_figures(figures: dict[str, Figure], folder: Path) -> None:
     """figures/NAME.png to look at and figures/NAME.pdf for a paper."""
-    from ...pictures.plots import save
+    from ...pictures.plots import write_figure
 
     with writing(folder):
         (folder / "figures").mkdir(exist_ok=True)
         for name, figure in figures.items():
             for kind in ("png", "pdf"):
-                save(figure, str(folder / "figures" / f"{name}.{kind}"), kind)
+                write_figure(figure, str(folder / "figures" / f"{name}.{kind}"), kind)
 
 
-def key(line: Line, result: StudyResult) -> tuple[Any, ...]:
+def key(line: TableLine, result: StudyResult) -> tuple[Any, ...]:
     return (line["method"], *(line[name] for name in result.shown))
 
 
-def relative(line: Line, value: str = "error") -> float:
+def relative(line: TableLine, value: str = "error") -> float:
     """In % of the truth; the number itself where the truth is 0 or unknown."""
     truth = line["truth"]
-    return 100 * line[value] / abs(truth) if is_number(truth) and truth else line[value]
+    return float(100 * line[value] / abs(truth) if is_finite_number(truth) and truth else line[value])
 
 
-def estimates_figure(result: StudyResult, estimates: list[Line]) -> Any:
+def estimates_figure(result: StudyResult, estimates: list[TableLine]) -> Figure | None:
     """Errors of every run, in % of the truth: a violin for each method and point, its median, the truth as a line."""
-    lines = [line for line in estimates if is_number(line["value"]) and is_number(line["error"])]
+    lines = [line for line in estimates if is_finite_number(line["value"]) and is_finite_number(line["error"])]
     groups = unique(key(line, result) for line in lines)
     if not lines or len(groups) > MOST_GROUPS:
         return None
@@ -69,18 +91,19 @@ def estimates_figure(result: StudyResult, estimates: list[Line]) -> Any:
             if len(values):
                 violin(axis, values, place, colour(methods.index(group[0])))
         axis.axvline(0, color="black", linewidth=1.1)
-        axis.set_yticks(range(len(groups)), [label_of(g) for g in groups] if axis.get_subplotspec().is_first_col() else [])
+        axis.set_yticks(range(len(groups)), [label_of(g) for g in groups] if leftmost(axis) else [])
         axis.set_ylim(len(groups) - 0.4, -0.6)
     figure.supylabel("")
     figure.supxlabel("error, % of the truth (line: truth)", fontsize=9)
     return figure
 
 
-def violin(axis: Any, values: np.ndarray, place: float, hue: str) -> None:
+def violin(axis: Axes, values: FloatArray, place: float, hue: str) -> None:
     """A distribution lying down; points alone where there are too few for a shape."""
     if len(values) >= 10 and np.ptp(values) > 0:
         shape = axis.violinplot([values], positions=[place], orientation="horizontal", widths=0.8, showextrema=False)
-        for body in shape["bodies"]:
+        bodies: Any = shape["bodies"]
+        for body in bodies:
             body.set(facecolor=hue, edgecolor=hue, alpha=0.45)
     else:
         axis.plot(values, np.full(len(values), place), ".", color=hue, markersize=4, alpha=0.6)
@@ -89,9 +112,9 @@ def violin(axis: Any, values: np.ndarray, place: float, hue: str) -> None:
     axis.plot([middle], [place], "o", color="white", markeredgecolor=hue, markersize=4.5)
 
 
-def swept_figure(scores: list[Line], swept: SweptAxis, what: str, title: str, draw: Any) -> Any:
+def swept_figure(scores: list[TableLine], swept: SweptAxis, what: str, title: str, draw: Drawing) -> Figure | None:
     """One line per method and per combination of the other swept settings, over the main one."""
-    lines = [line for line in scores if is_number(line[what])]
+    lines = [line for line in scores if is_finite_number(line[what])]
     if not lines:
         return None
     parameters = {line["parameter"]: line["parameter"] for line in lines} if what == "coverage" else titles(lines)
@@ -109,7 +132,9 @@ def swept_figure(scores: list[Line], swept: SweptAxis, what: str, title: str, dr
     return figure
 
 
-def curve(axis: Any, swept: SweptAxis, own: list[Line], value: Callable[[Line, str], float], name: str, **style: Any) -> None:
+def curve(
+    axis: Axes, swept: SweptAxis, own: list[TableLine], value: Callable[[TableLine, str], float], name: str, **style: Any
+) -> None:
     """A score with its interval: a line and a band over numbers, points with bars over texts, which have no order."""
     xs = [swept.place(s) for s in own]
     middle, low, high = (np.array([value(s, f"{name}{end}") for s in own]) for end in ("", "_low", "_high"))
@@ -121,21 +146,21 @@ def curve(axis: Any, swept: SweptAxis, own: list[Line], value: Callable[[Line, s
         axis.errorbar(xs, middle, reach, fmt="o", markersize=4, linewidth=1.0, **style)
 
 
-def bias_figure(scores: list[Line], swept: SweptAxis) -> Any:
+def bias_figure(scores: list[TableLine], swept: SweptAxis) -> Figure | None:
     """Bias with its 95 % interval against what was swept."""
 
-    def draw(axis: Any, place: SweptAxis, own: list[Line], hue: str, label: str) -> None:
+    def draw(axis: Axes, place: SweptAxis, own: list[TableLine], hue: str, label: str) -> None:
         axis.axhline(0, color="black", linewidth=1.1)
         curve(axis, place, own, relative, "bias", color=hue, label=label)
 
     return swept_figure(scores, swept, "bias", "bias, % of truth", draw)
 
 
-def spread_figure(scores: list[Line], swept: SweptAxis) -> Any:
+def spread_figure(scores: list[TableLine], swept: SweptAxis) -> Figure | None:
     """Standard deviation found, the one the method claims, dashed, and the Cramer-Rao bound where there is one, dotted."""
     line = swept.numeric
 
-    def draw(axis: Any, place: SweptAxis, own: list[Line], hue: str, label: str) -> None:
+    def draw(axis: Axes, place: SweptAxis, own: list[TableLine], hue: str, label: str) -> None:
         xs = [place.place(s) for s in own]
         curve(axis, place, own, relative, "std", color=hue, label=label)
         claimed, bound = ([relative(s, name) for s in own] for name in ("claimed_std", "crb_std"))
@@ -144,18 +169,18 @@ def spread_figure(scores: list[Line], swept: SweptAxis) -> Any:
         axis.set_yscale("log")
 
     words = "dashed: claimed, dotted: bound" if line else "bars: claimed, crosses: bound"
-    words = words if any(is_number(s["crb_std"]) for s in scores) else words.partition(",")[0]
+    words = words if any(is_finite_number(s["crb_std"]) for s in scores) else words.partition(",")[0]
     return swept_figure(scores, swept, "std", f"std, % of truth\n({words})", draw)
 
 
-def coverage_figure(scores: list[Line], swept: SweptAxis | None) -> Any:
+def coverage_figure(scores: list[TableLine], swept: SweptAxis | None) -> Figure | None:
     """How often the method's own 95 % interval holds the truth."""
-    lines = [line for line in scores if is_number(line["coverage"])]
+    lines = [line for line in scores if is_finite_number(line["coverage"])]
     if not lines:
         return None
     if swept is not None:
 
-        def draw(axis: Any, place: SweptAxis, own: list[Line], hue: str, label: str) -> None:
+        def draw(axis: Axes, place: SweptAxis, own: list[TableLine], hue: str, label: str) -> None:
             cover_lines(axis)
             curve(axis, place, own, lambda s, name: 100 * s[name], "coverage", color=hue, label=label)
 
@@ -180,6 +205,6 @@ def coverage_figure(scores: list[Line], swept: SweptAxis | None) -> Any:
     return figure
 
 
-def cover_lines(axis: Any) -> None:
+def cover_lines(axis: Axes) -> None:
     axis.axhline(95, color="black", linewidth=1.1)
     axis.set_ylim(-3, 103)

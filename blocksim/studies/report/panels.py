@@ -11,18 +11,21 @@ from ...pictures.plots import COLOURS
 from .text import short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from ..study import StudyResult
 
 #: More methods than colours take these as well.
 MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")
-COLUMNS = 4
+PANEL_COLUMNS = 4
 PANEL = (2.6, 2.2)
 #: So many swept values or fewer are all written at the axis.
 MOST_TICKS = 9
 #: Swept values that span more than this factor have a logarithmic axis.
 DECADE = 10.0
 
-Line = dict[str, Any]
+TableLine = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,16 @@ class SweptAxis:
 
     @property
     def numeric(self) -> bool:
-        return all(is_number(value) for value in self.values)
+        return all(is_finite_number(value) for value in self.values)
 
-    def place(self, line: Line) -> float:
+    def place(self, line: TableLine) -> float:
         return line[self.name] if self.numeric else self.values.index(line[self.name]) + self.shift
 
     def beside(self, number: int, count: int) -> SweptAxis:
         """The axis for one of several series."""
         return replace(self, shift=min(0.15, 0.7 / count) * (number - (count - 1) / 2))
 
-    def dress(self, axis: Any) -> None:
+    def dress(self, axis: Axes) -> None:
         """Logarithmic where the values span decades; the texts where they are no numbers."""
         if not self.numeric:
             axis.set_xticks(range(len(self.values)), [short(v) for v in self.values], rotation=40, ha="right", fontsize=7)
@@ -57,17 +60,17 @@ class SweptAxis:
                 axis.minorticks_off()
 
 
-def main_axis(result: StudyResult, scores: list[Line]) -> SweptAxis | None:
+def main_axis(result: StudyResult, scores: list[TableLine]) -> SweptAxis | None:
     """Over what figures are drawn; None without a sweep."""
-    found = {name: unique(line[name] for line in scores) for name in result.shown}
-    name = max(found, key=lambda n: (len(found[n]), all(is_number(v) for v in found[n])), default="")
-    if not name or len(found[name]) < 2:
+    values = {name: unique(line[name] for line in scores) for name in result.shown}
+    name = max(values, key=lambda n: (len(values[n]), all(is_finite_number(v) for v in values[n])), default="")
+    if not name or len(values[name]) < 2:
         return None
     unit = result.about["units"].get(name, "")
-    return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(found[name]), tuple(n for n in found if n != name))
+    return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name))
 
 
-def is_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -79,20 +82,24 @@ def colour(number: int) -> str:
     return [*COLOURS, *MORE][number % (len(COLOURS) + len(MORE))]
 
 
-def titles(lines: list[Line]) -> dict[str, str]:
+def titles(lines: list[TableLine]) -> dict[str, str]:
     """The parameters' names; where the truth is 0 or unknown, with the unit their panel has instead of %."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for line in lines:
-        whole = is_number(line["truth"]) and line["truth"] if "truth" in line else is_number(line["percent_of_truth"])
-        found.setdefault(line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}")
-    return found
+        whole = (
+            is_finite_number(line["truth"]) and line["truth"] if "truth" in line else is_finite_number(line["percent_of_truth"])
+        )
+        result.setdefault(
+            line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}"
+        )
+    return result
 
 
-def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], columns: int = 0) -> tuple[Any, dict[Any, Any]]:
+def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], columns: int = 0) -> tuple[Figure, dict[Any, Axes]]:
     """A grid with one panel for each parameter."""
     from matplotlib.figure import Figure
 
-    columns = columns or min(COLUMNS, len(parameters))
+    columns = columns or min(PANEL_COLUMNS, len(parameters))
     rows = -(-len(parameters) // columns)
     width = max(PANEL[0] * columns, 7.6 if columns > 1 else 5.0)
     figure = Figure(figsize=(width + 0.6, height * rows + 0.7), layout="constrained")
@@ -114,9 +121,15 @@ def label_of(group: tuple[Any, ...]) -> str:
     return ", ".join(short(part, 3) for part in group if part != "")
 
 
-def legend(figure: Any, axes: Iterable[Any]) -> None:
+def leftmost(axis: Axes) -> bool:
+    """Whether a panel stands in the first column, where names are written."""
+    place = axis.get_subplotspec()
+    return place is not None and place.is_first_col()
+
+
+def legend(figure: Figure, axes: Iterable[Axes]) -> None:
     """One for all panels, above them, where there is more than one thing to tell apart; a panel may lack some."""
-    found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    if len(found) > 1:
-        columns = min(6, len(found), max(1, int(figure.get_figwidth() // 1.7)))
-        figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns, fontsize=8, frameon=False)
+    handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    if len(handles) > 1:
+        columns = min(6, len(handles), max(1, int(figure.get_figwidth() // 1.7)))
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, fontsize=8, frameon=False)

@@ -7,11 +7,14 @@ import math
 import re
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...records.writing import writing
 from ..study import StudyResult
-from .text import budget_rows, records, remarks, signal_rows, summary_rows
+from .text import budget_rows, records, signal_rows, study_remarks, summary_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1.2rem; }
@@ -33,8 +36,8 @@ CAPTIONS = {
     "coverage": "How often the method's own 95 % interval holds the truth, with Wilson's interval; the line is 95 %.",
     "budget": "What each defect adds to the bias, with its 95 % interval; (interaction) is what the parts do not add up to.",
 }
-WORDS = {"method", "ablation", "parameter", "defect", "reason", "signal", "changes"}
-MOST_LINES = 400
+LEFT_COLUMNS = {"method", "ablation", "parameter", "defect", "reason", "signal", "changes"}
+MOST_PAGE_LINES = 400
 
 
 def write_report(result: StudyResult) -> Path:
@@ -45,17 +48,21 @@ def write_report(result: StudyResult) -> Path:
     save_figures(figures, result.folder)
     path = result.folder / "report.html"
     with writing(result.folder):
-        path.write_text(page(result, figures), encoding="utf-8")
+        path.write_text(report_page(result, figures), encoding="utf-8")
     return path
 
 
-def page(result: StudyResult, figures: dict[str, Any]) -> str:
+def report_page(result: StudyResult, figures: dict[str, Any]) -> str:
     """The whole page."""
     about = result.about
     parts = [f"<h1>{escape(result.title or 'Study')}</h1>", f'<p class="lead">{lead(result)}</p>']
     if about.get("description"):
         parts.append(f"<p>{escape(about['description'].strip())}</p>")
-    parts += ["<h2>What was found</h2>", verdict(result), *(f'<p class="remark">{escape(said)}</p>' for said in remarks(result))]
+    parts += [
+        "<h2>What was found</h2>",
+        verdict(result),
+        *(f'<p class="remark">{escape(remark)}</p>' for remark in study_remarks(result)),
+    ]
     parts += [figure_html(name, figure) for name, figure in figures.items()]
     rows, columns = summary_rows(result)
     if rows:
@@ -91,10 +98,10 @@ def verdict(result: StudyResult) -> str:
     items = []
     for method in dict.fromkeys(line["method"] for line in lines):
         own = [line for line in lines if line["method"] == method]
-        known = [s for s in own if s["bias_percent"] == s["bias_percent"]]
+        scored = [s for s in own if s["bias_percent"] == s["bias_percent"]]
         text = f"<b>{escape(str(method))}</b>: "
-        if known:
-            worst = max(known, key=lambda s: abs(s["bias_percent"]))
+        if scored:
+            worst = max(scored, key=lambda s: abs(s["bias_percent"]))
             biased = [s for s in own if s["bias_significant"] is True]
             text += f"largest bias {worst['bias_percent']:+.3g} % ({escape(worst['parameter'])}); "
             text += f"{len(biased)} of {len(own)} biases are significant"
@@ -117,12 +124,12 @@ def verdict(result: StudyResult) -> str:
     return "" if len(result.signal_scores) else "<p>No run gave an estimate.</p>"
 
 
-def figure_html(name: str, figure: Any) -> str:
+def figure_html(name: str, figure: Figure) -> str:
     """A figure as part of the page; the names inside made its own, since several share the page."""
-    from ...pictures.plots import save
+    from ...pictures.plots import write_figure
 
     text = io.StringIO()
-    save(figure, text, "svg")
+    write_figure(figure, text, "svg")
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     return f"<figure>{own_names(svg, name)}<figcaption>{CAPTIONS[name]}</figcaption></figure>"
@@ -137,22 +144,22 @@ def own_names(svg: str, prefix: str) -> str:
 
 def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.csv") -> str:
     def line(cells: list[str], tag: str) -> str:
-        kinds = [' class="words"' if name in WORDS else "" for name in columns]
+        kinds = [' class="words"' if name in LEFT_COLUMNS else "" for name in columns]
         return "<tr>" + "".join(f"<{tag}{k}>{escape(c)}</{tag}>" for k, c in zip(kinds, cells, strict=True)) + "</tr>"
 
-    more = f"<p>{len(rows) - MOST_LINES} more lines are in {file}.</p>" if len(rows) > MOST_LINES else ""
-    body = "\n".join(line(row, "td") for row in rows[:MOST_LINES])
+    more = f"<p>{len(rows) - MOST_PAGE_LINES} more lines are in {file}.</p>" if len(rows) > MOST_PAGE_LINES else ""
+    body = "\n".join(line(row, "td") for row in rows[:MOST_PAGE_LINES])
     return f'<div class="wide"><table><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table></div>{more}'
 
 
 def diagrams(folder: Path) -> list[str]:
     """The diagrams kept beside the study."""
-    from ...diagram.yaml_lines import read
+    from ...diagram.yaml_lines import read_yaml
 
     names = []
     for path in sorted(folder.rglob("*.yaml")):
         if path.name != "study.yaml":
-            root, _ = read(path.read_text(encoding="utf-8"), path.name)
+            root, _ = read_yaml(path.read_text(encoding="utf-8"), path.name)
             plain = root.plain()
             if isinstance(plain, dict) and "blocks" in plain and "ports" not in plain:
                 names.append(str(path.relative_to(folder)))
@@ -179,7 +186,7 @@ def text_html(name: str, path: Path) -> str:
 
 
 def failures_html(failures: list[dict[str, Any]]) -> str:
-    columns = list(dict.fromkeys(key for failure in failures[:MOST_LINES] for key in failure))
+    columns = list(dict.fromkeys(key for failure in failures[:MOST_PAGE_LINES] for key in failure))
     return table_html(columns, [[str(failure.get(c, "")) for c in columns] for failure in failures], "study.json")
 
 

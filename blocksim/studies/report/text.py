@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from ..study import StudyResult
 
 #: Columns of the printed table, and how many lines it has at most.
-SHOWN = ("parameter", "truth", "bias", "bias %", "std", "rmse", "coverage", "failures")
-MOST_LINES = 60
+PRINTED_COLUMNS = ("parameter", "truth", "bias", "bias %", "std", "rmse", "coverage", "failures")
+MOST_PRINTED_LINES = 60
 
 
 def printed(result: StudyResult) -> str:
@@ -23,26 +23,26 @@ def printed(result: StudyResult) -> str:
         ("Error budget: what each defect adds to the bias", budget_rows(result), "budget.csv"),
     ):
         if rows:
-            more = f"\n... and {len(rows) - MOST_LINES} more lines in {file}" if len(rows) > MOST_LINES else ""
-            parts += [*([words] if words else []), as_text(columns, rows[:MOST_LINES]) + more]
-    parts += remarks(result)
+            more = f"\n... and {len(rows) - MOST_PRINTED_LINES} more lines in {file}" if len(rows) > MOST_PRINTED_LINES else ""
+            parts += [*([words] if words else []), as_text(columns, rows[:MOST_PRINTED_LINES]) + more]
+    parts += study_remarks(result)
     if result.failures:
         first = result.failures[0]
         parts.append(f"{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}")
     return "\n\n".join(parts)
 
 
-def remarks(result: StudyResult) -> list[str]:
+def study_remarks(result: StudyResult) -> list[str]:
     """What a reader of the tables should know first."""
-    said = []
+    texts = []
     if result.about["repeat"] > 1 and not result.about["random"]:
-        said.append(
+        texts.append(
             f"All {result.about['repeat']} repetitions gave the same numbers: nothing in the diagram is random. Spread, coverage "
             "and intervals say nothing then; add noise, or repeat: 1."
         )
     for method, warned in result.about["warnings"].items():
-        said.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
-    return said
+        texts.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
+    return texts
 
 
 def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
@@ -65,8 +65,8 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
             cover if line["coverage"] == line["coverage"] else "",
             f"{line['failures']}/{line['runs']}",
         ])  # fmt: skip
-    after = SHOWN.index("std") + 1
-    return rows, [*head, *SHOWN[:after], *(["std / bound"] if bound else []), *SHOWN[after:]]
+    after = PRINTED_COLUMNS.index("std") + 1
+    return rows, [*head, *PRINTED_COLUMNS[:after], *(["std / bound"] if bound else []), *PRINTED_COLUMNS[after:]]
 
 
 def signal_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
@@ -90,7 +90,8 @@ def budget_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
 
 def records(table: Any) -> list[dict[str, Any]]:
     """A table as a list of dicts, whichever it is."""
-    return table.to_dict("records") if hasattr(table, "to_dict") else table
+    lines: list[dict[str, Any]] = table.to_dict("records") if hasattr(table, "to_dict") else table
+    return lines
 
 
 def short(value: Any, digits: int = 4) -> str:

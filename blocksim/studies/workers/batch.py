@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Experiments of different shape that a worker keeps ready.
 MOST_SHAPES = 16
 
-Lines = list[tuple[int, str]]
+ResultLines = list[tuple[int, str]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BatchPiece:
     """Runs of one row of the study, with their numbers and seeds."""
 
     variant: int
@@ -58,13 +58,13 @@ class Piece:
     runs: tuple[tuple[int, int], ...]
 
 
-Batch = list[Piece]
+Batch = list[BatchPiece]
 
 
 # ---- what a worker does -----------------------------------------------------------------------------------------------
 
 
-def run_batch(job: Job, batch: Batch) -> Lines:
+def run_batch(job: Job, batch: Batch) -> ResultLines:
     """Simulate, identify, and tell each run in a line."""
     if job.version != __version__:
         raise StudyError(f"this worker has blocksim {__version__}, the study was started with {job.version}. Install the same.")
@@ -81,7 +81,7 @@ def ready_diagram(job: Job, variant: int) -> None:
         raise StudyError(f"a worker cannot open the diagram: {reason_of(error)}") from None
 
 
-def run_piece(job: Job, piece: Piece) -> Lines:
+def run_piece(job: Job, piece: BatchPiece) -> ResultLines:
     from ...running.simulate import simulate_many
 
     seeds = [seed for _, seed in piece.runs]
@@ -94,7 +94,7 @@ def run_piece(job: Job, piece: Piece) -> Lines:
     return [(run, line_of(run, seed, told_of(job, result))) for (run, seed), result in zip(piece.runs, results, strict=True)]
 
 
-def alone(job: Job, piece: Piece, seed: int) -> Any:
+def alone(job: Job, piece: BatchPiece, seed: int) -> Any:
     """One run by itself: its results, or what went wrong."""
     from ...running.simulate import simulate_many
 
@@ -109,14 +109,14 @@ def alone(job: Job, piece: Piece, seed: int) -> Any:
 def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
     """What keeps of a record what the study asks for."""
     if job.bound is None:
-        return functools.partial(told, blocks=job.blocks, signals=job.signals)
+        return functools.partial(run_result, blocks=job.blocks, signals=job.signals)
     from ..bound import bound_of
 
     bound = functools.partial(bound_of, job.bound, ready, changes)
-    return lambda record: told(record, job.blocks, job.signals, *bound(record))
+    return lambda record: run_result(record, job.blocks, job.signals, *bound(record))
 
 
-def told_of(job: Job, result: Any) -> dict[str, Any]:
+def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:
     """What a run tells: its results, or why it failed and what those found that did not."""
     if not isinstance(result, Exception):
         return result
@@ -124,11 +124,11 @@ def told_of(job: Job, result: Any) -> dict[str, Any]:
     if record is None:
         return {"failure": reason_of(result)}
     there = tuple((name, kind) for name, kind in job.signals if name.partition("[")[0] in record)
-    return {"failure": reason_of(result), **told(record, job.blocks, there)}
+    return {"failure": reason_of(result), **run_result(record, job.blocks, there)}
 
 
-def line_of(run: int, seed: int, told: dict[str, Any]) -> str:
-    return json.dumps({"run": run, "seed": seed, **told}, separators=(",", ":"))
+def line_of(run: int, seed: int, result: dict[str, Any]) -> str:
+    return json.dumps({"run": run, "seed": seed, **result}, separators=(",", ":"))
 
 
 def reason_of(error: Exception) -> str:
@@ -137,7 +137,7 @@ def reason_of(error: Exception) -> str:
     return text if isinstance(error, BlocksimError) else f"{type(error).__name__}: {text}"
 
 
-def told(
+def run_result(
     record: Record,
     blocks: tuple[str, ...] | None,
     signals: tuple[tuple[str, str], ...],
@@ -146,23 +146,23 @@ def told(
 ) -> dict[str, Any]:
     """What is kept of a run; `unbound` says why it has no Cramer-Rao bound where one was asked for."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
-    kept = {name: record.estimates[name].warned(*([unbound] if unbound else [])) for name in names}
-    found: dict[str, Any] = {"estimates": {name: estimates_told(estimates, bound or {}) for name, estimates in kept.items()}}
+    reports = {name: record.estimates[name].warned(*([unbound] if unbound else [])) for name in names}
+    result: dict[str, Any] = {"estimates": {name: estimates_told(estimates, bound or {}) for name, estimates in reports.items()}}
     if signals:
-        found["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
-    return found
+        result["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
+    return result
 
 
-def estimates_told(found: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
+def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
     """An identifier's estimates as plain numbers; of its covariance the lower triangle."""
-    items = list(found.values())
+    items = list(estimates.values())
     plain: dict[str, Any] = {"names": [e.name for e in items]}
     for key, attribute in (("values", "value"), ("stds", "std"), ("truths", "truth"), ("quantiles", "quantile")):
         plain[key] = [float(getattr(e, attribute)) for e in items]
     plain["units"] = [e.unit for e in items]
-    if found.covariance is not None:
-        plain["covariance"] = [float(v) for row, line in enumerate(found.covariance) for v in line[: row + 1]]
-    bound = found.details.get("crb_std")
+    if estimates.covariance is not None:
+        plain["covariance"] = [float(v) for row, line in enumerate(estimates.covariance) for v in line[: row + 1]]
+    bound = estimates.details.get("crb_std")
     if isinstance(bound, Mapping):
         plain["crb"] = [float(bound.get(e.name, float("nan"))) for e in items]
     elif bound is not None:
@@ -170,12 +170,12 @@ def estimates_told(found: Estimates, computed: Mapping[str, float]) -> dict[str,
     if computed:
         short = {name.rpartition(".")[2]: std for name, std in computed.items()}
         plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
-    if found.details.get("converged") is False:
+    if estimates.details.get("converged") is False:
         plain["converged"] = False
-    if found.reason:
-        plain["reason"] = found.reason
-    if found.warnings:
-        plain["warnings"] = list(found.warnings)
+    if estimates.reason:
+        plain["reason"] = estimates.reason
+    if estimates.warnings:
+        plain["warnings"] = list(estimates.warnings)
     return plain
 
 
@@ -215,22 +215,22 @@ def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experime
     from ...simulation.prepare import experiment
 
     with _ready_lock:
-        base = kept((job.key, variant, ""), lambda: base_experiment(job, variant))
+        base = experiment_of((job.key, variant, ""), lambda: base_experiment(job, variant))
         shape = Overrides(changes).shaping(base.schedule, base)
         if not shape:
             return base, dict(changes)
         key = repr(sorted((name, changes[name]) for name in shape))
-        ready = kept((job.key, variant, key), lambda: experiment(base, {name: changes[name] for name in shape}))
+        ready = experiment_of((job.key, variant, key), lambda: experiment(base, {name: changes[name] for name in shape}))
         return ready, {name: value for name, value in changes.items() if name not in shape}
 
 
-def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
+def experiment_of(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
     """From memory, or made now; those not used for longest are dropped."""
-    found = _ready.pop(key, None) or make()
-    _ready[key] = found
+    experiment = _ready.pop(key, None) or make()
+    _ready[key] = experiment
     while len(_ready) > MOST_SHAPES:
         del _ready[next(iter(_ready))]
-    return found
+    return experiment
 
 
 def base_experiment(job: Job, variant: int) -> Experiment:
@@ -264,12 +264,12 @@ def own_blocks(texts: Iterable[str]) -> tuple[bytes, tuple[str, ...]]:
     No other process can import what was made in a notebook, in a function, or in the script that is run.
     """
     words = {word for text in texts for word in re.findall(r"\w+", text)}
-    named = [cls for cls in registered() if cls.__name__ in words]
-    stuck = tuple(cls.__name__ for cls in named if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__)
-    return b"" if stuck or not named else pickle.dumps(named), stuck
+    classes = [cls for cls in registered() if cls.__name__ in words]
+    stuck = tuple(cls.__name__ for cls in classes if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__)
+    return b"" if stuck or not classes else pickle.dumps(classes), stuck
 
 
 def know(classes: bytes) -> None:
     """Register the blocks that came with a job, where they are not known already."""
-    known = {cls.__name__ for cls in registered()}
-    register(*(cls for cls in pickle.loads(classes) if cls.__name__ not in known))
+    names = {cls.__name__ for cls in registered()}
+    register(*(cls for cls in pickle.loads(classes) if cls.__name__ not in names))

@@ -7,15 +7,15 @@ from typing import Any
 
 from ...errors import BlocksimError, StudyError
 from .batch import Batch, Job, reason_of, run_batch
-from .processes import MOST_DEATHS, MOST_RUNS, Deliver, Pending
+from .processes import MOST_DEATHS, MOST_RUNS, Deliver, PendingRuns
 
 #: Seconds to wait for a Dask scheduler, and for its first worker.
-PATIENCE = 15
+SCHEDULER_PATIENCE = 15
 #: Checked first: a Client that cannot read its address takes half a minute to go.
 ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}\Z|inproc://")
 
 
-def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> None:
+def run_cluster(job: Job, pending: PendingRuns, deliver: Deliver, address: str) -> None:
     """Work through what is pending on a Dask cluster; a batch lost with its worker is run again by another."""
     try:
         from distributed import Client, as_completed
@@ -29,7 +29,7 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
     if not ADDRESS.match(address):
         raise StudyError(f"--scheduler: found '{address}'. Host and port of a Dask scheduler are wanted: tcp://192.168.0.5:8786.")
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client = Client(address, timeout=SCHEDULER_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise StudyError(f"the Dask scheduler '{address}' cannot be reached: {str(error) or type(error).__name__}.") from None
     try:
@@ -69,7 +69,7 @@ def run_cluster(job: Job, pending: Pending, deliver: Deliver, address: str) -> N
 def wait_for_workers(client: Any, address: str) -> int:
     """The cores of the cluster, once it has a worker."""
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=SCHEDULER_PATIENCE)
     except TimeoutError:
         raise StudyError(f"the Dask scheduler '{address}' has no workers. Start one: dask worker {address}.") from None
-    return max(1, sum(client.nthreads().values()))
+    return max(1, sum(int(threads) for threads in client.nthreads().values()))

@@ -21,22 +21,20 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BlocksimError, StudyError
-from .batch import Batch, Job, Lines, run_batch
+from .batch import Batch, Job, ResultLines, run_batch
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
 FIRST_BATCH, BATCH_SECONDS, MOST_RUNS = 4, 1.0, 500
 #: How often a worker that dies is replaced, and how often one batch may end a worker.
 MOST_DEATHS = 3
-#: Seconds to wait for a Dask scheduler, and for its first worker.
-PATIENCE = 15
 SINGLE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "VECLIB_MAXIMUM_THREADS": "1"}
-Deliver = Callable[[Lines], None]
+Deliver = Callable[[ResultLines], None]
 
 
 # ---- what is to be done -----------------------------------------------------------------------------------------------
 
 
-class Pending:
+class PendingRuns:
     """The runs still to be made, given out in batches of about BATCH_SECONDS; safe between threads."""
 
     def __init__(self, runs: Sequence[int], piece: Callable[[Sequence[int]], Batch]):
@@ -52,9 +50,9 @@ class Pending:
             if self.returned:
                 return self.returned.pop()
             size = most or self.size()
-            chosen = self.runs[self.next : self.next + size]
-            self.next += len(chosen)
-        return self.piece(chosen) if chosen else None
+            runs = self.runs[self.next : self.next + size]
+            self.next += len(runs)
+        return self.piece(runs) if runs else None
 
     def size(self) -> int:
         if not self.seconds_per_run:
@@ -73,7 +71,7 @@ class Pending:
 # ---- in this process and beside it ------------------------------------------------------------------------------------
 
 
-def run_local(job: Job, pending: Pending, deliver: Deliver, jobs: int) -> None:
+def run_local(job: Job, pending: PendingRuns, deliver: Deliver, jobs: int) -> None:
     """Work through what is pending in this process and in jobs - 1 workers beside it."""
     with single_threaded() as steady:
         alone = bool(job.stuck)
@@ -87,20 +85,20 @@ def run_local(job: Job, pending: Pending, deliver: Deliver, jobs: int) -> None:
             team.stop()
 
 
-def work_here(job: Job, pending: Pending, deliver: Deliver, team: Team) -> None:
+def work_here(job: Job, pending: PendingRuns, deliver: Deliver, team: Team) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a method has to say of a run stands in its estimates
         while not team.failed and (batch := pending.take()):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             lines = run_batch(job, batch)
-            pending.learn(len(lines), time.perf_counter() - begun)
+            pending.learn(len(lines), time.perf_counter() - start)
             deliver(lines)
 
 
 class Team:
     """Worker processes, each looked after by a thread that hands it batches."""
 
-    def __init__(self, job: Job, pending: Pending, deliver: Deliver, size: int):
+    def __init__(self, job: Job, pending: PendingRuns, deliver: Deliver, size: int):
         self.job, self.pending, self.deliver = job, pending, deliver
         self.stopped = threading.Event()
         self.failed: list[BaseException] = []
@@ -115,7 +113,7 @@ class Team:
         worker: Worker | None = None
         try:
             while not self.stopped.is_set() and not self.failed and (batch := self.pending.take()):
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 try:
                     if worker is None:
                         worker = Worker()
@@ -133,7 +131,7 @@ class Team:
                             "fewer: --jobs 1. What was computed is kept; --resume goes on."
                         ) from None
                     continue
-                self.pending.learn(len(lines), time.perf_counter() - begun)
+                self.pending.learn(len(lines), time.perf_counter() - start)
                 self.deliver(lines)
         except BaseException as error:
             if not self.stopped.is_set():
@@ -170,9 +168,9 @@ class Worker:
             env={**os.environ, **SINGLE, "PYTHONPATH": path},
         )
 
-    def run(self, batch: Batch) -> Lines:
+    def run(self, batch: Batch) -> ResultLines:
         send(self.process.stdin, batch)
-        answer = pickle.load(self.process.stdout)  # type: ignore[arg-type]
+        answer: ResultLines | BaseException = pickle.load(self.process.stdout)  # type: ignore[arg-type]
         if isinstance(answer, BaseException):
             raise answer
         return answer
@@ -221,14 +219,14 @@ def serve() -> None:
 @contextlib.contextmanager
 def single_threaded() -> Iterator[bool]:
     """Keep the linear algebra of this process to one thread meanwhile; False where its library is not known."""
-    found = blas_threads()
-    before = [get() for get, _ in found]
-    for _, put in found:
+    functions = blas_threads()
+    before = [get() for get, _ in functions]
+    for _, put in functions:
         put(1)
     try:
-        yield bool(found) or os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+        yield bool(functions) or os.environ.get("OPENBLAS_NUM_THREADS") == "1"
     finally:
-        for (_, put), count in zip(found, before, strict=True):
+        for (_, put), count in zip(functions, before, strict=True):
             put(count)
 
 
@@ -238,7 +236,7 @@ def blas_threads() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     import ctypes
     from importlib import import_module
 
-    found = []
+    functions = []
     for package in ("numpy", "scipy"):
         home = Path(str(import_module(package).__file__)).parent
         for path in [*home.parent.glob(f"{package}.libs/*openblas*"), *home.glob(".dylibs/*openblas*")]:
@@ -247,6 +245,6 @@ def blas_threads() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
                 for name in ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
                     get, put = (getattr(library, name.format(verb), None) for verb in ("get", "set"))
                     if get is not None and put is not None:
-                        found.append((get, put))
+                        functions.append((get, put))
                         break
-    return found
+    return functions

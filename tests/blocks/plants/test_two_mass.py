@@ -315,7 +315,7 @@ blocks:
         ({"q": -1e-3}, "q: must be at least 0, found -0.001."),
         ({"friction": "stick"}, "'stick' is not one of tanh, sign, stribeck."),
         ({"backlash": "play"}, "'play' is not one of thesis, elasto, elasto2."),
-        ({"k2": 1.0}, "no parameter 'k2'. TwoMassRobot takes: Jm, Ja"),
+        ({"k2": 1.0}, "no parameter 'k2'. TwoMassRobot takes: Jm, Fv"),
     ],
 )
 def test_wrong_settings_are_named(settings, words):

@@ -6,44 +6,46 @@ import itertools
 from typing import TYPE_CHECKING
 
 from .graph import Item
-from .grid import Grid
+from .grid import WireGrid
 from .lettering import width_of
 from .routes import turning
-from .shapes import FILLS, GREY, INK, Frame, Picture, Point, Shape, Text, Wire
-from .sizes import CIRCLE, FIRST, NAME, PORT, SECOND, SIGN
+from .shapes import FILLS, GREY, INK, Frame, Picture, Point, Shape, TextLine, Wire
+from .sizes import CIRCLE, FIRST_FONT, NAME_FONT, PORT_FONT, SECOND_FONT, SIGN_FONT
 
 if TYPE_CHECKING:
-    from .layout import Plan
+    from .layout import Placement
 
 Nodes = list[list[tuple[int, int]]]
 
 
-def finish(where: Plan, grid: Grid, nodes: Nodes, title: str) -> Picture:
+def picture_of(where: Placement, grid: WireGrid, nodes: Nodes, title: str) -> Picture:
     """Everything in pixels."""
     picture = Picture(grid.x[-1], grid.y[-1], title)
     centres = {key: centre(where, grid, key) for key in where.graph.items}
     picture.wires = [wire for n in range(len(nodes)) if (wire := wire_of(where, grid, nodes, n, centres)) is not None]
     picture.dots = dots(where, grid, nodes)
     for key, item in where.graph.items.items():
-        picture.shapes.append(shape_of(where, item, *centres[key], picture.wires))
+        picture.shapes.append(block_shape(where, item, *centres[key], picture.wires))
     for link, wire in zip(where.graph.links, picture.wires, strict=False):
         if link.element is not None:
             (x, y), (bx, _) = wire.points[-1], wire.points[-2]
             side = -1 if bx < x else 1
-            picture.texts.append(Text(x + side * 12, y - 8, f"[{link.element}]", PORT, GREY, "end" if side < 0 else "start"))
+            picture.texts.append(
+                TextLine(x + side * 12, y - 8, f"[{link.element}]", PORT_FONT, GREY, "end" if side < 0 else "start")
+            )
     records = [shape for shape in picture.shapes if where.graph.items[shape.key].record]
     if records and len(records) < len(picture.shapes):
         picture.frames.append(frame(records))
-    return fit(picture)
+    return fit_page(picture)
 
 
-def centre(where: Plan, grid: Grid, key: str) -> Point:
+def centre(where: Placement, grid: WireGrid, key: str) -> Point:
     row = where.rows[key]
     line = grid.heights[row, 0.0]
     return grid.x[grid.centres[where.columns[key]]], grid.y[line] + where.shifts[key]
 
 
-def port(where: Plan, centres: dict[str, Point], kind: str, key: str, number: int) -> Point:
+def port(where: Placement, centres: dict[str, Point], kind: str, key: str, number: int) -> Point:
     """Where a wire touches the block."""
     (x, y), size, spot = centres[key], where.sizes[key], where.spots[kind, key, number]
     if spot.side in "NS":
@@ -51,7 +53,7 @@ def port(where: Plan, centres: dict[str, Point], kind: str, key: str, number: in
     return x + (size.width / 2 if spot.side == "E" else -size.width / 2), y + spot.offset
 
 
-def wire_of(where: Plan, grid: Grid, nodes: Nodes, n: int, centres: dict[str, Point]) -> Wire | None:
+def wire_of(where: Placement, grid: WireGrid, nodes: Nodes, n: int, centres: dict[str, Point]) -> Wire | None:
     link, path = where.graph.links[n], nodes[n]
     if not path:
         return None
@@ -68,9 +70,9 @@ def wire_of(where: Plan, grid: Grid, nodes: Nodes, n: int, centres: dict[str, Po
     )
 
 
-def dots(where: Plan, grid: Grid, nodes: Nodes) -> list[Point]:
+def dots(where: Placement, grid: WireGrid, nodes: Nodes) -> list[Point]:
     """Where wires of one net part: crossings with three or more stretches."""
-    found = []
+    result = []
     for net in dict.fromkeys(link.net for link in where.graph.links):
         around: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for link, path in zip(where.graph.links, nodes, strict=True):
@@ -79,37 +81,37 @@ def dots(where: Plan, grid: Grid, nodes: Nodes) -> list[Point]:
                     step = (b[0] > a[0]) - (b[0] < a[0]), (b[1] > a[1]) - (b[1] < a[1])
                     around.setdefault(a, set()).add(step)
                     around.setdefault(b, set()).add((-step[0], -step[1]))
-        found += [(grid.x[i], grid.y[j]) for (i, j), steps in around.items() if len(steps) > 2]
-    return found
+        result += [(grid.x[i], grid.y[j]) for (i, j), steps in around.items() if len(steps) > 2]
+    return result
 
 
-def shape_of(where: Plan, item: Item, x: float, y: float, wires: list[Wire]) -> Shape:
+def block_shape(where: Placement, item: Item, x: float, y: float, wires: list[Wire]) -> Shape:
     """A block with its texts in place."""
     size, flipped = where.sizes[item.key], item.key in where.flipped
     texts = [*label_texts(item, x, y, size.width, flipped), *port_texts(where, item, x, y)]
     if item.shape == "circle":
         texts.append(circle_name(item, x, y, wires))
     elif item.shape != "oval":
-        texts.append(Text(x, y + size.height / 2 + 10, item.name, NAME, GREY))
+        texts.append(TextLine(x, y + size.height / 2 + 10, item.name, NAME_FONT, GREY))
     fill = "#ffffff" if item.shape == "circle" else FILLS.get(item.colour, FILLS["plain"])
     return Shape(
         item.key, item.name, item.shape, x, y, size.width, size.height, fill, flipped, item.double, item.title, tuple(texts)
     )
 
 
-def label_texts(item: Item, x: float, y: float, width: float, flipped: bool) -> list[Text]:
+def label_texts(item: Item, x: float, y: float, width: float, flipped: bool) -> list[TextLine]:
     """What stands inside the shape."""
     if item.shape == "circle":
-        return [] if item.signs else [Text(x, y, item.lines[0][:3], SECOND)]
+        return [] if item.signs else [TextLine(x, y, item.lines[0][:3], SECOND_FONT)]
     if item.shape == "oval":
-        return [Text(x, y, item.lines[0], SECOND)]
+        return [TextLine(x, y, item.lines[0], SECOND_FONT)]
     if item.shape == "triangle":
-        return [Text(x + (0.12 if flipped else -0.12) * width, y, item.lines[0], SECOND)]
+        return [TextLine(x + (0.12 if flipped else -0.12) * width, y, item.lines[0], SECOND_FONT)]
     step, top = 15.0, y - 15.0 * (len(item.lines) - 1) / 2
-    return [Text(x, top + n * step, line, FIRST if n == 0 else SECOND) for n, line in enumerate(item.lines)]
+    return [TextLine(x, top + n * step, line, FIRST_FONT if n == 0 else SECOND_FONT) for n, line in enumerate(item.lines)]
 
 
-def port_texts(where: Plan, item: Item, x: float, y: float) -> list[Text]:
+def port_texts(where: Placement, item: Item, x: float, y: float) -> list[TextLine]:
     """Signs inside a circle, names of ports inside a box."""
     texts = []
     reach = CIRCLE / 2 - 6.5
@@ -120,25 +122,25 @@ def port_texts(where: Plan, item: Item, x: float, y: float) -> list[Text]:
             if item.shape == "circle":
                 sign = item.signs[n : n + 1].replace("-", "−") if kind == "in" else ""
                 dx, dy = toward[spot.side]
-                texts += [Text(x + dx, y + dy, sign, SIGN)] if sign else []
+                texts += [TextLine(x + dx, y + dy, sign, SIGN_FONT)] if sign else []
             elif port.label:
                 side = -1 if spot.side == "W" else 1
                 edge = x + side * (where.sizes[item.key].width / 2 - 4)
                 colour, anchor = INK if item.signs else GREY, "end" if side > 0 else "start"
-                texts.append(Text(edge, y + spot.offset, port.label, PORT, colour, anchor))
+                texts.append(TextLine(edge, y + spot.offset, port.label, PORT_FONT, colour, anchor))
     return texts
 
 
-def circle_name(item: Item, x: float, y: float, wires: list[Wire]) -> Text:
+def circle_name(item: Item, x: float, y: float, wires: list[Wire]) -> TextLine:
     """A circle's name goes into a corner that no wire passes."""
-    wide = width_of(item.name, NAME)
-    below = Text(x, y + CIRCLE / 2 + 9, item.name, NAME, GREY)
+    wide = width_of(item.name, NAME_FONT)
+    below = TextLine(x, y + CIRCLE / 2 + 9, item.name, NAME_FONT, GREY)
     spots = [below]
     for dx, dy in ((-1, -1), (1, 1), (-1, 1), (1, -1)):
-        spots.append(Text(x + dx * 8, y + dy * (CIRCLE / 2 + 6), item.name, NAME, GREY, "end" if dx < 0 else "start"))
+        spots.append(TextLine(x + dx * 8, y + dy * (CIRCLE / 2 + 6), item.name, NAME_FONT, GREY, "end" if dx < 0 else "start"))
     for spot in spots:
         left = {"middle": spot.x - wide / 2, "end": spot.x - wide, "start": spot.x}[spot.anchor]
-        area = (left - 2, spot.y - NAME / 2 - 1, left + wide + 2, spot.y + NAME / 2 + 1)
+        area = (left - 2, spot.y - NAME_FONT / 2 - 1, left + wide + 2, spot.y + NAME_FONT / 2 + 1)
         if not any(touches(area, wire.points) for wire in wires):
             return spot
     return spots[1]
@@ -164,7 +166,7 @@ def frame(shapes: list[Shape]) -> Frame:
     )
 
 
-def fit(picture: Picture) -> Picture:
+def fit_page(picture: Picture) -> Picture:
     """Grow the page to what a frame or a long name needs on its right and below."""
     for f in picture.frames:
         picture.width, picture.height = max(picture.width, f.right + 10), max(picture.height, f.bottom + 10)

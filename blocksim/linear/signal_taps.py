@@ -27,7 +27,7 @@ class Added(Block):
     y = outport("the signal and the input")
 
     @staticmethod
-    def output(u, value):
+    def output(u: float, value: float) -> float:
         return u + value
 
 
@@ -38,7 +38,7 @@ class Opened(Block):
     y = outport("the input")
 
     @staticmethod
-    def output(value):
+    def output(value: float) -> float:
         return value
 
 
@@ -51,7 +51,7 @@ class PartlyOpened(Block):
     y = outport("the signal and the input")
 
     @staticmethod
-    def output(u, keep, value):
+    def output(u: float, keep: float, value: float) -> float:
         return keep * u + value
 
 
@@ -62,7 +62,7 @@ class Probe(Block):
     z: float = state(0.0, "its integral, of no interest")
 
     @staticmethod
-    def derivative(u):
+    def derivative(u: float) -> float:
         return u
 
 
@@ -83,20 +83,20 @@ class Tap:
 def taps(schedule: Schedule, names: str | Iterable[str], role: str) -> list[Tap]:
     """Signals by name, one tap for each scalar; what is wrong is reported together, in the words of `role`."""
     problems: list[Problem] = []
-    found: list[Tap] = []
+    result: list[Tap] = []
     for name in [names] if isinstance(names, str) else names:
         for full, elements in named_signals(schedule, LogSpec(name), problems):
             word = name if full.startswith(f"{name}.") and full.count(".") == name.count(".") + 1 else full
             several = len(named_signals(schedule, LogSpec(name), [])) > 1
             for index, port, k in elements:
-                shown = (full if several else word) + (f"[{k}]" if len(elements) > 1 else "")
-                found.append(Tap(shown, schedule.units[index].path, port, k))
+                label = (full if several else word) + (f"[{k}]" if len(elements) > 1 else "")
+                result.append(Tap(label, schedule.units[index].path, port, k))
     if problems:
         raise DiagramError([Problem(p.what.replace("log:", f"{role}:", 1)) for p in problems])
-    twice = [a.name for i, a in enumerate(found) if any(a.wire == b.wire for b in found[:i])]
+    twice = [a.name for i, a in enumerate(result) if any(a.wire == b.wire for b in result[:i])]
     if twice:
         raise DiagramError(f"{role}: '{twice[0]}' is named twice.")
-    return found
+    return result
 
 
 def bypassed(schedule: Schedule, names: str | Iterable[str]) -> Schedule:
@@ -113,9 +113,9 @@ def bypassed(schedule: Schedule, names: str | Iterable[str]) -> Schedule:
         wires[name] = refs[0]
 
     def past(ref: Ref) -> Ref:
-        seen: set[str] = set()
-        while ref.block in wires and ref.block not in seen:
-            seen.add(ref.block)
+        earlier: set[str] = set()
+        while ref.block in wires and ref.block not in earlier:
+            earlier.add(ref.block)
             source = wires[ref.block]
             ref = source if source.element is not None else replace(source, element=ref.element)
         return ref
@@ -128,16 +128,16 @@ def bypassed(schedule: Schedule, names: str | Iterable[str]) -> Schedule:
 
 
 def flat_copy(
-    schedule: Schedule, driven: Sequence[Tap], read: Sequence[Tap], opened: Iterable[Tap], paths: dict[str, str]
+    schedule: Schedule, driven: Sequence[Tap], probed: Sequence[Tap], opened: Iterable[Tap], paths: dict[str, str]
 ) -> tuple[Diagram, list[tuple[str, int]], list[str]]:
     """The diagram without subsystems, with its taps; the block and element that drive each input; the probe of each output."""
     names: dict[str, str] = {}
 
-    def named(path: str, shown: str) -> str:
+    def named(path: str, label: str) -> str:
         name = path.replace(".", "__")
         while name in paths:
             name += "_"
-        paths[name] = shown
+        paths[name] = label
         return name
 
     for unit in schedule.units:
@@ -163,7 +163,7 @@ def flat_copy(
         single = {p: inputs[p] if declared.many else inputs[p][0] for p, declared in unit.kind.of(Inport).items() if p in inputs}
         nodes[names[unit.path]] = Node(names[unit.path], unit.block, single or None, place=unit.node.place)
     probes = []
-    for tap in read:
+    for tap in probed:
         probes.append(named(f"{tap.path}.read", tap.path))
         element = tap.element if units[tap.path].port(tap.port) > 1 else None
         nodes[probes[-1]] = Node(probes[-1], Probe(), str(Ref(names[tap.path], tap.port, element)))

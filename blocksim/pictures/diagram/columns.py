@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .graph import Graph, Link
+from .graph import BlockGraph, Link
 
 #: Columns that fit a page at a readable size.
 PAGE = 12
 
 
-def find_columns(graph: Graph, cuts: list[Link], flipped: set[str]) -> dict[str, int]:
+def find_columns(graph: BlockGraph, cuts: list[Link], flipped: set[str]) -> dict[str, int]:
     """Column of every item, from 0."""
     import networkx as nx
 
@@ -33,7 +33,7 @@ def find_columns(graph: Graph, cuts: list[Link], flipped: set[str]) -> dict[str,
     return {key: used[column] for key, column in columns.items()}
 
 
-def centre_lanes(graph: Graph, net: Any, columns: dict[str, int], back: list[str]) -> None:
+def centre_lanes(graph: BlockGraph, net: Any, columns: dict[str, int], back: list[str]) -> None:
     """Flipped blocks stand in the middle of their loop, scopes of theirs just behind them."""
     lane = [key for key in back if not graph.items[key].sink]
     for key in reversed(lane):
@@ -46,7 +46,7 @@ def centre_lanes(graph: Graph, net: Any, columns: dict[str, int], back: list[str
             columns[key] = highest(net, columns, key)
 
 
-def constraints(graph: Graph, cuts: list[Link], flipped: set[str]) -> Any:
+def constraints(graph: BlockGraph, cuts: list[Link], flipped: set[str]) -> Any:
     """An acyclic graph, left to right: u -> v with `gap` says that v stands at least so many columns right of u."""
     import networkx as nx
 
@@ -56,8 +56,8 @@ def constraints(graph: Graph, cuts: list[Link], flipped: set[str]) -> Any:
     def demand(left: str, right: str, gap: int) -> None:
         if left == right or nx.has_path(net, right, left):
             return
-        known = net.edges[left, right]["gap"] if net.has_edge(left, right) else 0
-        net.add_edge(left, right, gap=max(gap, known))
+        gap_before = net.edges[left, right]["gap"] if net.has_edge(left, right) else 0
+        net.add_edge(left, right, gap=max(gap, gap_before))
 
     ahead = [link for link in graph.links if link not in cuts and not {link.source, link.target} & flipped]
     for link in ahead:
@@ -80,14 +80,14 @@ def highest(net: Any, columns: dict[str, int], key: str) -> int:
     return min((columns[s] - net.edges[key, s]["gap"] for s in net.successors(key)), default=columns[key])
 
 
-def waits(graph: Graph, net: Any, key: str) -> bool:
+def waits(graph: BlockGraph, net: Any, key: str) -> bool:
     """Whether it stands better near what it drives: a source, or a filter that only sources lead to."""
     if graph.items[key].record:
         return False
     return all(net.out_degree(p) == 1 and waits(graph, net, p) for p in net.predecessors(key))
 
 
-def wrap(graph: Graph, columns: dict[str, int], rows: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+def wrap(graph: BlockGraph, columns: dict[str, int], rows: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """New columns and rows; bands are cut where few wires pass, and record blocks stay together at the foot of the page."""
     count = 1 + max(columns.values(), default=0)
     if count <= PAGE:
@@ -103,7 +103,7 @@ def wrap(graph: Graph, columns: dict[str, int], rows: dict[str, int]) -> tuple[d
     )
 
 
-def find_breaks(graph: Graph, columns: dict[str, int], count: int) -> list[int]:
+def find_breaks(graph: BlockGraph, columns: dict[str, int], count: int) -> list[int]:
     """First column of each band: bands of equal length would do, but a break nearby that fewer wires pass is better."""
     passing = [0] * (count + 1)
     for link in graph.links:

@@ -15,22 +15,22 @@ def is_plant(kind: type[Block]) -> bool:
     return kind.colour == "plant" or bool(getattr(kind, "inverse_parameters", ()))
 
 
-def hidden(schedule: Schedule) -> set[tuple[int, str]]:
+def true_outputs(schedule: Schedule) -> set[tuple[int, str]]:
     """The outputs (unit index, port) that are truth: those of plants, and what follows from them without a sensor."""
     readers: dict[int, list[tuple[Unit, str]]] = {}
     for unit in schedule.units:
         for signals in unit.elements.values():
             for index, port in {element[:2] for signal in signals for element in signal}:
                 readers.setdefault(index, []).append((unit, port))
-    found: set[tuple[int, str]] = set()
+    outputs: set[tuple[int, str]] = set()
     pending = [unit for unit in schedule.units if is_plant(unit.kind)]
     while pending:
         unit = pending.pop()
-        fresh = {(unit.index, p) for p, d in unit.kind.of(Outport).items() if not d.measured} - found
-        found |= fresh
+        fresh = {(unit.index, p) for p, d in unit.kind.of(Outport).items() if not d.measured} - outputs
+        outputs |= fresh
         reading = [reader for reader, port in readers.get(unit.index, ()) if (unit.index, port) in fresh]
         pending += [r for r in reading if r.kind.family != "control" and not is_sensor(r, schedule)]
-    return found
+    return outputs
 
 
 def is_sensor(unit: Unit, schedule: Schedule) -> bool:

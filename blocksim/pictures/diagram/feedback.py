@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from .graph import Graph, Item, Link
+from .graph import BlockGraph, Item, Link
 
 
-def find_cuts(graph: Graph) -> list[Link]:
+def find_cuts(graph: BlockGraph) -> list[Link]:
     """The feedback wires: without them nothing goes round in circles."""
     import networkx as nx
 
@@ -17,15 +17,15 @@ def find_cuts(graph: Graph) -> list[Link]:
     while True:
         net = nx.MultiDiGraph()
         net.add_nodes_from(graph.items)
-        kept = [link for link in graph.links if link not in cuts]
-        net.add_edges_from((link.source, link.target) for link in kept)
+        links = [link for link in graph.links if link not in cuts]
+        net.add_edges_from((link.source, link.target) for link in links)
         part = {key: n for n, keys in enumerate(nx.strongly_connected_components(net)) for key in keys}
         size = [0] * len(graph.items)
         for n in part.values():
             size[n] += 1
         looping = [
             link
-            for link in kept
+            for link in links
             if part[link.source] == part[link.target] and (size[part[link.source]] > 1 or link.source == link.target)
         ]
         if not looping:
@@ -34,7 +34,7 @@ def find_cuts(graph: Graph) -> list[Link]:
     return needed(graph, cuts)
 
 
-def cut_rank(graph: Graph, link: Link) -> tuple[int, bool, int, int]:
+def cut_rank(graph: BlockGraph, link: Link) -> tuple[int, bool, int, int]:
     """Smallest is cut first: the kind of input, then how far back in the file it reaches."""
     target = graph.items[link.target]
     back = graph.items[link.source].index - target.index
@@ -47,26 +47,26 @@ def cut_rank(graph: Graph, link: Link) -> tuple[int, bool, int, int]:
     return kind, back < 0, -back, link.slot
 
 
-def needed(graph: Graph, cuts: list[Link]) -> list[Link]:
+def needed(graph: BlockGraph, cuts: list[Link]) -> list[Link]:
     """Drop cuts that later ones made needless: a '-' on a parallel forward branch is not feedback."""
     import networkx as nx
 
-    kept = list(cuts)
+    result = list(cuts)
     for cut in cuts:
-        net = nx.DiGraph((link.source, link.target) for link in graph.links if link not in kept or link is cut)
+        net = nx.DiGraph((link.source, link.target) for link in graph.links if link not in result or link is cut)
         if nx.is_directed_acyclic_graph(net):
-            kept.remove(cut)
-    return kept
+            result.remove(cut)
+    return result
 
 
-def find_flips(graph: Graph, cuts: list[Link]) -> set[str]:
+def find_flips(graph: BlockGraph, cuts: list[Link]) -> set[str]:
     """The blocks drawn right to left; a `flip` hint decides for its block."""
     flipped = {key for key, item in graph.items.items() if item.hint}
     while True:
-        found = {key for cut in cuts for key in way_back(graph, cut, cuts, flipped)} - flipped
-        if not found:
+        keys = {key for cut in cuts for key in way_back(graph, cut, cuts, flipped)} - flipped
+        if not keys:
             break
-        flipped |= found
+        flipped |= keys
     for key, item in graph.items.items():
         drivers = [link.source for link in graph.into(key)]
         if item.sink and item.hint is None and not item.record and item.shape != "oval" and drivers:
@@ -74,7 +74,7 @@ def find_flips(graph: Graph, cuts: list[Link]) -> set[str]:
     return flipped
 
 
-def way_back(graph: Graph, cut: Link, cuts: list[Link], flipped: set[str]) -> list[str]:
+def way_back(graph: BlockGraph, cut: Link, cuts: list[Link], flipped: set[str]) -> list[str]:
     """The chain of one-input blocks that ends in this cut, back to where the loop's output is taken."""
     chain: list[str] = []
     key = cut.source
@@ -92,13 +92,13 @@ def way_back(graph: Graph, cut: Link, cuts: list[Link], flipped: set[str]) -> li
     return samplers(graph, cut, [*chain, key])
 
 
-def behind(graph: Graph, key: str) -> list[Item]:
+def behind(graph: BlockGraph, key: str) -> list[Item]:
     """A block; or what a Sum adds up, where noise or an offset joins the plant's output."""
     item = graph.items[key]
     return [graph.items[link.source] for link in graph.into(key)] if item.shape == "circle" else [item]
 
 
-def samplers(graph: Graph, cut: Link, walk: list[str]) -> list[str]:
+def samplers(graph: BlockGraph, cut: Link, walk: list[str]) -> list[str]:
     """The sensors of a loop in which nothing branches: what samples a continuous system and leads straight to the cut."""
     for n, key in enumerate(walk):
         if key != cut.target and any(item.dynamic for item in behind(graph, key)):
@@ -106,7 +106,7 @@ def samplers(graph: Graph, cut: Link, walk: list[str]) -> list[str]:
     return []
 
 
-def may_flip(graph: Graph, key: str, cuts: list[Link], flipped: set[str], chain: list[str]) -> bool:
+def may_flip(graph: BlockGraph, key: str, cuts: list[Link], flipped: set[str], chain: list[str]) -> bool:
     """One input, not the plant, and nothing that continues the forward path hangs on it."""
     item = graph.items[key]
     if item.hint is False or item.plant or item.record or item.shape in ("circle", "oval") or len(item.inputs) != 1:
@@ -123,12 +123,12 @@ def may_flip(graph: Graph, key: str, cuts: list[Link], flipped: set[str], chain:
     )
 
 
-def branches(graph: Graph, key: str, cuts: list[Link]) -> bool:
+def branches(graph: BlockGraph, key: str, cuts: list[Link]) -> bool:
     """Whether several running blocks read it, inner loops aside: the place a loop's output is taken from."""
     return len({link.target for link in graph.out_of(key) if not link.dashed and link not in cuts}) > 1
 
 
-def is_output(graph: Graph, cut: Link, driver: str, chain: list[str]) -> bool:
+def is_output(graph: BlockGraph, cut: Link, driver: str, chain: list[str]) -> bool:
     """Whether `driver` is the loop's output and the chain its sensor, rather than a controller with a scope and its plant.
 
     The two look alike when the chain has a scope of its own: then a controller and a plant must remain on the forward path.

@@ -6,9 +6,9 @@ import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
-Place = tuple[int, int]
+GridPoint = tuple[int, int]
 #: A straight run: its fixed coordinate and its two ends, the smaller first.
-Run = tuple[int, int, int]
+Segment = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,18 @@ class Sketch:
 
     bends: int
     length: float
-    places: tuple[Place, ...]
-    uprights: tuple[Run, ...]
-    levels: tuple[Run, ...]
+    places: tuple[GridPoint, ...]
+    uprights: tuple[Segment, ...]
+    levels: tuple[Segment, ...]
 
 
 @lru_cache(maxsize=20000)
-def make_sketch(way: tuple[Place, ...]) -> Sketch:
+def make_sketch(way: tuple[GridPoint, ...]) -> Sketch:
     """The sketch along these points; both its ends are blocks and do not count as passed."""
-    points = tidy(way)
-    places: list[Place] = []
-    uprights: list[Run] = []
-    levels: list[Run] = []
+    points = tidy_points(way)
+    places: list[GridPoint] = []
+    uprights: list[Segment] = []
+    levels: list[Segment] = []
     length = 0.0
     for (ax, ay), (bx, by) in itertools.pairwise(points):
         if ax == bx:
@@ -47,16 +47,16 @@ def make_sketch(way: tuple[Place, ...]) -> Sketch:
     return Sketch(len(points) - 2, length, tuple(p for p in places if p not in ends), tuple(uprights), tuple(levels))
 
 
-def tidy(points: tuple[Place, ...]) -> list[Place]:
+def tidy_points(points: tuple[GridPoint, ...]) -> list[GridPoint]:
     """Without repeated points and points on a straight run."""
-    kept: list[Place] = []
+    result: list[GridPoint] = []
     for point in points:
-        if kept and kept[-1] == point:
+        if result and result[-1] == point:
             continue
-        if len(kept) > 1 and (kept[-2][0] == kept[-1][0] == point[0] or kept[-2][1] == kept[-1][1] == point[1]):
-            kept.pop()
-        kept.append(point)
-    return kept
+        if len(result) > 1 and (result[-2][0] == result[-1][0] == point[0] or result[-2][1] == result[-1][1] == point[1]):
+            result.pop()
+        result.append(point)
+    return result
 
 
 def crossings(one: Sketch, other: Sketch) -> int:
