@@ -58,7 +58,7 @@ def plot(
     signals: str | Iterable[str | Sequence[str]] | None = None,
     path: str | os.PathLike[str] | None = None,
     kind: str | Callable[[Record], Any] = "record",
-) -> Any:
+) -> Figure:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
@@ -66,6 +66,7 @@ def plot(
     """
     ending = suffix(path) if path is not None else ""
     drawing = [signals] if isinstance(signals, str) else signals
+    figure: Figure
     if kind == "record":
         groups = signal_groups(record, drawing)
         figure = scopes(groups[:MOST_AXES], len(groups) - MOST_AXES)
