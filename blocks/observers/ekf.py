@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, fixed, memory, outport, param, static, table
+from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.plant import Plant
 from blocksim.tracing.equations import Equations
 
-from .correction import correct, readings, readings_of
+from .correction import correct, readings_of
 from .observed import (
     PlantObserver,
     equations_of,
     first_state,
     known_plant,
-    make_block,
     measured_ports,
     places,
     port_like,
     reading_variance,
-    sizes,
     spread,
     state_names,
     values_of,
-    with_helpers,
 )
-from .transition import steps, steps_problem, transition, transition_of
+from .transition import rates_of, steps, steps_problem, transition
 
 __all__ = ["EKF"]
 
@@ -119,7 +115,7 @@ blocks:
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, x_next, P_next, rate, variances, values, n, m, speeds, moves, out):
+    def output(y, x_next, P_next, rate, readings, variances, values, n, m, speeds, moves, out):
         e = n + n * n
         g = e + m + 1
         x = g + n * m
@@ -130,9 +126,9 @@ blocks:
             out[x + n + i] = rate[speeds[i]]
 
     @staticmethod
-    def update(x_hat, P, u, x_next, P_next, rate, S, work, values, noise, drift, Ts, n, d, turns):
+    def update(x_hat, P, u, x_next, P_next, rate, S, work, rates, values, noise, drift, Ts, n, d, turns):
         """Predict the state and its covariance at the next sample."""
-        transition(x_next, S, x_hat, u, values, Ts, n, d, turns, work)
+        transition(rates, x_next, S, x_hat, u, values, Ts, n, d, turns, work)
         spread_on(P_next, S, P, noise, drift, n, d, work)
         for i in range(n):
             rate[i] = (x_next[i] - x_hat[i]) / Ts
@@ -173,9 +169,19 @@ blocks:
     def check(substeps, discretisation):
         return steps_problem(substeps, discretisation)
 
-    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
-        base, kind = cast(Any, EKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return filter_for(base, kind, equations_of(plant), ports, steps(self.settings))
+    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
+        eq, turns = equations_of(plant), steps(self.settings)
+        moving = noisy(plant, eq)
+        n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
+        speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
+        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "nS": n * (n + d), "turns": turns}
+        parts |= {"room": 3 * n * (1 + n + d) if turns else n * n, "speeds": speeds or (0,), "moves": len(speeds)}
+        parts |= {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
+        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        if speeds:
+            unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
+            parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
+        return parts
 
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
@@ -196,23 +202,3 @@ def noise_variances(plant: Plant, values: np.ndarray, sigma_w2: Any) -> np.ndarr
     moving = noisy(plant, eq)
     own = np.array([values[eq.parameters.index(name)] for name in moving])
     return spread(sigma_w2, moving, "sigma_w2") * own**2
-
-
-@cache
-def filter_for(base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], turns: int) -> type[Block]:
-    """The filter's class for one plant: its sizes, its ports, its functions with the plant's equations in them."""
-    plant = Plant(kind)
-    moving = noisy(plant, eq)
-    n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
-    speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
-    known: dict[str, Any] = {"n": n, "nn": n * n, "m": m, "nm": n * m, "inputs": len(eq.inputs), "d": d, "nS": n * (n + d)}
-    known |= {"room": 3 * n * (1 + n + d) if turns else n * n, "turns": turns, "speeds": speeds or (0,), "moves": len(speeds)}
-    parts = sizes(base, known)
-    parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-    if speeds:
-        unit = kind.declared["qdd"].unit if "qdd" in kind.declared else ""
-        parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
-    seen, moves = readings_of(kind, eq, ports), transition_of(plant, eq, turns, moving)
-    parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
-    parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
-    return make_block(base, parts)

@@ -8,12 +8,12 @@ import keyword
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..contract.declarations import Fixed, Inport, Memory, Noise, Outport, State, Static
+from ..contract.declarations import Fixed, Inport, Law, Memory, Noise, Outport, State, Static
 from ..contract.definition import arguments
 from ..contract.vocabulary import LIBM, PRELUDE
 from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
 from ..tracing.code import Code, code, joined
-from ..tracing.specialise import constant, specialise
+from ..tracing.specialise import constant, specialise, title_of
 from ..tracing.values import Untraceable
 from .following import Binding, Following, Results, array_view, element_of, flat_binding, is_constant, split, written
 from .scope import Scope, Signal
@@ -66,6 +66,8 @@ class Emitter:
             return bool(unit.elements.get(name[4:])) if name.startswith("has_") else unit.sizes[name]
         if isinstance(declaration, Fixed):
             return declaration.default
+        if isinstance(declaration, Law):
+            return declaration.function
         if isinstance(declaration, Static):
             return unit.settings[name]
         if isinstance(declaration, Inport):
@@ -135,7 +137,7 @@ class Emitter:
             if argument == "out":
                 passed.append(array_view(self.scratch(unit, f"{name}.out", count)))
             elif is_constant(unit, argument):
-                known_here[argument] = constant(value)
+                known_here[argument] = ast.Name(title_of(value, self.helpers)) if callable(value) else constant(value)
             elif isinstance(value, tuple):
                 passed.append(self.gather(scope, unit, f"{name}.{argument}", value))
             else:

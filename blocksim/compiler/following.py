@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..contract.declarations import Fixed, Memory, State, Static
+from ..contract.declarations import Fixed, Law, Memory, State, Static
 from ..contract.definition import arguments
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Unit
@@ -54,7 +54,7 @@ class Following:
             return self.array(name, binding, flat)
         if isinstance(binding, tuple) and not is_constant(self.unit, name):
             return tuple(self.stands_for(name, b, flat) for b in binding)
-        return known(self.graph, binding)
+        return binding if callable(binding) else known(self.graph, binding)
 
     def array(self, name: str, region: Region, flat: bool) -> Value:
         """An array: a small one as a tuple of its elements (of its rows, for a matrix); its length is then part of the code."""
@@ -150,7 +150,7 @@ def split(function: Callable, results: Results, parts: list[Any]) -> dict[str, l
 def is_constant(unit: Unit, argument: str) -> bool:
     """Whether an argument is known when the program is written."""
     declaration = unit.kind.declared.get(argument)
-    return (declaration is None and argument != "t") or isinstance(declaration, (Static, Fixed))
+    return (declaration is None and argument != "t") or isinstance(declaration, (Static, Fixed, Law))
 
 
 def written(signal: Signal) -> Code:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -149,6 +149,17 @@ class Fixed(Declared):
 
 
 @dataclass(kw_only=True, eq=False)
+class Law(Declared):
+    """A function of the plant, such as its rates: block functions take it as an argument and call it.
+
+    `decided(plants)` gives it, once the plant is known.
+    """
+
+    function: Callable | None = None
+    settable = False
+
+
+@dataclass(kw_only=True, eq=False)
 class Model(Static):
     """A setting that names a plant, whose equations the block uses: a block of the diagram, or a type of the library.
 
@@ -269,6 +280,11 @@ def static(default: Any, doc: str, **more: Any) -> Any:
 def fixed(value: Any, doc: str) -> Any:
     """A constant of the class, such as a size that ports and functions use by name."""
     return Fixed(default=value, doc=doc)
+
+
+def law(doc: str) -> Any:
+    """A function of the plant, which functions of the block take as an argument and call."""
+    return Law(doc=doc)
 
 
 def model(doc: str, required: bool = True, port: str = "") -> Any:

@@ -50,20 +50,20 @@ EXPRESSIONS = (
     *(ast.IfExp, ast.Subscript, ast.Call),
 )
 #: Functions of modules that have been read, with the arguments they may change.
-READ: set[tuple[Callable, frozenset[str]]] = set()
+READ: set[tuple[Callable, frozenset[str], frozenset[str]]] = set()
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
-def check_text(title: str, function: Callable, own: Iterable[str], reset: bool = False) -> None:
-    """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change."""
-    Reading(title, function, set(own), reset, ()).body()
+def check_text(title: str, function: Callable, own: Iterable[str], laws: Iterable[str] = (), reset: bool = False) -> None:
+    """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change, `laws` what it may call."""
+    Reading(title, function, set(own), set(laws), reset, ()).body()
 
 
 class Reading:
     """One function being read."""
 
-    def __init__(self, title: str, function: Callable, own: set[str], reset: bool, callers: tuple[Callable, ...]):
-        self.title, self.function, self.own, self.reset, self.callers = title, function, own, reset, callers
+    def __init__(self, title: str, function: Callable, own: set[str], laws: set[str], reset: bool, callers: tuple[Callable, ...]):
+        self.title, self.function, self.own, self.laws, self.reset, self.callers = title, function, own, laws, reset, callers
         self.tree = parsed(function)
         self.inputs = {a.arg for a in self.tree.args.args}
         self.locals = set(function.__code__.co_varnames)
@@ -235,6 +235,8 @@ class Reading:
             name, value = node.func.id, self.function.__globals__.get(node.func.id)
         else:
             self.refuse(node, f"it calls '{ast.unparse(node.func)}'", "call a word or a function of the module by its name")
+        if name in self.laws and isinstance(node.func, ast.Name):
+            return
         if name in self.locals and isinstance(node.func, ast.Name):
             self.refuse(node, f"it calls its own '{name}'", "call a word or a function of the module by its name")
         if isinstance(value, types.FunctionType) and not is_word(name, value):
@@ -261,9 +263,10 @@ class Reading:
             self.refuse(node, f"it calls '{ast.unparse(node)}'", f"{name} takes: {listing(names)}")
         passed = dict(zip(names, node.args, strict=False)) | {str(k.arg): k.value for k in node.keywords}
         own = {n for n in names if not isinstance(a := passed.get(n), ast.Name) or a.id in self.own or a.id not in self.inputs}
-        if (function, frozenset(own)) not in READ:
-            Reading(f"{self.title}, in {name}", function, own, False, (*self.callers, self.function)).body()
-            READ.add((function, frozenset(own)))
+        laws = {n for n, a in passed.items() if isinstance(a, ast.Name) and a.id in self.laws}
+        if (function, frozenset(own), frozenset(laws)) not in READ:
+            Reading(f"{self.title}, in {name}", function, own, laws, False, (*self.callers, self.function)).body()
+            READ.add((function, frozenset(own), frozenset(laws)))
 
     def fields(self, node: ast.Dict, known: set[str]) -> None:
         for key, value in zip(node.keys, node.values, strict=True):

@@ -64,11 +64,11 @@ def fit(unit: Unit, by_path: dict[str, Unit]) -> None:
     unit.sizes |= {name: d.default for name, d in kind.of(Fixed).items() if isinstance(d.default, int)}
     for name, function in kind.functions.items():
         if name.startswith("size_"):
-            values = {**unit.settings, **ports}
+            values = {**unit.settings, **ports, **unit.plants}
             unit.sizes[name[5:]] = int(function(**{a: values[a] for a in arguments(function)}))
     for name, declaration in kind.of(State, Outport).items():
         if isinstance(declaration.size, str) and declaration.size != "any":
-            value = unit.sizes.get(declaration.size, unit.settings.get(declaration.size))
+            value = unit.sizes.get(declaration.size, unit.settings.get(declaration.size, ports.get(declaration.size)))
             unit.sizes[name] = int(value) if value is not None else 1
         elif not widenable(kind):
             unit.sizes[name] = declaration.size if isinstance(declaration.size, int) else 1

@@ -189,8 +189,8 @@ class ExpressionTrace:
 
     def call(self, node: ast.Call, env: Env) -> Value:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        own = None if isinstance(node.func, ast.Attribute) else self.function.__globals__.get(name)
-        if isinstance(own, types.FunctionType) and (name not in WORDS or redefined(name, own)):
+        own = None if isinstance(node.func, ast.Attribute) else env.get(name, self.function.__globals__.get(name))
+        if isinstance(own, types.FunctionType) and (name in env or name not in WORDS or redefined(name, own)):
             given = argument_list(self.function, own, node).items()
             return self.tracer.call(
                 own, {k: self.value(a, env) if isinstance(a, ast.expr) else known(self.graph, a) for k, a in given}

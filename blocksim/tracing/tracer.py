@@ -12,6 +12,7 @@ from typing import Any
 
 from ..contract.syntax import parse, parsed
 from ..errors import BlockDefinitionError
+from .code import Code
 from .expression_trace import ExpressionTrace
 from .graph import Graph, Node
 from .specialise import results_of, stores_into_arguments, title_of
@@ -86,6 +87,8 @@ class Tracer:
             if any(view == value for view, _, _ in self.stores):
                 raise Untraceable("an array is handed on after it has been changed")
             return value.code
+        if callable(value):
+            return Code((title_of(value, self.helpers or {}),))
         inputs.append(value)
         return None
 
