@@ -120,7 +120,8 @@ class Specialiser(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         own = None if isinstance(node.func, ast.Attribute) or name in self.locals else self.globals.get(name)
-        if isinstance(own, types.FunctionType) and (name not in WORDS or redefined(name, own)):
+        solver = isinstance(own, types.FunctionType) and module_of(own).startswith("blocksim.solvers")
+        if isinstance(own, types.FunctionType) and not solver and (name not in WORDS or redefined(name, own)):
             given = argument_list(self.function, own, node).values()
             inputs = [self.visit(a) if isinstance(a, ast.expr) else constant(a) for a in given]
             return ast.Call(self.visit(node.func), inputs, [])
