@@ -40,6 +40,10 @@ class BlockDefinitionError(BlocksimError):
     """A block class that contradicts itself; raised when the class is made."""
 
 
+class SolverDefinitionError(BlocksimError):
+    """A solver whose coefficients contradict each other; raised when its tableau is made."""
+
+
 class DiagramError(BlocksimError):
     """A file or a diagram that cannot be run, or blocks that cannot use their record: all problems at once."""
 

@@ -1,8 +1,12 @@
 """Extension points: what installed packages add to blocksim, found through entry points, ours like anyone's.
 
 [project.entry-points."blocksim.libraries"]     # a module of blocks, or a dict of name -> class
+[project.entry-points."blocksim.formats"]       # suffix such as .rec -> read(path) and, where it can, write(record, path)
+[project.entry-points."blocksim.plots"]         # kind -> function that draws a record, draw(record) -> matplotlib Figure
+[project.entry-points."blocksim.solvers"]       # name -> Tableau, a solver under that name
 [project.entry-points."blocksim.views"]         # class name -> function that shows an object as SVG text
-[project.entry-points."blocksim.plots"]         # name -> function that draws an object, plot(thing, path=None)
+
+docs/extending.md has an example of each.
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Long evaluations wait for --slow; a representative part of each runs without it."""
-    if not config.getoption("--slow"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="a long evaluation; --slow runs it"))
+    """Long evaluations wait for --slow, and then have an hour each; a representative part of each runs without it."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            asked = config.getoption("--slow")
+            item.add_marker(pytest.mark.timeout(3600) if asked else pytest.mark.skip(reason="a long evaluation; --slow runs it"))
 
 
 def pytest_configure(config):

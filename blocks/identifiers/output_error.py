@@ -16,14 +16,17 @@ from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import Played, twin_of
 
+from .free_parameters import drawn, free_parameters
 from .output_report import report
 from .output_search import Search, Task, ascertained, descend
 from .regression.regression import all_present
-from .sought import drawn, sought_in
 
 __all__ = ["CLOE", "OutputError"]
 
 ROUNDS = 10  # of weighting outputs by their residuals
+POOR = 0.5  # share of what was measured: a fit that leaves more is tried from other starts
+REACHES = (10.0, 10.0, 100.0, 100.0, 1000.0)  # factors within which those are drawn
+SAME = 1e-4  # relative: searches that end at costs so near have found the same minimum
 
 
 class CLOE(RecordBlock):
@@ -38,11 +41,14 @@ class CLOE(RecordBlock):
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
     that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by differences, all
     in one batch on all cores: to one side on the way, and none for a step below a thousandth; to both at the end, which also
-    tells whether it is one. `details` count the simulations. With white noise on y the estimate is that of maximum likelihood,
-    and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao bound (`errors: white`). Noise that enters the loop through the
-    sensor is not in the twin: it is noise of y, coloured by the loop. Where residuals are not white, the covariance is that of
-    an autoregression fitted to them (`errors: coloured`), of every y by itself. Feedback hides parameters: where the controller
-    holds y fixed whatever they are, fit the control signal too.
+    tells whether it is one. Steps are measured by the sensitivities, not by the starting values, and a search that is stuck or
+    leaves more than half of y unexplained is tried from other starts. `details` count the simulations.
+
+    With white noise on y the estimate is that of maximum likelihood, and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao
+    bound (`errors: white`). Noise that enters the loop through the sensor is not in the twin: it is noise of y, coloured by the
+    loop. So the covariance comes from the smoothed spectrum of the residuals, of every y by itself, with the degrees of freedom
+    that leaves (`errors: coloured`). Feedback hides parameters: where the controller holds y fixed whatever they are, fit the
+    control signal too.
     """
 
     family = "identification"
@@ -69,6 +75,7 @@ blocks:
     seed: int = static(0, "of the random starts", kind=int)
     skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
     y = inport("measured signals", size="any", many=True)
@@ -84,22 +91,45 @@ blocks:
             {**{f"y[{k}]" if len(y) > 1 else "y": v for k, v in enumerate(y)}, **({"u": played[0].values} if played else {})}
         )
         twin = twin_of(run, t, outputs, played)
-        sought = sought_in(self, run.path, twin.experiment.schedule, run)
+        free = free_parameters(self, run.path, twin.experiment.schedule, run)
         measured = [np.asarray(values, dtype=float).reshape(len(t), -1) for values in y]
-        task = Task(twin, sought, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
+        task = Task(twin, free, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
         left = sum(len(m) - task.first for m in measured)
-        if left <= len(sought):
-            raise RecordError(
-                f"{left} samples are too few for {len(sought)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s."
-            )
-        found = self.search(task)
-        if found.ok:
-            found = ascertained(task, found, self.tol, self.max_iterations)
+        if left <= len(free):
+            raise RecordError(f"{left} samples are too few for {len(free)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s.")
+        found = self.restarted(task, self.ended(task, self.search(task)))
         predicted = task.signals(found.theta) if found.ok else None
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
         rest = np.concatenate(measured, axis=1) - shown
         slim = shown.shape[1] == 1
-        return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), report(self.method, task, found, self.errors)
+        return (
+            (shown[:, 0] if slim else shown),
+            (rest[:, 0] if slim else rest),
+            report(self.method, task, found, self.errors, self.smoothing),
+        )
+
+    def ended(self, task: Task, search: Search) -> Search:
+        """The end of a search, judged by central differences."""
+        return ascertained(task, search, self.tol, self.max_iterations) if search.ok else search
+
+    def restarted(self, task: Task, best: Search) -> Search:
+        """Where one start led to no end, or to one that explains little: the best of some others, ever further away.
+
+        A second search that ends where the first did confirms it: then noise is all that is left.
+        """
+        random, costs = np.random.default_rng(self.seed), [best.cost if best.ok else math.nan]
+        for reach in REACHES if self.starts == 1 else ():
+            if best.ok and task.unexplained(best.theta) < POOR:
+                break
+            first = np.array([drawn(s, random, reach) for s in task.free])
+            again = self.ended(task, descend(task, first, self.tol, self.max_iterations))
+            costs.append(again.cost if again.ok else math.nan)
+            same = best.ok and again.ok and abs(again.cost - best.cost) <= SAME * best.cost
+            best = again if again.ok and (not best.ok or again.cost < best.cost) else best
+            best.costs = costs
+            if same:
+                break
+        return best
 
     def search(self, task: Task) -> Search:
         """From every start; with several series and no weights, again with those of the residuals, until they stay."""
@@ -123,8 +153,8 @@ blocks:
 
     def from_starts(self, task: Task) -> Search:
         random = np.random.default_rng(self.seed)
-        firsts = [np.array([s.start for s in task.sought])]
-        firsts += [np.array([drawn(s, random) for s in task.sought]) for _ in range(self.starts - 1)]
+        firsts = [np.array([s.start for s in task.free])]
+        firsts += [np.array([drawn(s, random) for s in task.free]) for _ in range(self.starts - 1)]
         searches = [descend(task, first, self.tol, self.max_iterations) for first in firsts]
         best = min(searches, key=lambda s: s.cost if s.ok else math.inf)
         best.costs = [s.cost if s.ok else math.nan for s in searches]
@@ -138,7 +168,7 @@ blocks:
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
-        sought_in(self, path, schedule, None)
+        free_parameters(self, path, schedule, None)
         outputs = self.names(path)
         for name in outputs:
             check_output(schedule, name)

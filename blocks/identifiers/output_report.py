@@ -7,24 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.estimation.estimates import Estimate, Estimates
+from blocksim.estimation.estimates import NORMAL, Estimate, Estimates
 
 from .output_search import Search, Task, seen
-from .regression.colour import colour_of, coloured
+from .regression.colour import colour_of
 from .regression.iteration import assumed_sources
-from .regression.regression import fit
+from .regression.regression import fit, undetermined
+from .regression.spectrum import spectral_spread
 from .regression.words import null_words
 
 USELESS = 90.0  # %: a signal that is left unexplained
 
 
-def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
+def report(method: str, task: Task, found: Search, errors: str, smoothing: float) -> Estimates:
     """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
     model, names = named(task)
     told = [] if found.reason.startswith("converged") else [found.reason]
     details: dict[str, Any] = {"iterations": found.iterations, "costs": found.costs}
     if not found.ok:
-        items = tuple(Estimate(n, math.nan, math.nan, s.truth, s.unit) for n, s in zip(names, task.sought, strict=True))
+        items = tuple(Estimate(n, math.nan, unit=s.unit) for n, s in zip(names, task.free, strict=True))
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
         return Estimates(method, items, None, model, warnings=tuple(told), reason=found.reason, details=details)
     rest = -task.residuals(found.theta)
@@ -32,9 +33,10 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
     linear = fit(J, rest)
     series = series_in(task, rest)
     colours = colours_of(task, series)
-    covariance, orders = linear.covariance, [0]
-    if errors == "coloured" and colours:  # an autoregression fitted to white residuals only adds its own errors
-        covariance, orders = coloured(J, linear, series_of(task))
+    spread = spectral_spread(J @ linear.bread, J, rest, np.ones(len(rest), dtype=bool), series_of(task), smoothing)
+    covariance, quantile = linear.covariance, np.full(len(names), NORMAL)
+    if errors == "coloured":
+        covariance, quantile = undetermined(spread.covariance.copy(), linear.null), spread.quantile
     std = np.sqrt(np.diag(covariance))
     told += [f"not identifiable: {words}" for words in null_words(linear, names)]
     told += bound_remarks(task, found.theta) + valley_remarks(found) + assumed_sources(task.twin)
@@ -54,12 +56,14 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
         "weights": np.concatenate(task.weights).tolist(),
         "rows": len(rest),
         "std_white": linear.std,
-        "autoregression_orders": orders,
+        "freedom": spread.freedom,
+        "smoothing_lags": list(spread.lags),
         "relative_error": errors_of(task, rest),  # % of what each y varies
         "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }
     items = tuple(
-        Estimate(n, float(v), float(d), s.truth, s.unit) for n, s, v, d in zip(names, task.sought, found.theta, std, strict=True)
+        Estimate(n, float(v), float(d), unit=s.unit, quantile=float(q))
+        for n, s, v, d, q in zip(names, task.free, found.theta, std, quantile, strict=True)
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
     reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"
@@ -68,10 +72,10 @@ def report(method: str, task: Task, found: Search, errors: str) -> Estimates:
 
 def named(task: Task) -> tuple[str, list[str]]:
     """The block whose parameters these are and their names in it, as other identifiers say them; '' and paths of several."""
-    blocks = {s.path.rpartition(".")[0] for s in task.sought}
+    blocks = {s.path.rpartition(".")[0] for s in task.free}
     if len(blocks) > 1:
-        return "", [s.path for s in task.sought]
-    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.sought]
+        return "", [s.path for s in task.free]
+    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.free]
 
 
 def rms(values: np.ndarray) -> float:
@@ -99,7 +103,7 @@ def series_of(task: Task) -> np.ndarray:
 
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
     told = []
-    for one, value in zip(task.sought, theta, strict=True):
+    for one, value in zip(task.free, theta, strict=True):
         word = one.at_bound(value)
         if word:
             bound = one.low if word == "min" else one.high
@@ -129,4 +133,4 @@ def valley_remarks(found: Search) -> list[str]:
     worse = [c for c in ended if c > 1.01 * min(ended) + 1e-300]
     lost = len(found.costs) - len(ended)
     told = [f"{len(worse)} of {len(found.costs)} starts ended in a worse minimum"] if worse else []
-    return told + ([f"{lost} of {len(found.costs)} starts could not be simulated"] if lost else [])
+    return told + ([f"{lost} of {len(found.costs)} starts led to no end"] if lost else [])

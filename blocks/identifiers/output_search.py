@@ -11,8 +11,8 @@ import numpy as np
 from blocksim.errors import RecordError, SimulationError
 from blocksim.estimation.twin import Twin
 
+from .free_parameters import FreeParameter
 from .regression.regression import fit, unit_columns, upper
-from .sought import Sought
 
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
@@ -28,7 +28,7 @@ class Task:
     """What is compared with what, and how many simulations that took."""
 
     twin: Twin
-    sought: list[Sought]
+    free: list[FreeParameter]
     outputs: list[str]
     measured: list[np.ndarray]
     first: int
@@ -40,7 +40,7 @@ class Task:
     near: tuple[np.ndarray, np.ndarray] | None = None  # the last sensitivities, without weights, and where they were taken
 
     def params(self, theta: np.ndarray) -> dict[str, float]:
-        return {s.path: float(v) for s, v in zip(self.sought, theta, strict=True)}
+        return {s.path: float(v) for s, v in zip(self.free, theta, strict=True)}
 
     def signals(self, theta: np.ndarray) -> list[np.ndarray]:
         """The signals of the twin; what was just simulated is not simulated again."""
@@ -80,6 +80,15 @@ class Task:
         self.failures += 1
         return np.full(len(target), 1e6 * (float(np.abs(target).max()) or 1.0))
 
+    def unexplained(self, theta: np.ndarray) -> float:
+        """The largest share of what one output varies that the twin does not repeat."""
+        shares = []
+        for m, s, w in zip(self.measured, self.signals(theta), self.weights, strict=True):
+            y, rest = m[self.first :] * w, (m[self.first :] - s[self.first :]) * w
+            size = float(np.linalg.norm(y - y.mean(axis=0)))
+            shares.append(float(np.linalg.norm(rest)) / size if size > 0 else 0.0)
+        return max(shares)
+
     def slopes(self, theta: np.ndarray) -> np.ndarray:
         """Sensitivities for the search: to one side, from the run that is there, and those of before after a small step."""
         if self.near is None or np.any(np.abs(theta - self.near[0]) > NEAR * self.sizes(theta)):
@@ -105,11 +114,11 @@ class Task:
         return self.differences(theta, True) * self.row_weights[:, None]
 
     def sizes(self, theta: np.ndarray) -> np.ndarray:
-        return np.maximum(np.abs(theta), [1e-3 * s.scale for s in self.sought])
+        return np.maximum(np.abs(theta), [1e-3 * s.scale for s in self.free])
 
     def differences(self, theta: np.ndarray, central: bool) -> np.ndarray:
         """d y_s / d theta without weights, all simulations in one batch; to one side where a bound is near."""
-        low, high = (np.array([getattr(s, side) for s in self.sought]) for side in ("low", "high"))
+        low, high = (np.array([getattr(s, side) for s in self.free]) for side in ("low", "high"))
         h = DIFFERENCE * self.sizes(theta)
         ends = [np.minimum(theta + h, high), np.maximum(theta - h, low)]
         if not central:
@@ -154,15 +163,14 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
     task.residuals(first)
     if task.failures > failures:
         return Search(first, math.inf, "diverged: the twin cannot be simulated at the start", False)
-    low, high = (np.array([getattr(s, side) for s in task.sought]) for side in ("low", "high"))
+    low, high = (np.array([getattr(s, side) for s in task.free]) for side in ("low", "high"))
     first = inside(first, low, high)
-    scale = np.array([s.scale for s in task.sought])
     found = least_squares(
         task.cost_vector,
         first,
         task.cost_slopes,
         bounds=(low, high),
-        x_scale=scale,
+        x_scale="jac",
         xtol=tol,
         ftol=tol,
         gtol=None,
@@ -199,7 +207,7 @@ def ascertained(task: Task, found: Search, tol: float, limit: int) -> Search:
 
 def missing(task: Task, found: Search, tol: float) -> float:
     """The Gauss-Newton step that is left, in standard deviations, of the parameters that are not at a bound."""
-    free = np.array([not s.at_bound(v) for s, v in zip(task.sought, found.theta, strict=True)])
+    free = np.array([not s.at_bound(v) for s, v in zip(task.free, found.theta, strict=True)])
     if not free.any():
         return 0.0
     linear = fit(seen(found.J[:, free]), -task.residuals(found.theta))

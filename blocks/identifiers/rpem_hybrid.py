@@ -22,7 +22,7 @@ from blocksim.errors import RecordError, did_you_mean, listing
 from blocksim.estimation.estimates import Estimate, Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.replay import Samples
-from blocksim.solvers import FIXED
+from blocksim.solvers import find_solver
 
 from ..smoothing.filters import enough, sample_time
 from .rpem_search import Problem, Rules, Search, Twin, covariance_of, searched, whiteness
@@ -118,7 +118,7 @@ blocks:
         asked = {n: made.get(n) if made.get(n) is not None else getattr(spec, n) for n in ("solver", "step", "rtol", "atol")}
         solver = self.solver or asked["solver"] or "rk4"
         options: dict[str, Any] = {"solver": solver}
-        if solver in FIXED:
+        if not find_solver(solver).adaptive:
             options["step"] = str(self.step or asked["step"] or interval)
         else:
             options |= {n: asked[n] for n in ("rtol", "atol") if asked[n] is not None}
@@ -154,9 +154,7 @@ blocks:
         for name, size in zip(self.start, scale, strict=True):
             if not size > 0:
                 raise RecordError(f"scale: '{name}' starts at 0, so its size must be said: scale: {{{name}: 1.0}}.")
-        limits = [
-            limits_of(numbers[n], self.bounds.get(n, (-math.inf, math.inf)), s) for n, s in zip(self.start, scale, strict=True)
-        ]
+        limits = [limits_of(numbers[n], self.bounds.get(n, (-math.inf, math.inf))) for n in self.start]
         low, high = np.array(limits).T
         for name, value, a, b in zip(self.start, start, low, high, strict=True):
             if not a <= value <= b:
@@ -307,13 +305,7 @@ def looked_up(setting: str, name: str, value: Any, run: Run) -> float:
     return float(found[name].value)
 
 
-def limits_of(declared: Any, asked: Any, scale: float) -> tuple[float, float]:
-    """The tighter of what the plant and the user allow; an open limit keeps a small distance."""
-    low, high = float(asked[0]), float(asked[1])
-    for name, side, sign in (("min", "low", 0), ("above", "low", 1), ("max", "high", 0), ("below", "high", -1)):
-        limit = getattr(declared, name, None)
-        if limit is None:
-            continue
-        limit = limit + sign * 1e-6 * scale
-        low, high = (max(low, limit), high) if side == "low" else (low, min(high, limit))
-    return low, high
+def limits_of(declared: Any, asked: Any) -> tuple[float, float]:
+    """The tighter of what the plant and the user allow."""
+    low, high = declared.limits.closed() if isinstance(declared, Param) else (-math.inf, math.inf)
+    return max(low, float(asked[0])), min(high, float(asked[1]))

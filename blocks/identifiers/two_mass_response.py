@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ DERIVATIVES = {"angle": 2, "speed": 1, "acceleration": 0}
 #: What the linear robot has, with units.
 FITTED = {"Jm": "kg m^2", "Ja": "kg m^2", "k1": "N m/rad", "Fv": "N m s/rad", "d": "N m s/rad"}
 FEWEST = 8  # lines that a fit of five parameters needs at least
+RELATED = 0.3  # share of the lines at which y must follow u
+UNEXPLAINED = 0.5  # share of the power of a response that a fit of one period may leave
+BEYOND = 3.0  # times the ends of the band: a mode further out was not seen
 FAR = 10.0  # times the variance of the noise: the linear robot is not what was measured, and the noise no measure of weight
 
 
@@ -90,6 +93,7 @@ class Fit:
     covariance: np.ndarray  # of residuals with variance 1
     misfit: float  # variance of the residuals
     reason: str
+    converged: bool
 
 
 def fitted(
@@ -104,24 +108,72 @@ def fitted(
     units = {**FITTED, "notch": "rad/s", "resonance": "rad/s"}
     notch, resonance = details["notch"], details["resonance"]
     details["assumed"] = {"type": plant.kind.__name__, "settings": {"r": robot.r}}
-    if not np.isfinite(notch) or len(w) < FEWEST:
-        nothing = tuple(Estimate(n, math.nan, truth=truths.get(n, math.nan), unit=unit) for n, unit in units.items())
-        words = f"{len(w)} lines are too few" if len(w) < FEWEST else "no notch with a resonance above it lies within the band"
-        return Estimates(method, nothing, model=plant.path, reason=f"nothing was fitted: {words}.", details=details)
+
+    def nothing(words: str) -> Estimates:
+        empty = tuple(Estimate(n, math.nan, truth=truths.get(n, math.nan), unit=unit) for n, unit in units.items())
+        reason = f"nothing was fitted: {words}."
+        unsettled = {**details, "converged": False}
+        return Estimates(method, empty, model=plant.path, warnings=(reason,), reason=reason, details=unsettled)
+
+    if len(w) < FEWEST:
+        return nothing(f"{len(w)} lines are too few")
+    if words := unrelated(details["coherence"], details["independent"]):
+        return nothing(words)
+    if not np.isfinite(notch):
+        return nothing("no notch with a resonance above it lies within the band")
     A = G * (1j * w) ** DERIVATIVES[robot.quantity]
     details["relations"] = relations(A, notch, robot.r)
     known = bool(np.isfinite(std).all())
     noise = (std if known else np.sqrt(gain)) / math.sqrt(2)  # of each of the two parts
-    fit, warnings = best_fit(robot, w, G, noise, start_of_fit(w, A, notch, resonance, robot.r), known, smeared)
+    try:
+        fit, warnings = best_fit(robot, w, G, noise, start_of_fit(w, A, notch, resonance, robot.r), known, smeared)
+    except (np.linalg.LinAlgError, ValueError):  # of a Jacobian that is not finite
+        return nothing("no linear robot comes near this response")
+    if words := implausible(robot, w, G, noise, fit, known):
+        return nothing(words)
     values = dict(zip(FITTED, map(float, fit.values), strict=True))
     values["notch"], values["resonance"] = robot.modes(*fit.values[:3])
     covariance = with_modes(fit.covariance, robot, fit.values[:3])
     spread = np.sqrt(np.diag(covariance))
     made = tuple(Estimate(n, values[n], float(s), truths.get(n, math.nan), units[n]) for n, s in zip(values, spread, strict=True))
-    details.update(fit=robot.response(w, *fit.values), misfit=fit.misfit, r=robot.r, held=robot.Ts)
+    details.update(fit=robot.response(w, *fit.values), misfit=fit.misfit, r=robot.r, held=robot.Ts, converged=fit.converged)
     if truths:
         details["truth"] = robot.response(w, *(truths[n] for n in FITTED))
+    warnings += unphysical(values, dict(zip(values, spread, strict=True))) + (() if fit.converged else (fit.reason,))
     return Estimates(method, made, covariance, plant.path, warnings, fit.reason, details)
+
+
+def unrelated(coherence: np.ndarray, frames: float) -> str:
+    """In words, where y does not follow u at most lines; by chance n frames reach a coherence of 1 - 0.05^(1 / (n - 1))."""
+    if not frames > 1.5:
+        return ""  # one frame tells nothing of that
+    chance = 1 - 0.05 ** (1 / (frames - 1))
+    share = float(np.mean(coherence > chance))
+    if share >= RELATED:
+        return ""
+    return (
+        f"y follows u at {100 * share:.0f} % of {len(coherence)} lines only; elsewhere coherence is below {chance:.2g}, which "
+        f"{frames:.3g} frames of unrelated signals reach by chance. Excite more, measure longer, or narrow f_min and f_max"
+    )
+
+
+def implausible(robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, fit: Fit, known: bool) -> str:
+    """In words, where a fit is no two-mass robot: it leaves most of the response, or has its modes far outside the band."""
+    rest, whole = (np.sum(np.abs(part / noise) ** 2) for part in (robot.response(w, *fit.values) - G, G))
+    if not known and rest > UNEXPLAINED * whole:
+        return f"the linear robot leaves {100 * math.sqrt(rest / whole):.0f} % of the response unexplained"
+    notch, resonance = robot.modes(*fit.values[:3])
+    outside = [f"{name} at {at:.3g} rad/s" for name, at in (("notch", notch), ("resonance", resonance))
+               if not w[0] / BEYOND <= at <= w[-1] * BEYOND]  # fmt: skip
+    if outside:
+        return f"the fit put {' and '.join(outside)}, far outside the band of {w[0]:.3g} to {w[-1]:.3g} rad/s"
+    return ""
+
+
+def unphysical(values: Mapping[str, float], spread: Mapping[str, float]) -> tuple[str, ...]:
+    """Said where friction or damping came out negative by more than its uncertainty."""
+    below = [n for n in ("Fv", "d") if values[n] < -2 * spread[n]]
+    return tuple(f"unphysical: {n} = {values[n]:.3g}, and cannot be below 0; is there a delay between u and y?" for n in below)
 
 
 def best_fit(
@@ -147,16 +199,19 @@ def best_fit(
         best = values(solution.x)
         slopes = central(function, solution.x) / np.concatenate([best[:3], scale[3:]])
         lengths = np.linalg.norm(slopes, axis=0)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise np.linalg.LinAlgError("a parameter that the response does not show")
         inverse = np.linalg.pinv((slopes / lengths).T @ (slopes / lengths)) / np.outer(lengths, lengths)
         misfit = float(np.sum(function(solution.x) ** 2)) / (2 * len(w) - len(FITTED))
         end = "converged" if solution.status > 0 else "did not converge within 200 evaluations"
-        return Fit(best, smeared * inverse, misfit, f"the fit {words} {end}.")
+        return Fit(best, smeared * inverse, misfit, f"the fit {words} {end}.", solution.status > 0)
 
     first = least_squares(relative, [0.0, 0.0, 0.0, 0.0, 1.0], loss="soft_l1", f_scale=0.1, max_nfev=200)
     tight: dict[str, Any] = {"xtol": 1e-11, "ftol": 1e-11, "gtol": 1e-11, "x_scale": "jac", "max_nfev": 200}
-    fit = judged(weighted, least_squares(weighted, first.x, **tight), "weighted by noise")
+    words = "weighted by noise" if known else "of one period, whose noise is taken from the misfit,"
+    fit = judged(weighted, least_squares(weighted, first.x, **tight), words)
     if not known:
-        return Fit(fit.values, fit.covariance * fit.misfit, fit.misfit, fit.reason), ()
+        return replace(fit, covariance=fit.covariance * fit.misfit), ()
     if fit.misfit <= 1 + 4 * math.sqrt(2 * smeared / (2 * len(w) - len(FITTED))):
         return fit, ()
     warning = (
@@ -164,9 +219,9 @@ def best_fit(
         "starting values, with standard deviations that take the misfit for noise."
     )
     if fit.misfit <= FAR:
-        return Fit(fit.values, fit.covariance * fit.misfit, fit.misfit, fit.reason), (warning,)
+        return replace(fit, covariance=fit.covariance * fit.misfit), (warning,)
     far = judged(relative, first, "of relative errors")
-    return Fit(far.values, far.covariance * far.misfit, fit.misfit, far.reason), (warning,)
+    return replace(far, covariance=far.covariance * far.misfit, misfit=fit.misfit), (warning,)
 
 
 def truth_of(plant: Plant, robot: Robot) -> dict[str, float]:

@@ -279,10 +279,5 @@ blocks:
 
 def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:
     """The least and the greatest value the plant allows for each parameter; just inside where the limit itself is excluded."""
-    low, high = [], []
-    for name in chosen_parameters(plant, estimate):
-        declared: Param = plant.kind.of(Param)[name]
-        margin = 1e-9 * abs(plant.settings[name])
-        low.append(declared.min if declared.min is not None else -np.inf if declared.above is None else declared.above + margin)
-        high.append(declared.max if declared.max is not None else np.inf if declared.below is None else declared.below - margin)
-    return np.array(low, dtype=float), np.array(high, dtype=float)
+    ends = [plant.kind.of(Param)[name].limits.closed() for name in chosen_parameters(plant, estimate)]
+    return np.array([low for low, _ in ends], dtype=float), np.array([high for _, high in ends], dtype=float)

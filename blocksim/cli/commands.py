@@ -101,7 +101,7 @@ def blocksim(
 def run(
     file: File,
     set_: Set = None,
-    solver: Annotated[str | None, typer.Option(help="euler, heun, rk4, dopri5, rodas4 or scipy:<method>.")] = None,
+    solver: Annotated[str | None, typer.Option(help="Such as rk4, dopri5 or scipy:Radau; a wrong name lists them all.")] = None,
     step: Annotated[str | None, typer.Option(help="Step of a fixed-step solver [s], e.g. 1e-3 or 1/3.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive solver.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive solver.")] = None,
@@ -244,7 +244,9 @@ def show(
         if schedule:
             typer.echo(str(ready.schedule))
         if program:
-            typer.echo(ready.program.source.text.rstrip("\n"))
+            from ..compiler.legend import legend
+
+            typer.echo(legend(ready.program.source, ready.schedule) + ready.program.source.text.rstrip("\n"))
 
 
 @app.command()
@@ -274,8 +276,9 @@ def schema(output: Output = None) -> None:
 
     from ..diagram.schema import schema as schema_of
     from ..records.writing import writing
+    from ..solvers import solver_names
 
-    text = json.dumps(schema_of(), indent=1)
+    text = json.dumps(schema_of(solvers=solver_names()), indent=1)
     if output is None:
         typer.echo(text)
         return

@@ -49,7 +49,7 @@ class Row:
 
 def checked_options(**options: Any) -> dict[str, Any]:
     """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
-    from ..solvers import check_solver
+    from ..solvers import DEFAULT, find_solver
 
     given = {name: value for name, value in options.items() if value is not None}
     for name in TIMES:
@@ -57,7 +57,7 @@ def checked_options(**options: Any) -> dict[str, Any]:
             given[name] = scalar_or_text(given[name])
     problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **given), {})]
     try:
-        check_solver(given.get("solver", "rk4"))
+        find_solver(given.get("solver", DEFAULT))
     except DiagramError as error:
         problems += [Problem(f"--solver: {p.what}") for p in error.problems]
     if problems:
@@ -96,19 +96,19 @@ def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
-    from ..simulation.overrides import applied
+    from ..simulation.overrides import Overrides
 
     readied(diagram, params)
-    return applied(diagram, params) if params else diagram
+    return Overrides(params).put_into(diagram)
 
 
 def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
     """The diagram ready to run, with settings changed; one that names no stop time is taken to run for a second."""
-    from ..simulation.overrides import changed_numbers
+    from ..simulation.overrides import Overrides
     from ..simulation.prepare import prepared
 
     ready, left = prepared(diagram, params, {} if diagram.simulate.stop is not None else {"stop": 1})
-    changed_numbers(ready, left)
+    Overrides(left).numbers(ready)
     return ready
 
 
@@ -227,7 +227,7 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     Estimates from a measured record know the type of their plant only; it is the one block of that type then.
     """
     from ..diagram.diagram import walk
-    from ..estimation.estimates import read_estimates
+    from ..estimation.estimate_files import read_estimates
 
     found = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}

@@ -79,7 +79,7 @@ def sound(folder: Path, key: bytes, text: str | None = None) -> bool:
     try:
         if not private(folder) or any(not private(p) for p in folder.rglob("*")):
             return False
-        if text is not None and (folder / "program.py").read_text() != text:
+        if text is not None and (folder / "program.py").read_text(encoding="utf-8") != text:
             return False
         return hmac.compare_digest((folder / SEAL).read_bytes(), seal_of(folder, key).encode())
     except (OSError, ValueError):
@@ -114,7 +114,7 @@ def folder(key: str, text: str) -> Iterator[Path | None]:
         if fresh:
             scratch = base / f"{key}-{secrets.token_hex(4)}.new"
             scratch.mkdir(mode=0o700)
-            (scratch / "program.py").write_text(text)
+            (scratch / "program.py").write_text(text, encoding="utf-8")
         else:
             scratch = place
             os.utime(place)

@@ -67,7 +67,7 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
 
     made = Generator(schedule, logs)
     guards = made.guard_functions() if made.guards else []
-    body = [made.derivative(), *guards, hit(made).replace("CHATTERING", str(driver_text.kernel.CHATTERING))]
+    body = [made.derivative(), *guards, hit(made)]
     if made.loops:  # the last memory tells that a loop found no solution
         made.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in made.loops] + [driver_text.loop_solver(n, made.slots) for n in range(len(made.loops))]

@@ -12,6 +12,7 @@ from ..contract.declarations import Fixed, Inport, Law, Memory, Noise, Outport, 
 from ..contract.definition import arguments
 from ..contract.vocabulary import LIBM, PRELUDE
 from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
+from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.code import Code, code, joined
 from ..tracing.specialise import constant, specialise, title_of
 from ..tracing.values import Untraceable
@@ -20,12 +21,7 @@ from .scope import Scope, Signal
 from .slots import Region, Slot, lay_out
 
 #: What every function of a program passes on.
-STORES = "x, p, m, a, noise, o"
-#: Names of the program's own.
-OWN = {
-    *("t", "x", "p", "m", "a", "o", "g", "f", "k", "dx", "i", "tick", "noise", "hits", "logs", "record", "row", "count"),
-    *("start", "view", "matrix", "pointer", "armed", "firing", "fired", "status"),
-}
+STORES = ", ".join(passed("derivative"))
 #: From this many blocks on, signals live in memory, so that equal blocks can share a loop and long functions be cut.
 LARGE = 60
 
@@ -212,7 +208,9 @@ class Emitter:
 
 def unique_names(units: list[Unit]) -> list[str]:
     """Dotted paths as Python names, all different and none a word of the program."""
-    taken = {*OWN, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
+    arguments = {name for names in ARGUMENTS.values() for name in names}
+    words = {"row", "count", "start", "view", "matrix", "pointer", "firing", "fired", "status"}
+    taken = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
     raw = [unit.path.replace(".", "_") for unit in units]
     starts = {name[:i] for name in raw for i, letter in enumerate(name) if letter == "_"}
     names = []

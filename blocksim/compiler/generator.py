@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from ..contract.declarations import Memory, State
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
+from ..solvers.stores import signature
 from ..tracing.code import Code, code, joined
 from .algebraic import make_loop, solve
-from .emitter import STORES, Emitter
+from .emitter import Emitter
 from .following import written
 from .roll import parts, roll
 from .scope import Scope, indented
@@ -123,7 +124,7 @@ class Generator(Emitter):
                 for name in states:
                     for address, part in zip(self.slots.of(unit, name, copy), given[f"d{name}"], strict=True):
                         slopes.write(code("dx[", address, "] = ", written(part)))
-        inputs = f"t, dx, {STORES}"
+        inputs = signature("derivative")
         return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
 
     def guard_functions(self) -> list[str]:
@@ -146,10 +147,10 @@ class Generator(Emitter):
                 self.assign_states(branch, unit, f"reset_{name}", copy, unit.kind.of(State))
                 resets.nest(f"if i == {number}:", branch.blocks())
                 number += 1
-        inputs = f"t, g, {STORES}"
+        inputs = signature("guards")
         return [
             function_text("guards", inputs, self.finish(scope, "guards", inputs)),
-            function_text("reset", f"i, t, {STORES}", resets.blocks()),
+            function_text("reset", signature("reset"), resets.blocks()),
         ]
 
     def assign_states(self, scope: Scope, unit: Unit, name: str, copy: int, states: dict[str, State]) -> None:

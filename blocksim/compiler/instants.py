@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from ..contract.declarations import Memory, Noise
 from ..schedule.schedule import Evaluation, LogGroup, Unit, evaluation_of, output_functions
+from ..solvers.kernel import CHATTERING
+from ..solvers.stores import LOG, signature
 from ..tracing.code import Code, code
-from .emitter import STORES
 from .following import written
 from .generator import Generator, function_text
 from .scope import Scope
 from .slots import Region
 
-HIT = f"tick, t, hits, logs, record, g, armed, f, {STORES}"
-#: Of each log grid: its next tick, its period, its next row, its rows in all, where it starts in the record.
-LOG = 5
+HIT, SETTLE = signature("hit"), signature("settle")
 Pending = dict[tuple[int, str, int], Code]
 
 
@@ -32,7 +31,7 @@ def hit(made: Generator) -> str:
     known = due_outputs(made, outputs, pending)
     due = " or ".join(f"due_{g}" for g in groups)
     if settling:  # at a log row between hits nothing may change
-        outputs.write(f"fired = settle(t, g, armed, f, {STORES})\nif fired < 0:\n    return CHATTERING\nfiring = fired > 0")
+        outputs.write(f"fired = settle({SETTLE})\nif fired < 0:\n    return {CHATTERING}\nfiring = fired > 0")
         scope.write(f"firing = {due}")
         scope.nest("while firing:", outputs.blocks())
         known = {}  # a reset may have changed them
@@ -49,7 +48,7 @@ def hit(made: Generator) -> str:
     for g, units in enumerate(acting):
         due_memories(made, scope, g, units, pending, inputs[g])
     if settling:
-        scope.write(f"if ({due}) and settle(t, g, armed, f, {STORES}) < 0:\n    return CHATTERING")
+        scope.write(f"if ({due}) and settle({SETTLE}) < 0:\n    return {CHATTERING}")
     scope.write("return 0")
     return function_text("hit", HIT, scope.blocks())
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.syntax import compiled, parse
 from ..contract.vocabulary import WORDS, power_outside
-from . import cache, driver_text
+from ..solvers import find_tableau
+from ..solvers.stores import REAL, ROWS, STORES, WHOLE
+from . import cache
 from .codegen import Source
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ class Code:
     @functools.cached_property
     def careful(self) -> dict[str, Any]:
         """The functions under CPython with IEEE rules: 1/0 is inf, as in the compiled program, instead of an exception."""
+        return self.namespace()
+
+    def namespace(self) -> dict[str, Any]:
+        """The same once more, for who puts functions of their own in place of some."""
         made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
         exec(compiled(ieee(self.text), self.filename, "exec"), made)
         made.update(IEEE)
@@ -102,6 +108,11 @@ class Program:
         return self.code.fast()
 
 
+def compile_program(source: Source, solver: str) -> Program:
+    """Source -> Program: at once under CPython, under numba when `fast` is first asked for; one code for equal texts."""
+    return Program(source, code_of(source.text, solver))
+
+
 def view(a: np.ndarray, start: int, end: int) -> np.ndarray:
     """A stretch of the array store."""
     return a[start:end]
@@ -130,11 +141,9 @@ def compile_at(code: Code) -> Any:
 
     register_power()
 
-    real, whole = types.float64[::1], types.int64[::1]
-    rows = types.UniTuple(real, driver_text.k_rows(code.solver)[0])
-    signature = types.int64(
-        types.int64, whole, whole, whole, real, real, real, real, rows, real, real, real, real, real, real, whole
-    )
+    real = types.float64[::1]
+    kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, len(find_tableau(code.solver).work()))}
+    signature = types.int64(types.int64, *(kinds[store.kind] for store in STORES))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
     inner = njit(**options)
@@ -166,12 +175,25 @@ def load_module(code: Code, place: Any) -> ModuleType:
 def ieee(text: str) -> Any:
     """The text with every division as a call that never raises."""
     import ast
+    import copy
+
+    words = {ast.Div: "divide", ast.Mod: "remainder", ast.FloorDiv: "quotient"}
+
+    def divided(node: ast.BinOp | ast.AugAssign, left: ast.expr, right: ast.expr) -> ast.expr:
+        return ast.copy_location(ast.Call(ast.Name(words[type(node.op)], ast.Load()), [left, right], []), node)
 
     class Divisions(ast.NodeTransformer):
         def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
             self.generic_visit(node)
-            word = {ast.Div: "divide", ast.Mod: "remainder", ast.FloorDiv: "quotient"}.get(type(node.op))
-            return ast.copy_location(ast.Call(ast.Name(word, ast.Load()), [node.left, node.right], []), node) if word else node
+            return divided(node, node.left, node.right) if type(node.op) in words else node
+
+        def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+            self.generic_visit(node)
+            if type(node.op) not in words:
+                return node
+            old = copy.deepcopy(node.target)
+            old.ctx = ast.Load()
+            return ast.copy_location(ast.Assign([node.target], divided(node, old, node.value)), node)
 
     return ast.fix_missing_locations(Divisions().visit(parse(text)))
 

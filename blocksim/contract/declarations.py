@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from .limits import Interval
 from .times import exact
 
 Size = int | str
@@ -55,17 +57,10 @@ class Param(Declared):
     infinite: bool = False
     shape: tuple[int | str | None, ...] = ()
 
-    def limits(self) -> str:
-        parts = []
-        if self.above is not None:
-            parts.append(f"above {self.above:g}")
-        if self.min is not None:
-            parts.append(f"at least {self.min:g}")
-        if self.below is not None:
-            parts.append(f"below {self.below:g}")
-        if self.max is not None:
-            parts.append(f"at most {self.max:g}")
-        return " and ".join(parts)
+    @functools.cached_property
+    def limits(self) -> Interval:
+        """The values it may have."""
+        return Interval.of(self.above, self.min, self.below, self.max)
 
     def problems(self, value: Any) -> list[str]:
         dims = len(self.shape)
@@ -83,12 +78,10 @@ class Param(Declared):
             return text + self.wanted()
         if math.isnan(value) or (math.isinf(value) and not self.infinite):
             return f"{value} is not a finite number." + self.wanted()
-        low = (self.above is not None and value <= self.above) or (self.min is not None and value < self.min)
-        high = (self.below is not None and value >= self.below) or (self.max is not None and value > self.max)
-        return f"must be {self.limits()}, found {value:g}." if low or high else ""
+        return "" if self.limits.contains(value) else f"must be {self.limits}, found {value:g}."
 
     def wanted(self) -> str:
-        return f" A number is wanted: {self.meaning()}" + (f", {self.limits()}." if self.limits() else ".")
+        return f" A number is wanted: {self.meaning()}" + (f", {words}." if (words := str(self.limits)) else ".")
 
     def mistake(self) -> str:
         if not self.required and self.default is not None and self.problems(self.default):

@@ -116,7 +116,7 @@ def limits(one: Declared) -> str:
     if not isinstance(one, Param):
         return ""
     shape = {0: "", 1: "list", 2: "matrix"}.get(len(one.shape), "")
-    return ", ".join(part for part in (shape, one.limits()) if part)
+    return ", ".join(part for part in (shape, str(one.limits)) if part)
 
 
 def kinds(kind: type | tuple[type, ...]) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..contract.block import Block
 from ..contract.declarations import Declared, Inport, Model, Param, Period, Static
 from ..contract.library import library as all_blocks
+from ..contract.limits import Interval
 from .spec import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -22,8 +23,8 @@ SUBSYSTEM = r"^\.{1,2}/|\.ya?ml$"
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", tuple: "array", dict: "object"}
 
 
-def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
-    """The schema of a diagram file for these blocks (default: every block known)."""
+def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[str] = ()) -> dict[str, Any]:
+    """The schema of a diagram file for these blocks (default: every block known) and solvers (default: any name)."""
     blocks = all_blocks() if library is None else library
     choices = [
         {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
@@ -50,7 +51,7 @@ def schema(library: Mapping[str, type[Block]] | None = None) -> dict[str, Any]:
             "format": {"description": "version of the format", "const": FORMAT},
             "name": {"description": "title of the experiment", "type": ["string", "number"]},
             "description": {"description": "what it is about", "type": "string"},
-            "simulate": simulate_schema(),
+            "simulate": simulate_schema(list(solvers)),
             "parameters": {
                 "description": "values used below as ${name}; null must be given from outside",
                 "type": "object",
@@ -91,9 +92,10 @@ def shared() -> dict[str, Any]:
     }
 
 
-def simulate_schema() -> dict[str, Any]:
+def simulate_schema(solvers: list[str]) -> dict[str, Any]:
     time, reference = {"$ref": "#/$defs/_time"}, {"$ref": "#/$defs/_reference"}
     positive = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, reference]}
+    names = {"anyOf": [{"enum": solvers}, reference]} if solvers else {"type": "string"}
     return {
         "description": "how to run it",
         "type": ["object", "null"],
@@ -101,7 +103,7 @@ def simulate_schema() -> dict[str, Any]:
         "properties": {
             "stop": {"description": "end of the run [s]", **time},
             "start": {"description": "begin of the run [s]", "default": 0, **time},
-            "solver": {"description": "name of the solver, such as rk4 or dopri5", "type": "string"},
+            "solver": {"description": "name of the solver, such as rk4 or dopri5", **names},
             "step": {"description": "step of a fixed-step solver [s]", **time},
             "rtol": {"description": "relative tolerance of an adaptive solver", **positive},
             "atol": {"description": "absolute tolerance of an adaptive solver", **positive},
@@ -253,28 +255,25 @@ def setting_schema(declaration: Declared) -> dict[str, Any]:
 
 def number_schemas(declaration: Param) -> list[dict[str, Any]]:
     """A number within its limits, a list or a matrix of them: the shapes the declaration itself accepts."""
-    keys = {
-        "exclusiveMinimum": declaration.above,
-        "minimum": declaration.min,
-        "exclusiveMaximum": declaration.below,
-        "maximum": declaration.max,
+    inside = declaration.limits
+    ends = {
+        "exclusiveMinimum" if inside.open_low else "minimum": inside.low,
+        "exclusiveMaximum" if inside.open_high else "maximum": inside.high,
     }
-    number = {"type": "number", **{key: limit for key, limit in keys.items() if limit is not None and math.isfinite(limit)}}
+    number = {"type": "number", **{key: end for key, end in ends.items() if math.isfinite(end)}}
     item = {"anyOf": [number, {"$ref": "#/$defs/_reference"}]}
     row = {"type": "array", "minItems": 1, "items": item}
     matrix = {"type": "array", "minItems": 1, "items": row}
-    inside = number_inside(declaration)
-    shapes = ((number, inside), (row, [inside]), (matrix, [[inside]]))
+    some = number_inside(inside)
+    shapes = ((number, some), (row, [some]), (matrix, [[some]]))
     return [shape for shape, value in shapes if not declaration.problems(value)] or [{}]
 
 
-def number_inside(declaration: Param) -> float:
+def number_inside(limits: Interval) -> float:
     """Some number that meets the limits."""
-    low = declaration.min if declaration.above is None else declaration.above
-    high = declaration.max if declaration.below is None else declaration.below
-    if low is not None and high is not None:
-        return (low + high) / 2
-    return low + 1 if low is not None else high - 1 if high is not None else 1.0
+    if math.isfinite(limits.low) and math.isfinite(limits.high):
+        return (limits.low + limits.high) / 2
+    return limits.low + 1 if math.isfinite(limits.low) else limits.high - 1 if math.isfinite(limits.high) else 1.0
 
 
 def static_schemas(declaration: Static) -> list[dict[str, Any]]:

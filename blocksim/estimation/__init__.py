@@ -1,4 +1,4 @@
-"""What comes after the run: record blocks in turn, estimates, truth and leaks, twins that identifiers simulate, replay.
+"""What comes after the run: record blocks in turn, estimates and their files, scores against the truth, twins, replay.
 
 Imports the rooms up to `simulation`. Identifiers of the library enter.
 """

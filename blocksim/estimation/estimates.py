@@ -9,13 +9,11 @@ simulate(diagram, params=record.estimates["ls"].as_params())
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,17 +96,18 @@ class Estimates(Mapping[str, Estimate]):
         """Estimates of parameters of a plant, which knows their units and, where it was simulated, their truth.
 
         `covariance` may also be standard deviations, one per name. `more` are warnings, reason, details and
-        the quantile of the intervals.
+        the quantile of the intervals, one for all or one each.
         """
         values = np.asarray(values, dtype=float)
         given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
         std = np.sqrt(np.diag(given)) if given.ndim == 2 else given
-        truth = plant.truth if plant is not None else {}
+        settings = plant.settings if plant is not None and plant.path else {}
+        truth = {n: float(settings[n]) for n in names if isinstance(settings.get(n), (int, float))}
         declared = plant.kind.declared if plant is not None else {}
-        quantile = more.pop("quantile", NORMAL)
+        quantiles = np.broadcast_to(more.pop("quantile", NORMAL), len(names))
         items = tuple(
-            Estimate(n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", quantile)
-            for n, v, s in zip(names, values, std, strict=True)
+            Estimate(n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", float(q))
+            for n, v, s, q in zip(names, values, std, quantiles, strict=True)
         )
         details = dict(more.pop("details", {}))
         if plant is not None:
@@ -164,24 +163,9 @@ class Estimates(Mapping[str, Estimate]):
         Numbers of another model are not comparable, and a plant of another type is refused. Where the type is the same and the
         identifier took other settings for known (another law of friction, another ratio), the estimates say so in a warning.
         """
-        if isinstance(truth, Mapping):
-            return self.beside({n: float(v) for n, v in truth.items()})
-        kind, settings, path = plant_parts(truth)
-        other = f"'{path}' ({kind.__name__})" if path else kind.__name__
-        taken = self.details.get("assumed")
-        if taken is None:
-            return self.beside({n: float(settings[n]) for n in self if n in settings})
-        if taken["type"] != kind.__name__:
-            raise RecordError(
-                f"estimates of {taken['type']} cannot be compared with the values of {other}: the models differ, and parameters "
-                "of one name need not mean the same. Identify with the model of the plant, or compare simulated motion."
-            )
-        words = [f"{n} = {told(v)} (in truth {told(settings[n])})" for n, v in taken["settings"].items() if settings.get(n) != v]
-        made = self.beside({n: float(settings[n]) for n in self if n in settings})
-        if not words:
-            return made
-        warning = f"another model than the truth: the identifier assumed {'; '.join(words)}, so errors and z include that."
-        return replace(made, warnings=(*self.warnings, warning))
+        from .score import compare
+
+        return compare(self, truth)
 
     def beside(self, truth: Mapping[str, float]) -> Estimates:
         """The same estimates with this truth."""
@@ -234,56 +218,29 @@ class Estimates(Mapping[str, Estimate]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can carry: null for nan, 'inf' for infinity."""
-        whole = {
-            "method": self.method,
-            "model": self.model,
-            "parameters": {
-                e.name: {
-                    "value": e.value, "std": e.std, "truth": e.truth, "unit": e.unit, "quantile": e.quantile,
-                    "error": e.error, "relative_std": e.relative_std, "z": e.z,
-                }
-                for e in self.entries
-            },
-            "covariance": self.covariance,
-            "warnings": self.warnings,
-            "reason": self.reason,
-            "details": self.details,
-        }  # fmt: skip
-        return jsonable(whole)
+        from .estimate_files import as_dict
+
+        return as_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Estimates:
         """The estimates `to_dict` told of; arrays among the details come back as lists."""
-        try:
-            items = tuple(read_estimate(name, one) for name, one in data["parameters"].items())
-            matrix = data.get("covariance")
-            covariance = None if matrix is None else np.array([[number(v) for v in row] for row in matrix])
-            rest = {k: data.get(k) or "" for k in ("model", "reason")}
-            return cls(
-                data["method"],
-                items,
-                covariance,
-                warnings=tuple(data.get("warnings", ())),
-                details=data.get("details", {}),
-                **rest,
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RecordError(f"these are not estimates as blocksim writes them ({type(error).__name__}: {error}).") from None
+        from .estimate_files import from_dict
+
+        return from_dict(data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to .json, or the table to .csv."""
-        kind = Path(path).suffix.lower()
-        if kind == ".json":
-            Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        elif kind == ".csv":
-            Path(path).write_text("".join(",".join(line) + "\n" for line in csv_rows(self)), encoding="utf-8")
-        else:
-            raise RecordError(f"cannot save estimates to '{path}'. The name ends in .json or .csv.")
+        from .estimate_files import save
+
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Estimates:
         """Estimates saved as .json."""
-        return cls.from_dict(read_json(path))
+        from .estimate_files import from_dict, read_json
+
+        return from_dict(read_json(path))
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Draw every parameter with its 95 % interval beside the truth; with a path also write it. Returns the Figure."""
@@ -299,71 +256,3 @@ def assumed(plant: Plant) -> dict[str, Any]:
         names += [] if function is None else arguments(function)
     kept = {n: plant.settings[n] for n in names if n in plant.settings and n not in plant.parameters and n not in plant.motion}
     return {"type": plant.kind.__name__, "settings": kept}
-
-
-def plant_parts(truth: Any) -> tuple[type, Mapping[str, Any], str]:
-    """Type, settings and path of a Plant or of a block."""
-    if hasattr(truth, "kind") and hasattr(truth, "settings"):
-        return truth.kind, truth.settings, truth.path
-    if hasattr(truth, "settings"):
-        return type(truth), truth.settings, ""
-    raise RecordError(f"found {truth!r}; estimates are scored against a Plant, a block, or values by name.")
-
-
-def told(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def jsonable(value: Any) -> Any:
-    """The value in what JSON has: None for nan, text for infinity and for what has no other form."""
-    if isinstance(value, Mapping):
-        return {str(k): jsonable(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [jsonable(v) for v in value]
-    if hasattr(value, "tolist"):
-        return jsonable(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def number(value: Any) -> float:
-    return NAN if value is None else float(value)
-
-
-def read_estimate(name: str, data: Mapping[str, Any]) -> Estimate:
-    value, std, truth = (number(data.get(key)) for key in ("value", "std", "truth"))
-    return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)))
-
-
-def csv_rows(estimates: Estimates) -> list[list[str]]:
-    """The table for a spreadsheet, in full precision; what is not known is left empty."""
-    names = ("value", "std", "truth", "error", "z")
-    rows = [["name", *names, "unit"]]
-    for e in estimates.entries:
-        numbers = (getattr(e, n) for n in names)
-        rows.append([e.name, *("" if math.isnan(v) else repr(float(v)) for v in numbers), e.unit])
-    return rows
-
-
-def read_json(path: str | os.PathLike[str]) -> Any:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecordError(f"'{path}' cannot be read: {error.strerror or error}.") from None
-    except ValueError as error:
-        raise RecordError(f"'{path}' is not JSON: {error}.") from None
-
-
-def read_estimates(path: str | os.PathLike[str], block: str = "") -> Estimates:
-    """The estimates of one identifier from its own file, or from the estimates.json of a run, which has them by block."""
-    data = read_json(path)
-    if isinstance(data, Mapping) and "parameters" in data and "method" in data:
-        return Estimates.from_dict(data)
-    if not isinstance(data, Mapping) or not data or not all(isinstance(d, Mapping) and "parameters" in d for d in data.values()):
-        raise RecordError(f"'{path}' holds no estimates as blocksim writes them.")
-    if not block and len(data) > 1:
-        raise RecordError(f"'{path}' holds the estimates of {listing(data)}; say which, e.g. --estimates-of {next(iter(data))}.")
-    if block and block not in data:
-        raise RecordError(f"'{path}' has no estimates of '{block}'. It has those of: {listing(data)}.")
-    return Estimates.from_dict(data[block or next(iter(data))])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..contract.block import Block
-from ..contract.declarations import Inport, Model, Outport
+from ..contract.declarations import Inport, Outport
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
 from ..errors import BlocksimError, DiagramError, Problem, RecordError
@@ -17,9 +16,10 @@ from ..records.record import Grid, Record, Signal
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.units import derived, written
+from ..simulation.overrides import Overrides
 from .estimates import Estimates
-from .last_estimates import estimators, last_estimates
-from .staircase import staircases
+from .running_estimates import estimators, running_estimates
+from .score import score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,21 +45,43 @@ def process(
     A block that fails takes only those with it that read it: DiagramError tells all that failed, its `record` has the rest.
     """
     schedule = flatten(diagram) if isinstance(diagram, Diagram) else diagram
+    if not schedule.reports:
+        return record
+    return process_units(schedule, schedule.after_run, estimators(schedule), record, changes or {}, simulated)
 
-    def step(unit: Unit, record: Record) -> Record:
-        made = apply(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
-        if simulated and unit.path in made.estimates:
-            made.estimates[unit.path] = made.estimates[unit.path].warned(*staircases(unit, made, schedule))
-        return made
 
-    record, failures = in_turn(schedule.after_run, record, step)
-    for unit in estimators(schedule):
-        record = with_last(unit, record, Run(schedule.diagram, changes or {}, record, unit.path, simulated))
-    raise_failures(failures, record)
+def process_units(
+    schedule: Schedule,
+    units: Iterable[Unit],
+    estimating: Iterable[Unit],
+    record: Record,
+    changes: Mapping[str, Any],
+    simulated: bool,
+    measured: Collection[str] = (),
+) -> Record:
+    """The record after some blocks in turn, with the estimates of those that estimated while they ran, all scored.
+
+    Signals that were `measured` stay what they were, though a block that has to run makes them too.
+    """
+
+    def run_of(unit: Unit, record: Record) -> Run:
+        return Run(schedule.diagram, changes, record, unit.path, simulated)
+
+    record, failures = in_turn(units, record, run_of, measured)
+    for unit in estimating:
+        run = run_of(unit, record)
+        if (last := running_estimates(unit, record, plants_in(unit, run).get("model"))) is not None:
+            record = with_estimates(record, {**record.estimates, unit.path: last})
+    record = with_estimates(record, score(record, schedule, changes, simulated))
+    if failures:
+        problems = [problem for failure in failures for problem in failure.problems]
+        raise DiagramError(problems, record) from failures[0].__cause__
     return record
 
 
-def in_turn(units: Iterable[Unit], record: Record, step: Callable[[Unit, Record], Record]) -> tuple[Record, list[DiagramError]]:
+def in_turn(
+    units: Iterable[Unit], record: Record, run_of: Callable[[Unit, Record], Run], measured: Collection[str]
+) -> tuple[Record, list[DiagramError]]:
     """The record after every block that could work, and what hindered the others; those that read them are left out."""
     failures: list[DiagramError] = []
     lost: set[str] = set()
@@ -68,28 +90,22 @@ def in_turn(units: Iterable[Unit], record: Record, step: Callable[[Unit, Record]
             lost.add(unit.path)
             continue
         try:
-            record = step(unit, record)
+            after = apply(unit, record, run_of(unit, record))
         except DiagramError as error:
             failures.append(error)
             lost.add(unit.path)
+            continue
+        for grid in after.grids:
+            for name in grid.signals.keys() & measured:
+                grid.signals[name] = record.signal(name)
+        record = after
     return record, failures
 
 
-def raise_failures(failures: list[DiagramError], record: Record) -> None:
-    """What hindered blocks as one error, which keeps the record and the first cause."""
-    if failures:
-        problems = [problem for failure in failures for problem in failure.problems]
-        raise DiagramError(problems, record) from failures[0].__cause__
-
-
-def with_last(unit: Unit, record: Record, run: Run) -> Record:
-    """The record with the last estimates of a block that estimates while it runs."""
-    found = last_estimates(unit, record, plants_in(unit, run).get("model"))
-    if found is None:
-        return record
-    made = Record(record.grids, record.provenance, record.aliases)
-    made.estimates = {**record.estimates, unit.path: reported(found, unit, record, run)}
-    return made
+def with_estimates(record: Record, estimates: dict[str, Estimates]) -> Record:
+    changed = Record(record.grids, record.provenance, record.aliases)
+    changed.estimates = estimates
+    return changed
 
 
 def apply(unit: Unit, record: Record, run: Run) -> Record:
@@ -99,7 +115,7 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
 
         return replay(unit, record, run)
     t, given = arriving(unit, record)
-    block = changed_block(unit, run)
+    block = Overrides(run.changes).block(unit)
     values = {"t": t, **given, **plants_in(unit, run), "run": run}
     wanted, optional, rest = asked(type(block).process)  # type: ignore[attr-defined]
     if missing := [n for n in wanted if n not in values]:
@@ -124,7 +140,7 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
     made = with_signals(record, t, unit, dict(zip(ports, outputs, strict=True)), measured)
     for found in results:
         if isinstance(found, Estimates):
-            made.estimates[unit.path] = reported(found, unit, record, run)
+            made.estimates[unit.path] = found
     return made
 
 
@@ -137,32 +153,10 @@ def asked(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     return wanted, tuple(a.name for a in named if a.default is not a.empty), len(named) < len(asked)
 
 
-def reported(found: Estimates, unit: Unit, record: Record, run: Run) -> Estimates:
-    """Estimates as they are kept: beside the truth where there is one, and with a warning where truth went in."""
-    from .truth import leaks, scored
-
-    return (scored(found, run.diagram, run.changes) if run.simulated else found).warned(*leaks(unit, record))
-
-
-def changed_block(unit: Unit, run: Run) -> Block:
-    """The block with the settings of this run."""
-    settings = {key.rpartition(".")[2]: value for key, value in run.changes.items() if key.rpartition(".")[0] == unit.path}
-    if not settings:
-        return unit.block
-    block = type(unit.block)(**{**unit.block.settings, **settings})
-    block.bound = unit.block.bound
-    return block
-
-
 def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
     """The plants a block asks for, with the settings of this run; of a measured record nobody knows the truth."""
-    found: dict[str, Plant | None] = dict.fromkeys(unit.kind.of(Model))
-    new: dict[str, dict[str, Any]] = {}
-    for key, value in run.changes.items():
-        new.setdefault(key.rpartition(".")[0], {})[key.rpartition(".")[2]] = value
-    for name, plant in unit.plants.items():
-        found[name] = replace(plant.updated(new), path=plant.path if run.simulated else "")
-    return found
+    named = Overrides(run.changes).plants(unit)
+    return {n: None if p is None else replace(p, path=p.path if run.simulated else "") for n, p in named.items()}
 
 
 def arriving(unit: Unit, record: Record) -> tuple[np.ndarray, dict[str, Any]]:

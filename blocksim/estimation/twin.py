@@ -12,27 +12,26 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.instants import LOG
-from ..compiler.slots import Numbers
+from ..compiler.slots import fill
 from ..contract.block import Block
-from ..contract.declarations import Inport, Memory, Noise, Outport, Param, State
+from ..contract.declarations import Inport, Outport, State
+from ..contract.declarations import Noise as Draw
 from ..contract.definition import arguments
 from ..contract.times import exact
 from ..diagram.diagram import Diagram, Node
 from ..errors import RecordError, SimulationError
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
-from ..simulation.failures import failure
-from ..simulation.machine import Machine, fresh_machine
-from ..simulation.overrides import by_unit, changed_numbers, find_setting, observed, refilled, used_in_tables
+from ..simulation.noise import Noise, draw_noise
+from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
 from ..simulation.threads import share_out
-from ..solvers import COMPILED
+from ..solvers.stores import LOG
 from .process import Run
 from .twin_diagram import Played, models_named, player_path, twin_diagram
 
@@ -44,25 +43,6 @@ Signals = dict[str, "np.ndarray"]
 SPENT: dict[str, float] = {}
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a number of the experiment stands."""
-
-    declared: Param
-    store: str
-    addresses: Any
-
-
-def place_of(experiment: Experiment, name: str) -> Place | None:
-    """The place of a setting that no table, no other block and no check of several settings depends on; else None."""
-    unit, key = find_setting(experiment.schedule, name)
-    declared, addresses = unit.kind.declared[key], experiment.slots.where.get((unit.index, key))
-    shared = "check" in unit.kind.functions or used_in_tables(unit, key) or observed(experiment.schedule, unit.path)
-    if shared or addresses is None or not isinstance(declared, Param) or not isinstance(unit.settings.get(key), (int, float)):
-        return None
-    return Place(declared, ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p", addresses)
-
-
 @dataclass
 class Twin:
     """An experiment whose log has the rows of a record, from `first` on."""
@@ -71,17 +51,20 @@ class Twin:
     seed: int
     first: int
     signals: tuple[str, ...]
-    draws: list[np.ndarray] = field(default_factory=list)  # of its random sources, the same in every run, and their places
-    places: dict[str, Place | None] = field(default_factory=dict)  # of settings that are a number and nothing more
     assumed: tuple[str, ...] = ()  # sources that a measured record does not hold, and play as in the diagram
+
+    @functools.cached_property
+    def noise(self) -> Noise:
+        """The draws of its random sources, the same in every run."""
+        return draw_noise(self.experiment, self.seed)
 
     def run(self, params: Mapping[str, Any]) -> Signals:
         """The twin's signals at these parameters; SimulationError where it fails."""
         program = self.experiment.program
         begun = time.perf_counter()
-        simulation = Rerun(self, dict(params))
-        found = simulation.signals(self)
-        if not program.compiled and self.experiment.options.solver in COMPILED:
+        simulation = Simulation(self.experiment, params, self.noise)
+        found = self.signals_of(simulation)
+        if not program.compiled and self.experiment.method.compiled:
             SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
             if SPENT[program.key] > simulation.cost_of_compiling():
                 program.fast()
@@ -91,14 +74,13 @@ class Twin:
         self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
     ) -> list[Any | SimulationError]:
         """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
-        if self.experiment.options.solver in COMPILED:
+        if self.experiment.method.compiled:
             self.experiment.program.fast()  # once, before the threads start
-        if not self.draws:
-            Rerun(self, {})  # draws for all of them
+        noise = self.noise  # once too
 
         def run(row: int) -> Any | SimulationError:
             try:
-                found = Rerun(self, dict(table[row])).signals(self)
+                found = self.signals_of(Simulation(self.experiment, table[row], noise))
             except SimulationError as error:
                 return error
             return found if then is None else then(row, found)
@@ -115,52 +97,19 @@ class Twin:
             return None
         return [(name, *place) for name, place in known.items() if place is not None]
 
-
-class Rerun(Simulation):
-    """A run of a twin: the first draws the random numbers and finds the places of parameters, the others have the same."""
-
-    def __init__(self, twin: Twin, params: dict[str, Any]):
-        self.draws, self.places = twin.draws, twin.places
-        super().__init__(twin.experiment, params, twin.seed)
-
-    def changed_numbers(self) -> Numbers:
-        """The numbers of the twin with the parameters in place; what limits several settings together is checked each time."""
-        numbers = self.experiment.numbers.copy()
-        for name, value in self.params.items():
-            if name not in self.places:
-                self.places[name] = place_of(self.experiment, name)
-            place = self.places[name]
-            if place is None or place.declared.problems(value):
-                return changed_numbers(self.experiment, self.params)
-            getattr(numbers, place.store)[place.addresses] = value
-        return numbers
-
-    def make_machine(self) -> Machine:
-        numbers = self.changed_numbers()
-        return fresh_machine(self.experiment.blank, numbers, self.draw_noise(numbers.o))
-
-    def signals(self, twin: Twin) -> Signals:
-        """What the twin is asked for, straight from the log where that is possible: a record of all has much to say besides."""
-        if twin.columns is None or self.experiment.options.solver not in COMPILED:
-            record = self.run()
-            return {name: record[name][twin.first :] for name in twin.signals}
-        status = self.run_to(self.end)
-        if status:
-            error = failure(self.experiment, self.machine, status)
-            error.record = self.record()
-            raise error
-        _, _, filled, rows, start = self.machine.logs[:LOG].tolist()
-        found = {}
-        for name, column, size in twin.columns:
-            values = self.machine.log[start + column * rows :][: filled * size]
-            found[name] = (values if size == 1 else values.reshape(filled, size))[twin.first :]
-        return found
-
-    def draw_noise(self, o: np.ndarray) -> np.ndarray:
-        if not self.draws:
-            self.draws[:] = super().draw_noise(o), o.copy()
-        o[:] = self.draws[1]
-        return self.draws[0]
+    def signals_of(self, simulation: Simulation) -> Signals:
+        """What a run gives of it, straight from the log where that is possible: a record of all has much to say besides."""
+        if self.columns is None or not self.experiment.method.compiled:
+            record = simulation.run()
+            return {name: record[name][self.first :] for name in self.signals}
+        simulation.raise_failure(simulation.run_to(simulation.end))
+        machine = simulation.machine
+        _, _, filled, rows, start = machine.logs[:LOG].tolist()
+        signals = {}
+        for name, column, size in self.columns:
+            values = machine.record[start + column * rows :][: filled * size]
+            signals[name] = (values if size == 1 else values.reshape(filled, size))[self.first :]
+        return signals
 
 
 def twin_of(
@@ -191,7 +140,7 @@ def twin_of(
 
 def is_source(unit: Unit) -> bool:
     """Whether a block makes a signal that changes, out of nothing."""
-    changes = unit.kind.of(State, Noise) or any("t" in arguments(f) for f in unit.kind.functions.values())
+    changes = unit.kind.of(State, Draw) or any("t" in arguments(f) for f in unit.kind.functions.values())
     return bool(changes) and not unit.kind.of(Inport)
 
 
@@ -260,12 +209,11 @@ def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[
     """The experiment with settings and recorded samples of one run."""
     if not changes and not samples:
         return base
-    base, changes = prepared(base, changes, {})
-    gathered = by_unit(base.schedule, changes)
-    gathered += [
-        (base.schedule.by_path[path], {"values_": values}) for path, values in samples.items() if path in base.schedule.by_path
-    ]
-    made = replace(base, numbers=refilled(base, gathered)) if gathered else replace(base)
+    base, left = prepared(base, changes, {})
+    new = {unit.path: settings for unit, settings in Overrides(left).by_unit(base.schedule)}
+    new |= {path: {"values_": values} for path, values in samples.items() if path in base.schedule.by_path}
+    schedule = changed_schedule(base.schedule, new)
+    made = replace(base, schedule=schedule, numbers=fill(schedule, base.slots))
     made.text = ""
     return made
 

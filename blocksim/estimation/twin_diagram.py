@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from ..contract.block import Block, outport, param, table
 from ..contract.declarations import Model, Param
 from ..diagram.diagram import Diagram, Node, Ref, named_blocks, reference, resolve
 from ..diagram.spec import LogSpec
+from ..simulation.overrides import Overrides
 from .process import Run
 from .replay import Samples
 
@@ -63,7 +64,7 @@ def twin_diagram(run: Run, signals: Sequence[str], played: Sequence[Played], beg
         *scope, block, port = one.signal.split(".")
         diagram = edited(diagram, scope, functools.partial(playing, one=one, source=(block, port), begin=begin, every=every))
     diagram = pruned(diagram, {name.partition(".")[0] for name in signals})
-    diagram = idealised(diagram, "", run.changes)
+    diagram = idealised(diagram, "", Overrides(run.changes))
     return replace(diagram, log=[LogSpec(name) for name in signals])
 
 
@@ -144,18 +145,18 @@ def models_named(diagram: Diagram, prefix: str = "") -> set[str]:
     return found
 
 
-def idealised(part: Diagram, prefix: str, changes: Mapping[str, Any]) -> Diagram:
+def idealised(part: Diagram, prefix: str, overrides: Overrides) -> Diagram:
     """Every sensor as its ideal; what an observer in the loop knows of the plant stays what it was in the run."""
     nodes, known, blocks = {}, dict(part.known), named_blocks(part)
     for name, node in part.nodes.items():
         block = node.block
         if isinstance(block, Diagram):
-            nodes[name] = replace(node, block=idealised(block, f"{prefix}{name}.", changes))
+            nodes[name] = replace(node, block=idealised(block, f"{prefix}{name}.", overrides))
             continue
         ideal = block.ideal()
         named = {s: ideal.settings[s] for s in ideal.of(Model) if ideal.settings[s] in blocks}
         for model in named.values():
-            own = {k.rpartition(".")[2]: v for k, v in changes.items() if k.rpartition(".")[0] == f"{prefix}{model}"}
+            own = overrides.by_path.get(f"{prefix}{model}", {})
             known[as_it_was(model)] = type(blocks[model])(**{**blocks[model].settings, **own})
         if named:
             ideal = type(ideal)(**{**ideal.settings, **{s: as_it_was(model) for s, model in named.items()}})

@@ -21,7 +21,7 @@ from ..simulation.prepare import Diagrammatic
 from .differences import jacobian
 from .linear_model import LinearModel, bode
 from .local_map import LocalMap
-from .operating import OperatingPoint, operating_point, prepared, starting
+from .operating import OperatingPoint, flattened, operating_point, starting
 from .probe import Situation, continuous_states
 from .taps import Tap, bypassed, taps
 
@@ -61,7 +61,7 @@ def linearize(
 
     An output is read where its block makes it: before the input of the same name is added, or at the far side of the cut.
     """
-    built, whole = prepared(diagram, params, options)
+    built, whole = flattened(diagram, params, options)
     driven, read = taps(whole, inputs, "inputs"), taps(whole, outputs, "outputs")
     opened = driven if cut is True else taps(whole, cut or (), "cut")
     schedule = bypassed(whole, through)

@@ -11,6 +11,7 @@ from ..contract.declarations import Inport, Memory
 from ..contract.times import exact
 from ..errors import DiagramError
 from ..schedule.schedule import Schedule, Unit
+from ..solvers.stores import handed
 from .probe import Prober, Situation, array_memories
 from .taps import Tap
 
@@ -107,9 +108,9 @@ class LocalMap:
                 store[address] = float(value)
         a[self.a] = z[n + len(self.m) :]
         hits = [k for _ in prober.experiment.schedule.groups for k in (0, 1)]
-        guarding = (list(store) for store in prober.guarding)
+        idle = {"hits": hits, "logs": [], "record": [], **{name: list(store) for name, store in prober.guarding.items()}}
         with np.errstate(all="ignore"):
-            prober.functions["hit"](0, self.t, hits, [], [], *guarding, x, p, m, a, prober.noise, o)
+            prober.functions["hit"](*handed("hit", 0, self.t, **idle, x=x, p=p, m=m, a=a, noise=prober.noise, o=o))
         prober.check_loops(m, self.t)
         after = [x[k] for k in prober.kept]
         _, y = prober.slopes(self.t, after, v, m, a)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Outport
 from ..contract.times import exact
-from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, SimulationError, did_you_mean, listing
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule
 from ..simulation.experiment import Experiment, make_experiment, merge
-from ..simulation.overrides import applied, by_unit, subsystem_parameters
+from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic
 from ..simulation.simulation import Simulation
 from .differences import jacobian
@@ -54,20 +53,11 @@ class OperatingPoint:
         return "\n".join(lines)
 
 
-def prepared(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: dict[str, Any]) -> tuple[Diagram, Schedule]:
+def flattened(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: dict[str, Any]) -> tuple[Diagram, Schedule]:
     """A diagram with its parameters and options, and its schedule."""
-    if isinstance(diagram, Experiment):
-        diagram = replace(diagram.diagram, simulate=diagram.options)
-    params = dict(params or {})
-    built = open_diagram(diagram, {n: v for n, v in params.items() if "." not in n})
+    source = replace(diagram.diagram, simulate=diagram.options) if isinstance(diagram, Experiment) else diagram
+    built = Overrides(params).diagram(source)
     built = replace(built, simulate=merge(built, options))
-    schedule = flatten(built)
-    inner = {n: v for n, v in params.items() if "." in n}
-    if not inner:
-        return built, schedule
-    parts = subsystem_parameters(built, inner)
-    by_unit(schedule, {n: v for n, v in inner.items() if n not in parts})
-    built = applied(built, inner)
     return built, flatten(built)
 
 
@@ -171,7 +161,7 @@ def operating_point(
     """
     import numpy as np
 
-    built, schedule = prepared(diagram, params, options)
+    built, schedule = flattened(diagram, params, options)
     given = starting(built, schedule, guess, t)
     driven, shown = taps(schedule, inputs or (), "inputs"), taps(schedule, outputs, "outputs")
     states, signals = wanted(schedule, given, fixed or {})

@@ -11,6 +11,7 @@ from ..errors import DiagramError, SimulationError
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.simulation import Simulation
+from ..solvers.stores import handed
 from .taps import Tap, flat_copy
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Prober:
         self.functions = made.program.careful()
         self.x, self.p, self.m, self.a = machine.x.tolist(), machine.p.tolist(), machine.m.tolist(), machine.a
         self.o, self.noise = quiet(self.slots, machine.o.tolist())
-        self.guarding = (machine.g.tolist(), machine.armed.tolist(), machine.f.tolist())
+        self.guarding = {name: getattr(machine, name).tolist() for name in ("g", "armed", "f")}
         units = {u.path: u for u in made.schedule.units}
         where = self.slots.where
         self.values = [where[(units[maker].index, "value")][k] for maker, k in makers]
@@ -112,7 +113,7 @@ class Prober:
         m, dx = list(self.m if m is None else m), [0.0] * len(states)
         a = (self.a if a is None else a).copy()
         with np.errstate(all="ignore"):
-            self.functions["derivative"](t, dx, states, p, m, a, self.noise, self.o)
+            self.functions["derivative"](*handed("derivative", t, dx, x=states, p=p, m=m, a=a, noise=self.noise, o=self.o))
         self.check_loops(m, t)
         return np.array([dx[k] for k in self.kept]), np.array([dx[k] for k in self.probes])
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..estimation.estimates import Estimate, Estimates
+from ..records.record import Record
 from .plots import COLOURS, save, suffix
 
 WIDTH, ROW = 8.0, 0.26
@@ -20,14 +21,14 @@ LEAST = 0.02
 TRUTH = "#444444"
 
 
-def plot_estimates(found: Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Any:
+def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Any:
     """One axis for each plant, a row for each of its parameters, a colour for each identifier. Returns the Figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     groups: dict[str, dict[str, Estimates]] = {}
-    for name, estimates in found.items():
+    for name, estimates in (source.estimates if isinstance(source, Record) else source).items():
         groups.setdefault(estimates.model, {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
     figure = Figure(figsize=(WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5)), layout="constrained")

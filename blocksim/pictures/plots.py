@@ -2,13 +2,14 @@
 
 plot(record, ["ref", "joint.q", "pid"], "run.png")          # grouped by unit and size
 plot(record, [["ref", "joint.q"], "pid"])                   # or as asked
+plot(record, kind="estimates", path="estimates.png")        # another kind of picture, ours or an installed one
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError, listing
+from ..extensions import extension
 from ..records.record import Record, elements
 
 KINDS = ("svg", "png", "pdf")
@@ -46,17 +48,29 @@ class Line:
 
 
 def plot(
-    record: Record, signals: str | Iterable[str | Sequence[str]] | None = None, path: str | os.PathLike[str] | None = None
+    record: Record,
+    signals: str | Iterable[str | Sequence[str]] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    kind: str | Callable[[Record], Any] = "record",
 ) -> Any:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
+    Another `kind` is drawn by a function of the record: one at hand, or the one `blocksim.plots` has under that name.
     """
-    kind = suffix(path) if path is not None else ""
-    groups = asked(record, [signals] if isinstance(signals, str) else signals)
-    figure = scopes(groups[:MOST], len(groups) - MOST)
+    ending = suffix(path) if path is not None else ""
+    chosen = [signals] if isinstance(signals, str) else signals
+    if kind == "record":
+        groups = asked(record, chosen)
+        figure = scopes(groups[:MOST], len(groups) - MOST)
+    else:
+        draw = kind if callable(kind) else extension("plots", kind)
+        names = [name for entry in chosen or () for name in ([entry] if isinstance(entry, str) else entry)]
+        figure = draw(record.select(*names) if names else record)
+        if not hasattr(figure, "savefig"):
+            raise RecordError(f"the plot {kind} gave {type(figure).__name__} where a matplotlib Figure is wanted.")
     if path is not None:
-        save(figure, str(path), kind)
+        save(figure, str(path), ending)
     return figure
 
 

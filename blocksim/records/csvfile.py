@@ -8,14 +8,13 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
 from ..errors import RecordError
+from .description import describe, gather, label, measurement, refuse_twice, restore, time_name, within_limit
 from .grid import Axis, time_problem
 from .record import Record, brief_listing
-from .storage import describe, gather, label, measurement, refuse_twice, restore, time_name, within_limit
 
 CSV_MARK = "# blocksim record 1"
 MAX_COLUMNS = 10_000
@@ -28,26 +27,27 @@ def name_and_unit(head: str) -> tuple[str, str]:
     return (match[1], (match[2] or match[3] or "").strip()) if match else (head, "")
 
 
-def write_csv(record: Record, file: IO[bytes]) -> None:
+def write(record: Record, path: Path) -> None:
     columns = record.columns()
     heads = [label("t", "s"), *(label(name, record.unit(name)) for name in columns)]
     refuse_twice("column", heads)
-    top = [CSV_MARK, *(f"# {line}" for line in describe(record, str)[0].splitlines()), ""]
-    file.write("\n".join(top).encode())
-    file.write((",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in heads) + "\n").encode())
-    for start in range(0, len(record.t), 4096):
-        block = np.column_stack([x[start : start + 4096] for x in (record.t, *columns.values())])
-        file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
+    top = [CSV_MARK, *(f"# {line}" for line in describe(record, str)[0].splitlines())]
+    head = ",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in heads)
+    with open(path, "wb") as file:
+        file.write("\n".join([*top, head, ""]).encode())
+        for start in range(0, len(record.t), 4096):
+            block = np.column_stack([x[start : start + 4096] for x in (record.t, *columns.values())])
+            file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
 
 
-def read_csv(source: Path, max_bytes: int, axis: Axis) -> Record:
-    lines = count_lines(source)
-    description, heads, delimiter, start = csv_head(source)
+def read(path: Path, max_bytes: int, axis: Axis) -> Record:
+    lines = count_lines(path)
+    description, heads, delimiter, start = csv_head(path)
     if len(heads) > MAX_COLUMNS:
         raise RecordError(f"line {start} has {len(heads)} columns; at most {MAX_COLUMNS} are read. Use .npz for more.")
     refuse_twice("column", heads)
     within_limit(8 * lines * len(heads), max_bytes)
-    table = csv_table(source, heads, delimiter, start)
+    table = csv_table(path, heads, delimiter, start)
     columns = dict(zip(heads, table.T, strict=True))
     if description:
         time, arrays = label("t", "s"), gather(description, columns, with_units=True)
@@ -59,11 +59,11 @@ def read_csv(source: Path, max_bytes: int, axis: Axis) -> Record:
         time = "" if axis.every is not None else next(h for h in heads if named[h][0] == time_name(arrays, axis))
     problem = time_problem(columns[time]) if time else None
     if problem:
-        line = next(itertools.islice(csv_rows(source, delimiter, start), problem[0], None))[0]
+        line = next(itertools.islice(csv_rows(path, delimiter, start), problem[0], None))[0]
         raise RecordError(f"line {line}: {problem[1]}")
     if description:
         return restore(description, arrays)
-    return measurement(source, arrays, axis, {k: v for k, v in units.items() if v})
+    return measurement(path, arrays, axis, {k: v for k, v in units.items() if v})
 
 
 def count_lines(source: Path) -> int:

@@ -8,14 +8,14 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import RecordError
+from .description import MARK, Arrays, describe, measurement, restore, within_limit
 from .grid import Axis
 from .record import Record
-from .storage import MARK, Arrays, describe, measurement, restore, within_limit
 
 #: Codes of the level 5 MAT-file format: how numbers are stored, and what the classes of variables are to a record.
 MAT_MATRIX, MAT_COMPRESSED = 14, 15
@@ -23,7 +23,7 @@ MAT_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9:
 MAT_CLASSES = {1: "ignored", 2: "ignored", 4: "text", 5: "ignored", **dict.fromkeys(range(6, 16), "numbers")}
 
 
-def write_mat(record: Record, file: IO[bytes]) -> None:
+def write(record: Record, path: Path) -> None:
     from scipy.io import savemat
 
     def spelled(name: str) -> str:
@@ -31,12 +31,13 @@ def write_mat(record: Record, file: IO[bytes]) -> None:
         return ascii_name if ascii_name[0].isalpha() else f"s{ascii_name}"
 
     description, arrays = describe(record, spelled)
-    savemat(cast(Any, file), {MARK: description, **arrays}, oned_as="column")  # its stubs know paths only
+    with open(path, "wb") as file:
+        savemat(cast(Any, file), {MARK: description, **arrays}, oned_as="column")  # its stubs know paths only
 
 
-def read_mat(source: Path, max_bytes: int, axis: Axis) -> Record:
+def read(path: Path, max_bytes: int, axis: Axis) -> Record:
     """Level 5 MAT-files, read here and not by scipy.io.loadmat: a damaged or hostile file makes that one crash the process."""
-    data = memoryview(source.read_bytes())
+    data = memoryview(path.read_bytes())
     header = bytes(data[:128])
     if not header.startswith(b"MATLAB 5.0 MAT-file") or header[126:] not in (b"IM", b"MI"):
         found = "a MATLAB 7.3 (HDF5) file" if header.startswith(b"MATLAB 7.") else f"a file starting with {header[:16]!r}"
@@ -66,7 +67,7 @@ def read_mat(source: Path, max_bytes: int, axis: Axis) -> Record:
             within_limit(total, max_bytes)
     if MARK in arrays:
         return restore(str(arrays[MARK]), arrays)
-    return measurement(source, arrays, axis, ignored=sorted(ignored - {""}))
+    return measurement(path, arrays, axis, ignored=sorted(ignored - {""}))
 
 
 def mat_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:

@@ -192,16 +192,17 @@ class Record:
         return {label: values for name in self for label, values in elements(name, self[name])}
 
     def save(self, path: str | os.PathLike, *, every: Any = None) -> None:
-        """Write .npz, .csv, .mat or .parquet, whole or not at all. `every` resamples first (csv, parquet hold one grid)."""
+        """Write .npz, .csv, .mat, .parquet or an installed format, whole or not at all. `every` resamples first."""
         from .storage import write
 
         write(self if every is None else self.resample(every=every), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike, *, time: str = "", every: Any = None, max_bytes: int = MAX_BYTES) -> Record:
-        """Read .npz, .csv, .mat or .parquet, written by `save` or by others (a time named t or time, arrays of its length).
+        """Read .npz, .csv, .mat, .parquet or an installed format, written by `save` or by others.
 
-        Of others' files `time` names another column of time, or `every` the interval of rows that have none.
+        In others' files the time is called t or time, and arrays have its length; `time` names another column of time, or
+        `every` the interval of rows that have none.
         """
         from .storage import read
 

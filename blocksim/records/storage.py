@@ -1,50 +1,44 @@
-"""Records as files (npz, csv, mat, parquet): written whole or not at all, read without trusting what they say of themselves.
+"""Records as files: the suffix chooses the format; written whole or not at all, read without trusting what they say.
 
-Every file written here carries one JSON description (grids, names, units, flags, provenance) beside plain arrays that
-other tools read. A file without it is somebody's measurement: a time named t or time, and arrays of its length.
+A format is a module or an object with read(path) -> Record and, where it can be written, write(record, path): ours in the
+table here, others' in the entry points `blocksim.formats`. `read` may also ask, by these names, for `max_bytes` (what the
+user allows to be allocated) and `axis` (which column is the time).
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import math
+import inspect
 import os
-import re
 import secrets
-import zipfile
-from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import numpy as np
+from ..errors import RecordError, listing
+from ..extensions import entries, extension
+from .description import within_limit
+from .grid import Axis
+from .record import Record
 
-from ..errors import RecordError, did_you_mean, listing
-from .conversion import factor
-from .grid import Axis, Grid, Signal, floats, measured_signal, regular_rows
-from .record import Record, brief_listing, extra, time_keys
-
-#: The name under which the description travels: a member, a variable, a metadata key.
-MARK = "blocksim"
-
-Arrays = dict[str, np.ndarray]
-Reader = Callable[[Path, int, Axis], Record]
-Writer = Callable[[Record, IO[bytes]], None]
+#: The module of each suffix; loaded when first used.
+FORMATS = {".npz": "npzfile", ".csv": "csvfile", ".mat": "matfile", ".parquet": "parquetfile"}
 
 
 def write(record: Record, path: str | os.PathLike) -> None:
     """Write the file the suffix asks for, beside its place first, then move it there in one step."""
     target = Path(os.path.realpath(path))
-    writer = format_of(target)[1]
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    form = format_of(target)
+    if not hasattr(form, "write"):
+        able = [suffix for suffix in suffixes() if hasattr(format_of(Path(f"a{suffix}")), "write")]
+        raise RecordError(f"{target}: {target.suffix} is a format that is read only. Files are written as: {listing(able)}.")
+    if not target.parent.is_dir():
+        raise RecordError(f"{target}: the folder {target.parent} does not exist; create it first.")
+    temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:
-        with open(temporary, "xb") as file:
-            writer(record, file)
-            file.flush()
+        form.write(record, temporary)
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except FileNotFoundError:
-        raise RecordError(f"{target}: the folder {target.parent} does not exist; create it first.") from None
     except RecordError as error:
         raise RecordError(f"{target}: {error}") from error
     except Exception as error:
@@ -56,13 +50,17 @@ def write(record: Record, path: str | os.PathLike) -> None:
 def read(path: str | os.PathLike, max_bytes: int, axis: Axis = Axis()) -> Record:  # noqa: B008 (it is frozen)
     """Read a file by its suffix. Whatever is wrong with it comes back as one RecordError that names it."""
     source = Path(path)
-    reader = format_of(source)[0]
+    form = format_of(source)
     try:
         if not os.path.isfile(source):
-            found = "is not a file" if os.path.exists(source) else "does not exist"
-            raise RecordError(f"{found}; the path of a .npz, .csv, .mat or .parquet file is wanted.")
+            problem = "is not a file" if os.path.exists(source) else "does not exist"
+            *most, last = suffixes()
+            raise RecordError(f"{problem}; the path of a {', '.join(most)} or {last} file is wanted.")
         within_limit(source.stat().st_size, max_bytes)
-        return reader(source, max_bytes, axis)
+        record = form.read(source, **asked(form.read, source.suffix, max_bytes, axis))
+        if not isinstance(record, Record):
+            raise RecordError(f"the format {source.suffix} gave {type(record).__name__} where a Record is wanted.")
+        return record
     except RecordError as error:
         raise RecordError(f"{source}: {error}") from error
     except PermissionError as error:
@@ -74,245 +72,27 @@ def read(path: str | os.PathLike, max_bytes: int, axis: Axis = Axis()) -> Record
         ) from error
 
 
-def format_of(path: Path) -> tuple[Reader, Writer]:
-    known = formats()
-    try:
-        return known[path.suffix.lower()]
-    except KeyError:
-        raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(known)}.") from None
+def asked(reader: Any, suffix: str, max_bytes: int, axis: Axis) -> dict[str, Any]:
+    """What a reader asks for beside the path; a time it does not ask for cannot be chosen."""
+    names = inspect.signature(reader).parameters
+    if axis != Axis() and "axis" not in names:
+        raise RecordError(f"a {suffix} file says itself what its time is; leave out the column of time and the interval.")
+    return {name: value for name, value in (("max_bytes", max_bytes), ("axis", axis)) if name in names}
 
 
-def formats() -> dict[str, tuple[Reader, Writer]]:
-    """The reader and the writer of each suffix. Those with a file of their own build on this one, so they come in late."""
-    from .csvfile import read_csv, write_csv
-    from .matfile import read_mat, write_mat
-
-    return {
-        ".npz": (read_npz, write_npz),
-        ".csv": (read_csv, write_csv),
-        ".mat": (read_mat, write_mat),
-        ".parquet": (read_parquet, write_parquet),
-    }
+def suffixes() -> list[str]:
+    """Every suffix there is a format for, ours first."""
+    return list(dict.fromkeys([*FORMATS, *(entry.name for entry in entries("formats"))]))
 
 
-def within_limit(needed: int, max_bytes: int) -> None:
-    if needed > max_bytes:
-        raise RecordError(f"needs {needed} bytes, more than max_bytes={max_bytes}. If you trust it, raise max_bytes.")
-
-
-def refuse_twice(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise RecordError(f"holds the {what} '{name}' twice; names must differ.")
-        seen.add(name)
-
-
-def describe(record: Record, key: Callable[[str], str]) -> tuple[str, Arrays]:
-    """The description as JSON, and the arrays under keys a format can spell, told apart where two would collide."""
-    arrays: Arrays = {MARK: np.empty(0)}
-    grids = []
-
-    def put(name: str, values: np.ndarray) -> str:
-        spelled = next(k for k in itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2))) if k not in arrays)
-        arrays[spelled] = values
-        return spelled
-
-    times = [put(k, g.t) for k, g in zip(time_keys(record), record.grids, strict=True)]
-    for time, grid in zip(times, record.grids, strict=True):
-        signals = [
-            {
-                "name": n,
-                "key": put(key(n), s.values),
-                "unit": s.unit,
-                "doc": s.doc,
-                "measured": s.measured,
-                "hold": s.hold,
-                "width": s.values.shape[1] if s.values.ndim == 2 else None,
-            }
-            for n, s in grid.signals.items()
-        ]
-        grids.append({"key": time, "signals": signals})
-    del arrays[MARK]
-    whole = {"format": 1, "grids": grids, "aliases": record.aliases, "provenance": record.provenance}
-    try:
-        return json.dumps(whole, indent=1, default=plain), arrays
-    except (TypeError, ValueError) as error:
-        raise RecordError(f"provenance cannot be written as JSON: {error}.") from None
-
-
-def plain(value: Any) -> Any:
-    """What JSON has no word for: numpy's numbers and arrays, paths, fractions."""
-    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
-
-
-def restore(description: str, arrays: Arrays) -> Record:
-    """The record that `describe` described."""
-    whole = json.loads(description)
-    if whole["format"] != 1:
-        raise RecordError(f"has record format {whole['format']!r}; this version reads format 1. Install a newer blocksim.")
-    grids = []
-    for grid in whole["grids"]:
-        t = floats(arrays[grid["key"]]).reshape(-1)
-        signals = {}
-        for s in grid["signals"]:
-            shape = (len(t),) if s["width"] is None else (len(t), s["width"])
-            flags = bool(s["measured"]), bool(s["hold"])
-            signals[s["name"]] = Signal(arrays[s["key"]].reshape(shape), s["unit"], s["doc"], *flags)
-        grids.append(Grid(t, signals))
-    return Record(grids, whole["provenance"], whole["aliases"])
-
-
-def measurement(
-    source: Path, arrays: Arrays, axis: Axis, units: dict[str, str] | None = None, ignored: Iterable[str] = ()
-) -> Record:
-    """A record from somebody's arrays: single numbers become provenance['constants'], the rest must match the time."""
-    units = units or {}
-    key, t = time_of(arrays, axis, units)
-    if not len(t):
-        raise RecordError(f"its time '{key}' has no samples.")
-    constants: dict[str, Any] = {}
-    signals = {}
-    for name, array in arrays.items():
-        values = flat(array)
-        if name in (key, "t"):  # beside another time a column 't' is none, and no signal can be called so
-            continue
-        if values.dtype.kind in "SU" or (values.size == 1 and len(t) > 1):
-            constants[name] = values.reshape(-1)[0].item() if values.size else ""
-        elif values.ndim not in (1, 2) or len(values) != len(t):
-            raise RecordError(
-                f"'{name}' has shape {array.shape} but the time '{key}' has {len(t)} samples. Transpose or "
-                "remove it, or load the arrays yourself and use Record.from_arrays."
-            )
-        else:
-            signals[name] = measured_signal(name, values, units.get(name, ""))
-    found = {"constants": constants, "ignored": list(ignored)}
-    return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in found.items() if v}})
-
-
-def flat(array: np.ndarray) -> np.ndarray:
-    """N x 1 and 1 x N, the way MATLAB keeps a signal, as N."""
-    return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
-
-
-def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, np.ndarray]:
-    """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
-    if axis.every is not None:
-        lengths = [len(flat(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
-        return "every", regular_rows(max(lengths, key=lengths.count) if lengths else 0, axis.every)
-    key = time_name(arrays, axis)
-    unit = axis.unit or units.get(key, "s")
-    seconds = factor(unit, "s")
-    if seconds is None:
-        raise RecordError(f"its time '{key}' is in {unit}, which is no unit of time: s, ms, us, min or h are.")
-    t = flat(floats(arrays[key], "time"))
-    return key, t if seconds == 1 else t * seconds
-
-
-def time_name(names: Iterable[str], axis: Axis = Axis()) -> str:  # noqa: B008 (it is frozen)
-    """The column asked for, else exactly t or time first: beside a column 't', a column 'T' is a temperature."""
-    names = list(names)
-    if axis.column and axis.column not in names:
-        raise RecordError(
-            f"there is no column '{axis.column}' for the time. It holds: {brief_listing(names)}."
-            + did_you_mean(axis.column, names)
-        )
-    if axis.column:
-        return axis.column
-    exact = [n for wanted in ("t", "time") for n in names if n == wanted]
-    alike = [n for n in names if n.lower() in ("t", "time")]
-    if not alike:
-        raise RecordError(f"no time: found {brief_listing(names)}. Name the time 't' or 'time'.")
-    return (exact or alike)[0]
-
-
-def write_npz(record: Record, file: IO[bytes]) -> None:
-    description, arrays = describe(record, lambda name: re.sub(r"[/\\:]|\.\.", "_", name))
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in {MARK: np.array(description.encode()), **arrays}.items():
-            # A bare ZipInfo carries no clock: the same record gives the same bytes.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def read_npz(source: Path, max_bytes: int, axis: Axis) -> Record:
-    with zipfile.ZipFile(source) as archive:
-        members = archive.infolist()
-        names = [m.filename for m in members]
-        for name in names:
-            if not name.endswith(".npy") or name.startswith("/") or re.search(r"(^|[/\\])\.\.([/\\]|$)|\\", name):
-                raise RecordError(f"holds a member {name!r}, which is no array of a record.")
-        refuse_twice("member", names)
-        within_limit(sum(m.file_size for m in members), max_bytes)
-        arrays = {m.filename[:-4]: read_npy(archive, m) for m in members}
-    if MARK in arrays:
-        return restore(arrays[MARK].item().decode(), arrays)
-    return measurement(source, arrays, axis)
-
-
-def read_npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """One array, its header checked before anything is allocated."""
-    with archive.open(member) as file:
-        newer = np.lib.format.read_magic(file) != (1, 0)
-        shape, _, dtype = (np.lib.format.read_array_header_2_0 if newer else np.lib.format.read_array_header_1_0)(file)
-        start = file.tell()
-    name = member.filename[:-4]
-    if dtype.kind not in "fiub" and not (dtype.kind in "SU" and shape == ()):
-        raise RecordError(
-            f"'{name}' holds {'pickled Python objects' if dtype.hasobject else dtype}; a record holds plain "
-            "real numbers, and nothing in it is ever unpickled."
-        )
-    if math.prod(shape) * dtype.itemsize + start != member.file_size:
-        raise RecordError(f"'{name}' says its shape is {shape}, but {member.file_size - start} bytes follow.")
-    with archive.open(member) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def label(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name
-
-
-def gather(description: str, columns: Arrays, with_units: bool) -> Arrays:
-    """A table's columns as the arrays its description speaks of: vectors put together again."""
-    grid = json.loads(description)["grids"][0]
-    left = dict(columns)
-    try:
-        arrays = {grid["key"]: left.pop(label("t", "s" * with_units))}
-        for s in grid["signals"]:
-            unit = s["unit"] * with_units
-            if s["width"] is None:
-                arrays[s["key"]] = left.pop(label(s["name"], unit))
-            else:
-                arrays[s["key"]] = np.column_stack([left.pop(label(f"{s['name']}[{i}]", unit)) for i in range(s["width"])])
-    except KeyError as error:
-        left = {str(error.args[0]): np.empty(0)}
-    if left:
-        raise RecordError(
-            f"its table and its description disagree about {listing(left)}. If columns were changed by hand, "
-            "delete the description (the lines starting with #) to read it as a plain table."
-        )
-    return arrays
-
-
-def write_parquet(record: Record, file: IO[bytes]) -> None:
-    pyarrow, parquet = extra("pyarrow", "parquet"), extra("pyarrow.parquet", "parquet")
-    table = pyarrow.table({"t": record.t, **record.columns()})
-    parquet.write_table(table.replace_schema_metadata({MARK: describe(record, str)[0]}), file)
-
-
-def read_parquet(source: Path, max_bytes: int, axis: Axis) -> Record:
-    pyarrow, parquet = extra("pyarrow", "parquet"), extra("pyarrow.parquet", "parquet")
-    with parquet.ParquetFile(source) as file:
-        schema = file.schema_arrow
-        refuse_twice("column", schema.names)
-        for field in schema:
-            kinds = pyarrow.types
-            if not (kinds.is_floating(field.type) or kinds.is_integer(field.type) or kinds.is_boolean(field.type)):
-                raise RecordError(f"column '{field.name}' holds {field.type}; real numbers are wanted.")
-        within_limit(8 * file.metadata.num_rows * len(schema.names), max_bytes)
-        table = file.read()
-    columns = {name: floats(table.column(name).to_numpy()).copy() for name in schema.names}  # Arrow's memory is read-only
-    description = (schema.metadata or {}).get(MARK.encode(), b"").decode()
-    if description:
-        return restore(description, gather(description, columns, with_units=False))
-    return measurement(source, columns, axis)
+def format_of(path: Path) -> Any:
+    """What reads and writes the files of a path's suffix."""
+    suffix = path.suffix.lower()
+    theirs = [entry.value for entry in entries("formats") if entry.name == suffix]
+    if suffix in FORMATS and theirs:
+        raise RecordError(f"{theirs[0]} adds the format '{suffix}' to blocksim, which has one already. Remove that package.")
+    if suffix in FORMATS:
+        return import_module(f".{FORMATS[suffix]}", __package__)
+    if not theirs:
+        raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(suffixes())}.")
+    return extension("formats", suffix)

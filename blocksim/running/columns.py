@@ -127,8 +127,9 @@ def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]
     if size != goal.size:
         raise RecordError(
             f"'{goal.name}' has {goal.size} element{'s' if goal.size > 1 else ''}, but {listing(names)} "
-            f"{'has' if len(names) == 1 else 'have'} {size}. Name as many columns: {goal.name}: [a, b, ...]; one element of a "
-            "vector is a column too: 'q[1]'."
+            f"{'has' if len(names) == 1 else 'have'} {size}. "
+            + (f"Name as many columns: {goal.name}: [a, b, ...]" if goal.size > 1 else f"Name one: {goal.name}: {parts[0]}")
+            + "; one element of a vector is a column too: 'q[1]'."
         )
     values = values.reshape(len(values)) if goal.size == 1 else values
     measure = spec.unit or (signals[0].unit if spec.scale is None else "")

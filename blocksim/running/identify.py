@@ -21,21 +21,20 @@ import numpy as np
 from .. import __version__
 from ..contract.declarations import Memory, Model, Noise, Outport, State
 from ..contract.definition import arguments
-from ..diagram.build import open_diagram
 from ..diagram.checks import raise_all, record_problems
 from ..diagram.diagram import Diagram
 from ..diagram.files import Folders, folders_of
 from ..diagram.spec import RecordSpec
 from ..errors import DiagramError, Problem, RecordError, listing
-from ..estimation.last_estimates import estimators
-from ..estimation.process import Run, apply, in_turn, raise_failures, with_last
+from ..estimation.process import process_units
+from ..estimation.running_estimates import estimators
 from ..records.grid import Axis, Grid
 from ..records.record import MAX_BYTES, Record, brief_listing
 from ..records.storage import read
 from ..records.timebase import even, resampled
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
-from ..simulation.overrides import applied, by_unit, subsystem_parameters
+from ..simulation.overrides import Overrides
 from .columns import grids_of, mapped, unmapped
 
 #: The folder in which records are looked for beside that of the diagram.
@@ -60,7 +59,7 @@ def identify(
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
     `params` changes settings as in `simulate`.
     """
-    schedule = flatten(changed(diagram, params or {}))
+    schedule = flatten(Overrides(params).diagram(diagram))
     spec = section(schedule.diagram, columns or {}, time, every, resample, missing)
     source, name = source_of(schedule.diagram, spec, record)
     signals, origin, notes = mapped(schedule, source, spec.signals)
@@ -70,7 +69,7 @@ def identify(
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
     plan = planned(schedule, signals, source, notes)
-    grids = prepared(grids_of(signals), spec, name, notes)
+    grids = evened(grids_of(signals), spec, name, notes)
     about = {
         "source": name,
         "pipeline": schedule.diagram.name,
@@ -79,27 +78,9 @@ def identify(
         "version": __version__,
         **{k: v for k, v in source.provenance.items() if k == "constants"},
     }
-    made = Record(grids, about, aliases(schedule))
-
-    def step(unit: Unit, record: Record) -> Record:
-        return kept(signals, record, apply(unit, record, Run(schedule.diagram, {}, record, unit.path, simulated=False)))
-
-    made, failures = in_turn(plan, made, step)
-    for unit in (u for u in estimators(schedule) if u in plan):
-        made = with_last(unit, made, Run(schedule.diagram, {}, made, unit.path, simulated=False))
-    raise_failures(failures, made)
-    return made
-
-
-def changed(diagram: str | os.PathLike | Diagram, params: Mapping[str, Any]) -> Diagram:
-    """The diagram with settings of its blocks changed, each checked."""
-    inner = {n: v for n, v in params.items() if "." in n}
-    built = open_diagram(diagram, {n: v for n, v in params.items() if "." not in n})
-    if not inner:
-        return built
-    parts = subsystem_parameters(built, inner)
-    by_unit(flatten(built), {n: v for n, v in inner.items() if n not in parts})
-    return applied(built, inner)
+    measured = Record(grids, about, aliases(schedule))
+    estimating = [unit for unit in estimators(schedule) if unit in plan]
+    return process_units(schedule, plan, estimating, measured, {}, simulated=False, measured=signals)
 
 
 def section(diagram: Diagram, columns: Mapping[str, Any], time: Any, every: Any, resample: Any, missing: Any) -> RecordSpec:
@@ -150,7 +131,7 @@ def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike | None)
     )
 
 
-def prepared(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> list[Grid]:
+def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> list[Grid]:
     """Every grid even and without holes, or as the section asks."""
     bridge = spec.missing == "bridge"
     if spec.resample is not None:
@@ -172,14 +153,6 @@ def prepared(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -
 def aliases(schedule: Schedule) -> dict[str, str]:
     single = {u.path: list(u.kind.of(Outport)) for u in [*schedule.units, *schedule.after_run]}
     return {path: f"{path}.{ports[0]}" for path, ports in single.items() if len(ports) == 1}
-
-
-def kept(measured: Mapping[str, Any], before: Record, after: Record) -> Record:
-    """What was measured stays, though a block that had to run makes it too."""
-    for grid in after.grids:
-        for name in grid.signals.keys() & measured.keys():
-            grid.signals[name] = before.signal(name)
-    return after
 
 
 @dataclass

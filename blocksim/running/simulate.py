@@ -7,15 +7,16 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..diagram.build import open_diagram
 from ..errors import BlocksimError, DiagramError, RecordError
 from ..estimation.process import process
 from ..records.record import Record
-from ..simulation.experiment import MAX_STEPS, Experiment
-from ..simulation.overrides import only_a_number, shaping
+from ..simulation.experiment import Experiment
+from ..simulation.noise import draw_noise
+from ..simulation.overrides import Overrides, only_a_number
 from ..simulation.prepare import Diagrammatic, experiment, prepared
-from ..simulation.simulation import Progress, Simulation
+from ..simulation.simulation import Progress, Simulation, run_experiment
 from ..simulation.threads import share_out
-from ..solvers import COMPILED
 
 
 def simulate(
@@ -55,12 +56,10 @@ def simulate(
         "max_step": max_step,
         "algebraic_loops": algebraic_loops,
     }
-    ready, inner = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
-    sim = Simulation(ready, inner, seed, engine, limit=MAX_STEPS if limit is None else limit)
-    record = sim.run(progress)
-    if ready.schedule.reports:
-        record = process(ready.schedule, record, inner)
-    return record
+    ready, changes = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
+    noise = draw_noise(ready, seed, limit)
+    record = run_experiment(ready, changes, noise, engine, progress)
+    return process(ready.schedule, record, changes)
 
 
 def rerun(record: Record, **options: Any) -> Record:
@@ -68,7 +67,6 @@ def rerun(record: Record, **options: Any) -> Record:
 
     A diagram that came from a file finds its subsystems and records beside that file.
     """
-    from ..diagram.build import build
     from ..diagram.loader import parse
 
     made = record.provenance
@@ -78,7 +76,7 @@ def rerun(record: Record, **options: Any) -> Record:
     names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
     kept = {n: made.get(n) for n in names}
     kept["params"] = made.get("parameters") or None
-    return simulate(build(spec), **{**{n: v for n, v in kept.items() if v is not None}, **options})
+    return simulate(open_diagram(spec), **{**{n: v for n, v in kept.items() if v is not None}, **options})
 
 
 def start(
@@ -90,8 +88,8 @@ def start(
     **options: Any,
 ) -> Simulation:
     """A simulation to step through by hand."""
-    ready, inner = prepared(diagram, params or {}, options)
-    return Simulation(ready, inner, seed, engine)
+    ready, changes = prepared(diagram, params or {}, options)
+    return Simulation(ready, changes, draw_noise(ready, seed), engine)
 
 
 def simulate_many(
@@ -118,7 +116,7 @@ def simulate_many(
     ready = experiment(diagram, {}, **options)
     made = variants(ready, table)
     work = len(runs)
-    if work > 1 and ready.options.solver in COMPILED:
+    if work > 1 and ready.method.compiled:
         for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)
@@ -127,9 +125,7 @@ def simulate_many(
         row, seed = runs[index]
         one, changes = made[row]
         try:
-            record = Simulation(one, changes, seed).run()
-            if one.schedule.reports:
-                record = process(one.schedule, record, changes)
+            record = process(one.schedule, run_experiment(one, changes, draw_noise(one, seed)), changes)
             result = record if collect is None else collect(record)
         except BlocksimError as error:
             if on_error != "keep" or error.record is None:
@@ -151,7 +147,7 @@ def variants(ready: Experiment, table: list[dict[str, Any]]) -> list[tuple[Exper
         if all(n in free and isinstance(v, (int, float)) for n, v in row.items()):
             made.append((ready, row))
             continue
-        shape = shaping(ready, row)
+        shape = Overrides(row).shaping(ready.schedule, ready)
         key = repr(sorted((n, row[n]) for n in shape))
         if key not in by_shape:
             by_shape[key] = experiment(ready, {n: row[n] for n in shape})

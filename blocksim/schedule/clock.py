@@ -10,7 +10,7 @@ from ..contract.times import common_base, exact
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Place, Problem
-from ..solvers import FIXED
+from ..solvers import find_solver
 from .schedule import LogGroup, Schedule
 
 #: Largest whole number a float holds exactly: ticks must stay below.
@@ -70,7 +70,8 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
                 f"simulate.stop: {settings.stop} is not after the start at {settings.start}.", place_of(diagram, "simulate.stop")
             )
         )
-    if solver in FIXED and settings.step is None:
+    fixed = not find_solver(solver).adaptive
+    if fixed and settings.step is None:
         step = fastest
         if moving and step is None:
             problems.append(
@@ -82,11 +83,11 @@ def exact_times(diagram: Diagram, settings: SimulateSpec, schedule: Schedule, so
     if problems:
         raise DiagramError(problems)
     assert stop is not None
-    if solver not in FIXED:
+    if not fixed:
         step = None
     if every is None:
         every = step or fastest or (stop - start) / 1000
-    if solver in FIXED and step is None:  # nothing to integrate, but events in time are still looked for
+    if fixed and step is None:  # nothing to integrate, but events in time are still looked for
         step = every
     return {"start": start, "stop": stop, "step": step or Fraction(0), "every": every}
 

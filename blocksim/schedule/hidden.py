@@ -7,7 +7,7 @@ known to whoever runs it, and so are references and all that is made of known si
 from __future__ import annotations
 
 from ..contract.block import Block
-from ..contract.declarations import Outport
+from ..contract.declarations import Noise, Outport
 from .schedule import Schedule, Unit
 
 
@@ -28,5 +28,12 @@ def hidden(schedule: Schedule) -> set[tuple[int, str]]:
         unit = pending.pop()
         fresh = {(unit.index, p) for p, d in unit.kind.of(Outport).items() if not d.measured} - found
         found |= fresh
-        pending += [r for r, port in readers.get(unit.index, ()) if (unit.index, port) in fresh and r.kind.family != "control"]
+        reading = [reader for reader, port in readers.get(unit.index, ()) if (unit.index, port) in fresh]
+        pending += [r for r in reading if r.kind.family != "control" and not is_sensor(r, schedule)]
     return found
+
+
+def is_sensor(unit: Unit, schedule: Schedule) -> bool:
+    """Whether a sum adds noise to what it reads: what comes out is a reading, as of any sensor."""
+    sources = {element[0] for signals in unit.elements.values() for signal in signals for element in signal}
+    return unit.kind.same_unit and any(schedule.units[i].kind.of(Noise) and not schedule.units[i].inputs for i in sources)

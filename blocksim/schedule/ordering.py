@@ -7,7 +7,8 @@ from typing import Any
 
 from ..contract.declarations import Inport
 from ..contract.definition import arguments
-from ..errors import DiagramError, Problem, listing
+from ..diagram.diagram import Node
+from ..errors import DiagramError, Problem
 from .schedule import Evaluation, Unit, evaluation_of, output_functions
 
 
@@ -97,17 +98,34 @@ def record_order(units: Iterable[Unit]) -> list[Unit]:
     """The blocks that work after the run, each after those it reads."""
     waiting = [u for u in units if u.after]
     done: list[Unit] = []
-    names = {u.path for u in waiting}
     while waiting:
-        ready = [
-            u
-            for u in waiting
-            if all(r.block not in names or r.block in {d.path for d in done} for refs in u.inputs.values() for r in refs)
-        ]
+        left = {u.path for u in waiting}
+        ready = [u for u in waiting if not any(r.block in left for refs in u.inputs.values() for r in refs)]
         if not ready:
+            walk, node = circle(waiting)
             raise DiagramError(
-                [Problem(f"record blocks wait for each other: {listing(u.path for u in waiting)}.", waiting[0].node.place)]
+                [
+                    Problem(
+                        f"record blocks read each other: {walk}. Each works on the whole record of the one before it, after the "
+                        "run, so that none can begin: take one of these links away.",
+                        node.at("in"),
+                    )
+                ]
             )
         done += ready
         waiting = [u for u in waiting if u not in ready]
     return done
+
+
+def circle(units: Iterable[Unit]) -> tuple[str, Node]:
+    """A way around among blocks of which each reads another, as a walk a.y -> b.u -> b.y -> a.u, and where it begins."""
+    by_path = {u.path: u for u in units}
+    links = {u.path: [(r, p) for p, refs in u.inputs.items() for r in refs if r.block in by_path] for u in by_path.values()}
+    path = next(iter(by_path))
+    steps: dict[str, str] = {}
+    while path not in steps:  # each reads another: going from reader to maker must come around
+        ref, port = links[path][0]
+        steps[path] = f"{ref.block}.{ref.port} -> {path}.{port}"
+        path = ref.block
+    around = list(steps)[list(steps).index(path) :]
+    return " -> ".join(steps[name] for name in reversed(around)), by_path[path].node

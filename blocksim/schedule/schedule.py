@@ -75,6 +75,11 @@ class Schedule:
         return {u.path: u for u in self.units}
 
     @functools.cached_property
+    def paths(self) -> list[str]:
+        """Of all blocks, those that work after the run last."""
+        return [*self.by_path, *(u.path for u in self.after_run)]
+
+    @functools.cached_property
     def reports(self) -> bool:
         """Whether anything is left to do once the run has ended: record blocks, or estimates to keep."""
         return bool(self.after_run) or any(u.kind.estimated for u in self.units)
@@ -84,8 +89,7 @@ class Schedule:
         found = self.by_path.get(path) or next((u for u in self.after_run if u.path == path), None)
         if found is not None:
             return found
-        paths = [*self.by_path, *(u.path for u in self.after_run)]
-        raise DiagramError(f"there is no block '{path}'. Blocks are: {listing(paths)}." + did_you_mean(path, paths))
+        raise DiagramError(f"there is no block '{path}'. Blocks are: {listing(self.paths)}." + did_you_mean(path, self.paths))
 
     def __str__(self) -> str:
         lines = [f"{self.name or 'diagram'}: {len(self.units)} blocks"]

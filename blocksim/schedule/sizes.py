@@ -7,6 +7,7 @@ from ..contract.declarations import Fixed, Inport, Outport, Param, State
 from ..contract.definition import arguments
 from ..diagram.diagram import Ref
 from ..errors import DiagramError, Problem
+from .ordering import circle
 from .schedule import Element, Unit, naming
 
 
@@ -29,12 +30,34 @@ def settle_sizes(units: list[Unit]) -> None:
             changed |= before != (unit.width, unit.sizes)
         if not changed:
             break
+    else:
+        raise endless(units)
     problems = [p for unit in units for p in size_problems(unit, by_path)]
     if problems:
         raise DiagramError(problems)
     for unit in units:
         for port, refs in unit.inputs.items():
             unit.elements[port] = [elements_of(ref, by_path) for ref in refs]
+
+
+def endless(units: list[Unit]) -> DiagramError:
+    """Why sizes do not settle: of the circles among the blocks, the one with the largest signals joins itself."""
+    import networkx as nx
+
+    by_path = {u.path: u for u in units}
+    graph = nx.DiGraph((ref.block, u.path) for u in units for refs in u.inputs.values() for ref in refs)
+    circles = [c for c in nx.strongly_connected_components(graph) if len(c) > 1 or any(graph.has_edge(n, n) for n in c)]
+    largest = max(circles, key=lambda c: max(max(by_path[path].sizes.values(), default=0) for path in c))
+    walk, node = circle(u for u in units if u.path in largest)
+    return DiagramError(
+        [
+            Problem(
+                f"the size of a signal has no end: {walk}. It joins itself each time around; a Select takes the elements "
+                "that are meant to come back.",
+                node.at("in"),
+            )
+        ]
+    )
 
 
 def connected(ref: Ref, by_path: dict[str, Unit]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..compiler.codegen import generate
-from ..compiler.program import Program, code_of
+from ..compiler.program import Program, compile_program
 from ..compiler.slots import Numbers, fill
 from ..contract.declarations import Memory, Outport, State
 from ..diagram.diagram import Diagram
@@ -23,13 +23,13 @@ from ..schedule.hidden import hidden
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
 from ..schedule.units import infer_units
-from ..solvers import DEFAULT, SCIPY, check_solver
+from ..solvers import DEFAULT, find_solver
 from .machine import Machine, blank_machine
 
 if TYPE_CHECKING:
     import numpy as np
 
-#: Refused above, unless `limit=` asks for more: steps (or log rows) of one run.
+#: Refused above: steps of one run, unless `limit=` asks for more, and bytes of its log.
 MAX_STEPS = 10**9
 MAX_BYTES = 4 * 2**30
 
@@ -46,12 +46,16 @@ class Experiment:
     logs: list[LogGroup]
     numbers: Numbers
     grid_times: dict[int, np.ndarray] = field(default_factory=dict)
-    checked: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # rows of lengths found to be possible
-    direct: dict[str, Any] = field(default_factory=dict)  # settings that are a plain number, with their places
+    places: dict[str, Any] = field(default_factory=dict)  # of settings that are a plain number; see `overrides`
 
     @property
     def slots(self) -> Any:
         return self.program.source.slots
+
+    @functools.cached_property
+    def method(self) -> Any:
+        """The solver."""
+        return find_solver(str(self.options.solver))
 
     @functools.cached_property
     def text(self) -> str:
@@ -74,16 +78,41 @@ class Experiment:
         return {**named, **kept, **written, **times}
 
     @functools.cached_property
-    def blank(self) -> Machine:
-        """A machine at the start of the run, to be copied for each."""
-        span = self.clock.end - self.clock.start
-        return blank_machine(self, self.clock.end, [span // period + 1 for _, period in self.clock.logs])
+    def rows(self) -> list[int]:
+        """The rows of every log grid."""
+        return [(self.clock.end - self.clock.start) // period + 1 for _, period in self.clock.logs]
 
     @functools.cached_property
-    def stream_groups(self) -> list[int]:
-        """For each stream of noise, the sample group of the block that draws from it."""
+    def length(self) -> tuple[int, int]:
+        """The steps a run takes at least, from sample hit to sample hit or of a fixed-step solver, and the bytes of its log."""
+        span = self.clock.end - self.clock.start
+        steps = [span // p for _, p in self.clock.hits] + ([span // self.clock.step] if self.clock.step else [])
+        return max(steps, default=0), 8 * sum(n * g.width for n, g in zip(self.rows, self.logs, strict=True))
+
+    def check_length(self, limit: int | None = None) -> None:
+        """Refuse a run that cannot end or fit; `limit` is the number of steps that may be taken."""
+        (steps, size), limit = self.length, MAX_STEPS if limit is None else limit
+        if steps > limit:
+            raise DiagramError(
+                f"this run takes {steps:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with limit=."
+            )
+        if size > MAX_BYTES:
+            raise DiagramError(
+                f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
+                "seldom (simulate: {every: ...})."
+            )
+
+    @functools.cached_property
+    def blank(self) -> Machine:
+        """A machine at the start of the run, to be copied for each."""
+        return blank_machine(self)
+
+    @functools.cached_property
+    def draws(self) -> list[int]:
+        """For each stream of noise, how many numbers the block that draws from it takes: one a sample hit."""
         groups = {u.path: u.group for u in self.schedule.units if u.group is not None}
-        return [groups[owner.path] for owner, _, _ in self.slots.streams]
+        hits = [self.clock.hits[groups[owner.path]] for owner, _, _ in self.slots.streams]
+        return [max((self.clock.end - first) // period + 1, 0) for first, period in hits]
 
     @functools.cached_property
     def columns(self) -> list[list[tuple[str, int, int, str, Outport, bool]]]:
@@ -119,10 +148,13 @@ class Experiment:
         return {path: f"{path}.{ports[0]}" for path, ports in single.items() if len(ports) == 1}
 
 
-def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
-    """Flatten, fix the clock, write the program. Options override the diagram's `simulate:`."""
+def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **options: Any) -> Experiment:
+    """Flatten, fix the clock, write and compile the program. Options override the diagram's `simulate:`.
+
+    A diagram that has been flattened with these options already comes with its schedule.
+    """
     settings = merge(diagram, options)
-    schedule = flatten(replace_simulate(diagram, settings))
+    schedule = schedule or flatten(replace(diagram, simulate=settings))
     solver = check_solver_at(diagram, settings.solver or DEFAULT)
     moving = any(not isinstance(d, Memory) for u in schedule.units for d in u.kind.of(State).values())
     times = exact_times(diagram, settings, schedule, solver, moving)
@@ -130,12 +162,10 @@ def make_experiment(diagram: Diagram, **options: Any) -> Experiment:
     clock = make_clock(schedule, times, logs)
     for group, (first, period) in zip(logs, clock.logs, strict=True):
         group.follows = next((g for g, hit in enumerate(clock.hits) if hit == (first, period)), None)
-    written = DEFAULT if solver in SCIPY else solver  # scipy's solvers use the program's functions, not its driver
-    source = generate(schedule, logs, written)
-    settings = replace(settings, solver=solver)
-    return Experiment(
-        diagram, schedule, Program(source, code_of(source.text, written)), settings, clock, logs, fill(schedule, source.slots)
-    )
+    written = solver if find_solver(solver).compiled else DEFAULT  # scipy's solvers use the program's functions, not its driver
+    program = compile_program(generate(schedule, logs, written), written)
+    numbers = fill(schedule, program.source.slots)
+    return Experiment(diagram, schedule, program, replace(settings, solver=solver), clock, logs, numbers)
 
 
 def merge(diagram: Diagram, options: dict[str, Any]) -> SimulateSpec:
@@ -146,12 +176,9 @@ def merge(diagram: Diagram, options: dict[str, Any]) -> SimulateSpec:
     return replace(diagram.simulate, **{n: v for n, v in options.items() if v is not None})
 
 
-def replace_simulate(diagram: Diagram, settings: SimulateSpec) -> Diagram:
-    return replace(diagram, simulate=settings)
-
-
 def check_solver_at(diagram: Diagram, name: str) -> str:
     try:
-        return check_solver(name)
+        find_solver(name)
+        return name
     except DiagramError as error:
         raise DiagramError([Problem(p.what, place_of(diagram, "simulate.solver")) for p in error.problems]) from None

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from ..errors import SimulationError
-from ..solvers import kernel
+from ..solvers import kernel, stores
 from .experiment import Experiment
 from .machine import Machine
-
-#: Where a solver keeps its error estimate, state by state.
-ERROR_ROW = {"dopri5": 8, "rodas4": 7}
 
 
 def failure(experiment: Experiment, machine: Machine, status: int) -> SimulationError:
     """Why the run ended, in words that name the block."""
     import numpy as np
 
-    slots, t = experiment.slots, float(machine.f[kernel.NOW])
+    slots, t = experiment.slots, float(machine.f[stores.NOW])
     source = machine.program.source
     if status == kernel.CHATTERING:
-        unit, name, _ = source.guards[int(machine.f[kernel.FIRED])]
+        unit, name, _ = source.guards[int(machine.f[stores.FIRED])]
         return SimulationError(
             f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again "
             "and again without time passing. A hysteresis, a smooth law, or a sampled block ends it.",
@@ -36,9 +33,9 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
             block=experiment.schedule.units[source.loops[number][0][0]].path,
         )
     if status == kernel.TOLERANCE:
-        named = experiment.options.solver
-        errors = np.asarray(machine.k[ERROR_ROW[machine.program.solver]]) if named in ERROR_ROW else machine.x
-        scale = machine.f[kernel.ATOL] + machine.f[kernel.RTOL] * np.abs(machine.x)
+        named, method = experiment.options.solver, experiment.method
+        errors = machine.k[method.numbers()["ERRORS"]] if method.compiled else machine.x
+        scale = machine.f[stores.ATOL] + machine.f[stores.RTOL] * np.abs(machine.x)
         ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
         slot = slots.x[int(np.argmax(ratio))]
         return SimulationError(

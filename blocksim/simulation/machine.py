@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..compiler import driver_text
-from ..compiler.instants import LOG
 from ..compiler.program import Program
 from ..compiler.slots import Numbers
 from ..contract.declarations import Inport
 from ..contract.definition import arguments
 from ..schedule.schedule import Unit
-from ..solvers import kernel
+from ..solvers import find_tableau, stores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,29 +23,14 @@ STEPS, LOOKS = 50, 1000
 RTOL, ATOL = 1e-8, 1e-10
 
 
-@dataclass
-class Machine:
-    """The stores of one run, in the order `advance` takes them; it carries them from tick to tick."""
+class Machine(SimpleNamespace):
+    """The stores of one run, each under its own name; it carries them from tick to tick."""
 
     program: Program
-    clock: np.ndarray
-    hits: np.ndarray
-    logs: np.ndarray
-    log: np.ndarray
-    g: np.ndarray
-    armed: np.ndarray
-    f: np.ndarray
-    k: tuple[np.ndarray, ...]
-    y: np.ndarray
-    x: np.ndarray
-    p: np.ndarray
-    m: np.ndarray
-    a: np.ndarray
-    noise: np.ndarray
-    o: np.ndarray
 
-    def stores(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in STORES)
+    def stores(self) -> list[Any]:
+        """In the order `advance` takes them."""
+        return [getattr(self, name) for name in stores.NAMES]
 
     def run_fast(self, end: int) -> int:
         """Compiled, without the GIL."""
@@ -60,7 +43,7 @@ class Machine:
         """
         import numpy as np
 
-        before = [None if s is self.k or s is self.log or s is self.noise else s.copy() for s in self.stores()]
+        before = [None if s is self.k or s is self.record or s is self.noise else s.copy() for s in self.stores()]
         with np.errstate(all="ignore"):
             try:
                 return self.interpret(self.program.plain()["advance"], end)
@@ -75,7 +58,7 @@ class Machine:
         for store in self.stores():
             if store is self.k:
                 lists.append(tuple(row.tolist() for row in self.k))
-            elif store is self.a or store is self.noise or store is self.log:
+            elif store is self.a or store is self.noise or store is self.record:
                 lists.append(store)  # slices of a must be views; the others are long
             else:
                 lists.append(store.tolist())
@@ -89,36 +72,33 @@ class Machine:
         return int(status)
 
 
-STORES = tuple(f.name for f in fields(Machine))[1:]
-
-
-def blank_machine(experiment: Experiment, end: int, rows: list[int]) -> Machine:
-    """A machine at the start of a run to the tick `end`, with the experiment's own numbers and an empty log."""
+def blank_machine(experiment: Experiment) -> Machine:
+    """A machine at the start of a run, with the experiment's own numbers and an empty log."""
     import numpy as np
 
-    clock, options = experiment.clock, experiment.options
+    clock, options, rows = experiment.clock, experiment.options, experiment.rows
     states, guards = len(experiment.numbers.x), experiment.program.source.guards
-    count, powers = driver_text.k_rows(experiment.program.solver)
+    powers = find_tableau(experiment.program.solver).work()
     starts = np.concatenate([[0], np.cumsum([n * g.width for n, g in zip(rows, experiment.logs, strict=True)])])
     logs = [v for (first, every), n, at in zip(clock.logs, rows, starts, strict=False) for v in (first, every, 0, n, at)]
-    assert len(logs) == LOG * len(clock.logs)
+    assert len(logs) == stores.LOG * len(clock.logs)
     sides = [float(d) for _, _, d in guards]
-    f = np.zeros(16)
-    f[kernel.RTOL], f[kernel.ATOL] = options.rtol or RTOL, options.atol or ATOL
-    span = float((end - clock.start) * clock.base)
-    f[kernel.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
-    f[kernel.ERROR], f[kernel.EVENT], f[kernel.BUDGET] = 1.0, -math.inf, math.inf
+    f = np.zeros(len(stores.F))
+    f[stores.RTOL], f[stores.ATOL] = options.rtol or RTOL, options.atol or ATOL
+    span = float((clock.end - clock.start) * clock.base)
+    f[stores.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
+    f[stores.ERROR], f[stores.EVENT], f[stores.BUDGET] = 1.0, -math.inf, math.inf
     whole = [clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start]
     return Machine(
         program=experiment.program,
         clock=np.array(whole, dtype=np.int64),
         hits=np.array([v for pair in clock.hits for v in pair], dtype=np.int64),
         logs=np.array(logs, dtype=np.int64),
-        log=np.empty(int(starts[-1])),
+        record=np.empty(int(starts[-1])),
         g=np.zeros(len(guards)),
         armed=np.array([1.0] * len(guards) + sides + [abs(d) for d in sides] + [-math.inf] * (2 * len(guards))),
         f=f,
-        k=tuple(np.zeros(states ** powers[i]) for i in range(count)),
+        k=tuple(np.zeros(states**power) for power in powers),
         y=np.zeros(states),
         x=experiment.numbers.x,
         p=experiment.numbers.p,
@@ -133,24 +113,10 @@ def fresh_machine(blank: Machine, numbers: Numbers, noise: np.ndarray) -> Machin
     """A copy of a blank machine for one run."""
     import numpy as np
 
-    return Machine(
-        blank.program,
-        blank.clock.copy(),
-        blank.hits.copy(),
-        blank.logs.copy(),
-        np.empty(len(blank.log)),
-        blank.g.copy(),
-        blank.armed.copy(),
-        blank.f.copy(),
-        tuple([row.copy() for row in blank.k]),
-        blank.y.copy(),
-        numbers.x,
-        numbers.p,
-        numbers.m,
-        numbers.a,
-        noise,
-        numbers.o,
-    )
+    own = {"record": np.empty(len(blank.record)), "noise": noise, **vars(numbers)}
+    rows = tuple([row.copy() for row in blank.k])
+    rest = {name: getattr(blank, name).copy() for name in stores.NAMES if name not in own and name != "k"}
+    return Machine(program=blank.program, k=rows, **own, **rest)
 
 
 def watches_inputs(guards: list[tuple[Unit, str, int]]) -> bool:

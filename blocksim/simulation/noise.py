@@ -3,25 +3,55 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..compiler.slots import Slot
+    from .experiment import Experiment
 
 
-def generator(seed: int, owner: Slot) -> np.random.Generator:
-    """The stream of one declared draw of one block."""
+@dataclass(frozen=True)
+class Noise:
+    """Every random number of one run, stream after stream."""
+
+    seed: int
+    values: np.ndarray
+    starts: list[int]  # for each stream, where it begins
+
+    def address(self, experiment: Experiment, o: np.ndarray) -> None:
+        """Tell the program, through its whole numbers, where each stream begins."""
+        for (_, _, address), start in zip(experiment.slots.streams, self.starts, strict=True):
+            o[address] = start
+
+
+def draw_noise(experiment: Experiment, seed: int | None = None, limit: int | None = None) -> Noise:
+    """Program and seed -> noise: every random number of the run, one stream per declared draw of each block.
+
+    A run that cannot end or whose log cannot fit is refused here, before memory is taken for it.
+    """
+    import numpy as np
+
+    experiment.check_length(limit)
+    seed = experiment.options.seed if seed is None else seed
+    starts, values = [], np.empty(sum(experiment.draws))
+    position = 0
+    for (owner, kind, _), count in zip(experiment.slots.streams, experiment.draws, strict=True):
+        room, source = values[position : position + count], stream(seed, owner)
+        if kind == "normal":
+            source.standard_normal(out=room)
+        else:
+            source.random(out=room)
+        starts.append(position)
+        position += count
+    return Noise(seed, values, starts)
+
+
+def stream(seed: int, owner: Slot) -> np.random.Generator:
+    """The stream of one declared draw of one block; its first n numbers are the same whatever comes after."""
     import numpy as np
 
     digest = hashlib.sha256(f"{seed}\0{owner.path}\0{owner.name}\0{owner.element}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
-
-
-def draw(source: np.random.Generator, kind: str, room: np.ndarray) -> None:
-    """Fill the room with the next draws of a stream; the first n are the same whatever comes after."""
-    if kind == "normal":
-        source.standard_normal(out=room)
-    else:
-        source.random(out=room)

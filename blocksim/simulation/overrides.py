@@ -1,182 +1,213 @@
-"""Changes: settings given beside the diagram, {"plant.J": 0.02}; which only change numbers, and which shape the code."""
+"""Overrides: settings given beside the diagram, {"plant.J": 0.02}.
+
+A name is a parameter of the file ('Ts'), of a subsystem ('motor.J' where motor is a part with a parameter J), or a setting of a
+block ('plant.J', 'motor.rotor.J'). What a change of a setting changes (a number, a table, the code) `settings` says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+import functools
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from ..compiler.slots import Numbers, array_value, fill
+from ..compiler.slots import Numbers, fill
 from ..contract.block import Block
-from ..contract.declarations import Memory, Param, Period, State, Static, Table
-from ..contract.definition import arguments
-from ..contract.plant import bind
+from ..contract.declarations import Declared, Memory, Model, State
+from ..contract.plant import Plant
+from ..diagram.build import build, open_diagram
 from ..diagram.diagram import Diagram
-from ..errors import DiagramError, Problem, did_you_mean, listing
-from ..schedule.flatten import kind_for
+from ..errors import DiagramError, Problem
+from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
-from .experiment import Experiment
+from .settings import find_setting, kind_of_change, own_settings, reshapes, subsystem_parameters, used_in_tables
 
-Changes = Mapping[str, Any]
+if TYPE_CHECKING:
+    import numpy as np
 
-
-def find_setting(schedule: Schedule, name: str) -> tuple[Unit, str]:
-    """'plant.J' -> the unit and its setting; an error says what there is."""
-    path, _, key = name.rpartition(".")
-    if not path:
-        parameters = schedule.diagram.spec.parameters if schedule.diagram.spec is not None else {}
-        raise DiagramError(
-            f"'{name}' is no parameter. Write block.parameter, or one of the diagram's parameters: {listing(parameters)}."
-            + did_you_mean(name, parameters)
-        )
-    unit = schedule.unit(path)
-    takes = [n for n, d in unit.kind.declared.items() if d.settable]
-    if key not in takes:
-        raise DiagramError(
-            f"block '{path}' has no parameter '{key}'. {type(unit.block).__name__} takes: {listing(takes)}."
-            + did_you_mean(key, takes)
-        )
-    return unit, key
+    from .experiment import Experiment
 
 
-def by_unit(schedule: Schedule, changes: Changes) -> list[tuple[Unit, dict[str, Any]]]:
-    """Changes gathered per block and checked together, since limits may move in pairs."""
-    gathered: dict[int, tuple[Unit, dict[str, Any]]] = {}
-    for name, value in changes.items():
+@dataclass(frozen=True)
+class Place:
+    """Where a number of an experiment stands, and which values it may have."""
+
+    declared: Declared
+    store: str  # p, x or m; '' for a block that works after the run, which is no part of the program
+    addresses: Any
+
+
+class Overrides:
+    """Changes by name, and all that can be done with them: asked for their kind, checked, applied."""
+
+    def __init__(self, changes: Mapping[str, Any] | None = None):
+        self.changes = dict(changes or {})
+
+    @property
+    def of_file(self) -> dict[str, Any]:
+        """Those of the file's own parameters."""
+        return {n: v for n, v in self.changes.items() if "." not in n}
+
+    @functools.cached_property
+    def by_path(self) -> dict[str, dict[str, Any]]:
+        """Settings by the path of their block."""
+        gathered: dict[str, dict[str, Any]] = {}
+        for name, value in self.changes.items():
+            path, _, key = name.rpartition(".")
+            gathered.setdefault(path, {})[key] = value
+        return gathered
+
+    def value(self, schedule: Schedule, name: str) -> Any:
+        """What a setting of a block is with these changes."""
         unit, key = find_setting(schedule, name)
-        gathered.setdefault(unit.index, (unit, {}))[1][key] = value
-    problems = [
-        Problem(f"block '{unit.path}': {text}")
-        for unit, settings in gathered.values()
-        for _, text in type(unit.block).problems({**own_settings(unit), **settings})
-    ]
-    if problems:
-        raise DiagramError(problems)
-    return list(gathered.values())
+        return self.changes.get(name, unit.settings.get(key))
 
+    # ---- of which kind, and whether they are right -----------------------------------------------------------------
 
-def own_settings(unit: Unit) -> dict[str, Any]:
-    """Without those that only a variant of the block declares."""
-    return {n: v for n, v in unit.settings.items() if n in type(unit.block).declared}
+    def by_unit(self, schedule: Schedule) -> list[tuple[Unit, dict[str, Any]]]:
+        """The blocks whose settings change, each with its new ones, checked together since limits may move in pairs."""
+        gathered: dict[int, tuple[Unit, dict[str, Any]]] = {}
+        for name, value in self.changes.items():
+            unit, key = find_setting(schedule, name)
+            gathered.setdefault(unit.index, (unit, {}))[1][key] = value
+        problems = [
+            Problem(f"block '{unit.path}': {text}")
+            for unit, settings in gathered.values()
+            for _, text in type(unit.block).problems({**own_settings(unit), **settings})
+        ]
+        if problems:
+            raise DiagramError(problems)
+        return list(gathered.values())
 
+    def shaping(self, schedule: Schedule, experiment: Experiment | None = None) -> set[str]:
+        """The names of those that change the code.
 
-def subsystem_parameters(diagram: Diagram, names: Iterable[str]) -> list[str]:
-    """Those of the names that mean a parameter of a subsystem: 'motor.J' where motor is a part with a parameter J."""
-    found = []
-    for name in names:
-        *path, key = name.split(".")
-        part: Any = diagram
-        for step in path:
-            node = part.nodes.get(step) if isinstance(part, Diagram) else None
-            part = node.block if node else None
-        if path and isinstance(part, Diagram) and key in part.parameters:
-            found.append(name)
-    return found
+        The schedule alone tells, before a program is generated. An experiment whose program is there already allows more: tables
+        whose length it does not rely on.
+        """
+        parts = subsystem_parameters(schedule.diagram, self.changes)
+        names = {n for n in self.changes if "." not in n or n in parts}
+        for unit, settings in self.without(names).by_unit(schedule):
+            if reshapes(schedule, experiment, unit, settings):
+                names |= {f"{unit.path}.{key}" for key in settings}
+        return names
 
+    def only(self, names: Collection[str]) -> Overrides:
+        return Overrides({n: v for n, v in self.changes.items() if n in names})
 
-def shaping(experiment: Experiment, changes: Changes) -> set[str]:
-    """The changes that shape the code or the clock, so that the experiment must be made again."""
-    inside = subsystem_parameters(experiment.diagram, changes)
-    found = {n for n in changes if "." not in n or n in inside}
-    for unit, settings in by_unit(experiment.schedule, {n: v for n, v in changes.items() if n not in found}):
-        if reshapes(experiment, unit, settings):
-            found |= {f"{unit.path}.{key}" for key in settings}
-    return found
+    def without(self, names: Collection[str]) -> Overrides:
+        return Overrides({n: v for n, v in self.changes.items() if n not in names})
 
+    # ---- applied ---------------------------------------------------------------------------------------------------
 
-def reshapes(experiment: Experiment, unit: Unit, settings: dict[str, Any]) -> bool:
-    """Whether new settings of one block change its sizes, its variant, its rate, or a length the code relies on."""
-    if unit.after:
-        return False  # it is no part of the program: `process` gives it the settings of the run
-    sizing = {a for n, f in unit.kind.functions.items() if n.startswith("size_") for a in arguments(f)}
-    for key, value in settings.items():
-        if isinstance(unit.kind.declared[key], (Static, Period)) or key in sizing:
-            return True
-        if shape_of(value) != shape_of(unit.settings.get(key)):
-            return True
-    block = type(unit.block)(**{**own_settings(unit), **settings})
-    if unit.plants:
-        bind(block, unit.plants)
-    if kind_for(block, unit.inputs) is not unit.kind:
-        return True
-    if not any(used_in_tables(unit, key) for key in settings):
-        return False
-    slots, changed = experiment.slots, replace(unit, settings={**unit.settings, **settings}, tables={})
-    fixed = [r for r in slots.regions if r.unit == unit.index and r.index in slots.fixed and r.name in unit.kind.of(Table)]
-    return any(array_value(changed, r.name).size != slots.fixed[r.index] for r in fixed)
+    def numbers(self, experiment: Experiment) -> Numbers:
+        """A copy of the experiment's numbers with the changes in place; the code must stay."""
+        numbers = experiment.numbers.copy()
+        for name, value in self.changes.items():
+            place = place_of(experiment, name)
+            if place is None or not isinstance(value, (int, float)) or place.declared.problems(value):
+                return self.numbers_together(experiment)
+            if place.store:
+                getattr(numbers, place.store)[place.addresses] = value
+        return numbers
+
+    def numbers_together(self, experiment: Experiment) -> Numbers:
+        """The same where settings of a block limit each other or tables depend on them, which are then computed anew."""
+        numbers, gathered = experiment.numbers.copy(), self.by_unit(experiment.schedule)
+        for unit, settings in gathered:
+            for key, value in settings.items():
+                place = number_place(experiment, unit, key)
+                if place is None or (place.store and not isinstance(value, (int, float))):
+                    return fill(
+                        changed_schedule(experiment.schedule, {unit.path: new for unit, new in gathered}), experiment.slots
+                    )
+                if place.store:
+                    getattr(numbers, place.store)[place.addresses] = value
+        return numbers
+
+    def into_running(self, experiment: Experiment, p: np.ndarray) -> None:
+        """Put parameters into the numbers of a run in progress; its states and its tables are what they are."""
+        shaping = self.shaping(experiment.schedule, experiment)
+        for name, value in self.changes.items():
+            unit, key = find_setting(experiment.schedule, name)
+            addresses = experiment.slots.where.get((unit.index, key))
+            fixed = name in shaping or used_in_tables(unit, key) or isinstance(unit.kind.declared[key], State)
+            if unit.after or fixed or addresses is None:
+                raise DiagramError(f"'{name}' cannot change while the simulation runs.")
+            p[addresses] = value
+
+    def diagram(self, source: Any) -> Diagram:
+        """Whatever names a diagram, opened, with everything changed and every value checked."""
+        built = open_diagram(source, self.of_file)
+        inner = self.without(self.of_file)
+        if not inner.changes:
+            return built
+        inner.without(subsystem_parameters(built, inner.changes)).by_unit(flatten(built))
+        return inner.put_into(built)
+
+    def put_into(self, diagram: Diagram) -> Diagram:
+        """A copy of a diagram with settings of its blocks, and parameters of its subsystems, changed."""
+        nodes = dict(diagram.nodes)
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in self.changes.items():
+            head, _, rest = name.partition(".")
+            inner.setdefault(head, {})[rest] = value
+        for head, settings in inner.items():
+            block = nodes[head].block
+            if not isinstance(block, Diagram):
+                block = type(block)(**{**block.settings, **settings})
+            else:
+                own = {n: v for n, v in settings.items() if n in block.parameters}
+                if own:
+                    block = build(block.spec, parameters={**block.parameters, **own})
+                deeper = Overrides(settings).without(own)
+                block = deeper.put_into(block) if deeper.changes else block
+            nodes[head] = replace(nodes[head], block=block)
+        return replace(diagram, nodes=nodes)
+
+    def block(self, unit: Unit) -> Block:
+        """A block of a schedule with its changes."""
+        settings = self.by_path.get(unit.path)
+        if not settings:
+            return unit.block
+        block = type(unit.block)(**{**unit.block.settings, **settings})
+        block.bound = unit.block.bound
+        return block
+
+    def plants(self, unit: Unit) -> dict[str, Plant | None]:
+        """The plants a block names, by setting, with their changes; None where it names none."""
+        named: dict[str, Plant | None] = dict.fromkeys(unit.kind.of(Model))
+        return named | {setting: plant.updated(self.by_path) for setting, plant in unit.plants.items()}
 
 
 def only_a_number(experiment: Experiment, name: str) -> bool:
-    """Whether any number for this setting leaves the code as it is: a plain scalar parameter or initial value."""
+    """Whether any number for this setting leaves the code as it is, without asking which."""
     if "." not in name or name in subsystem_parameters(experiment.diagram, [name]):
         return False
     unit, key = find_setting(experiment.schedule, name)
-    declared = unit.kind.declared[key]
-    fixed = isinstance(declared, (Static, Period)) or shape_of(unit.settings.get(key)) or used_in_tables(unit, key)
-    return not fixed and type(unit.block).variant is Block.variant and not observed(experiment.schedule, unit.path)
+    return kind_of_change(experiment.schedule, unit, key) == "number" and type(unit.block).variant is Block.variant
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
-    if hasattr(value, "shape"):
-        return tuple(value.shape)
-    if isinstance(value, (list, tuple)):
-        return (len(value), *(shape_of(value[0]) if value else ()))
-    return ()
+def place_of(experiment: Experiment, name: str) -> Place | None:
+    """The place of a plain number that no other setting of its block limits; None where there is more to it. Looked up once."""
+    if name not in experiment.places:
+        unit, key = find_setting(experiment.schedule, name)
+        experiment.places[name] = None if "check" in unit.kind.functions else number_place(experiment, unit, key)
+    return experiment.places[name]
 
 
-def used_in_tables(unit: Unit, key: str) -> bool:
-    return any(key in arguments(f) for n, f in unit.kind.functions.items() if n.startswith(("table_", "size_")))
+def number_place(experiment: Experiment, unit: Unit, key: str) -> Place | None:
+    """Where a setting stands that is a number and nothing more; None for others."""
+    declared, addresses = unit.kind.declared[key], experiment.slots.where.get((unit.index, key))
+    if unit.after:
+        return Place(declared, "", None)
+    if addresses is None or kind_of_change(experiment.schedule, unit, key) != "number":
+        return None
+    return Place(declared, ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p", addresses)
 
 
-def changed_numbers(experiment: Experiment, changes: Changes) -> Numbers:
-    """A copy of the experiment's numbers with the changes in place; structure must stay."""
-    numbers = experiment.numbers.copy()
-    late = {u.path for u in experiment.schedule.after_run}
-    changes = {n: v for n, v in changes.items() if n.rpartition(".")[0] not in late} if late else changes
-    if not changes or all(put(experiment, numbers, name, value) for name, value in changes.items()):
-        return numbers
-    gathered = by_unit(experiment.schedule, changes)
-    if any(observed(experiment.schedule, unit.path) for unit, _ in gathered):
-        return refilled(experiment, gathered)
-    for unit, settings in gathered:
-        for key, value in settings.items():
-            addresses = experiment.slots.where.get((unit.index, key))
-            declaration = unit.kind.declared[key]
-            if addresses is None or not isinstance(value, (int, float)) or used_in_tables(unit, key):
-                return refilled(experiment, gathered)
-            if isinstance(declaration, State):
-                (numbers.m if isinstance(declaration, Memory) else numbers.x)[addresses] = value
-            elif isinstance(declaration, Param):
-                numbers.p[addresses] = value
-    return numbers
-
-
-def put(experiment: Experiment, numbers: Numbers, name: str, value: Any) -> bool:
-    """Store a number whose place is known and which no other setting limits; whether that was possible."""
-    if name not in experiment.direct:
-        experiment.direct[name] = None
-        if only_a_number(experiment, name):
-            unit, key = find_setting(experiment.schedule, name)
-            declared = unit.kind.declared[key]
-            store = ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p"
-            places = experiment.slots.where.get((unit.index, key))
-            if places is not None and "check" not in unit.kind.functions:
-                experiment.direct[name] = (declared, store, places)
-    found = experiment.direct[name]
-    if found is None or not isinstance(value, (int, float)) or found[0].problems(value):
-        return False
-    getattr(numbers, found[1])[found[2]] = value
-    return True
-
-
-def observed(schedule: Schedule, path: str) -> bool:
-    """Whether tables of another block are computed from this one's settings."""
-    return any(plant.path == path for unit in schedule.units for plant in unit.plants.values())
-
-
-def refilled(experiment: Experiment, gathered: list[tuple[Unit, dict[str, Any]]]) -> Numbers:
-    """All numbers computed anew, for changes that reach tables or arrays."""
-    new = {unit.path: settings for unit, settings in gathered}
+def changed_schedule(schedule: Schedule, new: Mapping[str, Mapping[str, Any]]) -> Schedule:
+    """The schedule with new settings by path; tables that depend on them are to be computed again."""
     units = [
         replace(
             u,
@@ -184,30 +215,6 @@ def refilled(experiment: Experiment, gathered: list[tuple[Unit, dict[str, Any]]]
             plants={n: plant.updated(new) for n, plant in u.plants.items()},
             tables=u.tables if u.path not in new and not any(p.path in new for p in u.plants.values()) else {},
         )
-        for u in experiment.schedule.units
+        for u in schedule.units
     ]
-    return fill(replace(experiment.schedule, units=units), experiment.slots)
-
-
-def applied(diagram: Diagram, changes: Changes) -> Diagram:
-    """A copy of a diagram with settings of its blocks, and parameters of its subsystems, changed."""
-    from ..diagram.build import build
-
-    nodes = dict(diagram.nodes)
-    inner: dict[str, dict[str, Any]] = {}
-    for name, value in changes.items():
-        head, _, rest = name.partition(".")
-        inner.setdefault(head, {})[rest] = value
-    for head, settings in inner.items():
-        node = nodes[head]
-        block = node.block
-        if not isinstance(block, Diagram):
-            block = type(block)(**{**block.settings, **settings})
-        else:
-            own = {n: v for n, v in settings.items() if n in block.parameters}
-            if own:
-                block = build(block.spec, parameters={**block.parameters, **own})
-            deeper = {n: v for n, v in settings.items() if n not in own}
-            block = applied(block, deeper) if deeper else block
-        nodes[head] = replace(node, block=block)
-    return replace(diagram, nodes=nodes)
+    return replace(schedule, units=units)

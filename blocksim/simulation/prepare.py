@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
-from .experiment import Experiment, make_experiment
-from .overrides import applied, shaping, subsystem_parameters
+from ..schedule.flatten import flatten
+from .experiment import Experiment, make_experiment, merge
+from .overrides import Overrides
+from .settings import subsystem_parameters
 
 Diagrammatic = str | os.PathLike | Diagram | Experiment
 
@@ -20,22 +23,27 @@ def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, *
 
 
 def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: dict[str, Any]) -> tuple[Experiment, dict[str, Any]]:
-    """The experiment, and those changes that are left for the run because they only change numbers."""
+    """The experiment, and those changes that are left for the run because they only change numbers.
+
+    Which ones shape the code the schedule tells, so that one program is generated.
+    """
+    overrides = Overrides(params)
     if isinstance(diagram, Experiment):
-        if not options:
-            shape = shaping(diagram, params)
-            if not shape:
-                return diagram, dict(params)
+        if not options and not overrides.shaping(diagram.schedule, diagram):
+            return diagram, overrides.changes
         options = {**vars(diagram.options), **options}
         diagram = diagram.diagram
-    outer = {n: v for n, v in params.items() if "." not in n}
-    inner = {n: v for n, v in params.items() if "." in n}
-    built = open_diagram(diagram, outer)
-    parts = subsystem_parameters(built, inner)
-    if parts:
-        built = applied(built, {n: inner.pop(n) for n in parts})
-    made = make_experiment(built, **options)
-    shape = shaping(made, inner)
-    if shape:
-        made = make_experiment(applied(built, {n: inner.pop(n) for n in shape}), **options)
-    return made, inner
+    built = open_diagram(diagram, overrides.of_file)
+    left = overrides.without(overrides.of_file)
+    built, left = applied(built, left, subsystem_parameters(built, left.changes))
+    schedule = flatten(replace(built, simulate=merge(built, options)))
+    shaping = left.shaping(schedule)
+    if shaping:
+        built, left = applied(built, left, shaping)
+        schedule = flatten(replace(built, simulate=merge(built, options)))
+    return make_experiment(built, schedule, **options), left.changes
+
+
+def applied(diagram: Diagram, overrides: Overrides, names: Any) -> tuple[Diagram, Overrides]:
+    """The diagram with some of the changes in it, and the others."""
+    return (overrides.only(names).put_into(diagram), overrides.without(names)) if names else (diagram, overrides)

@@ -4,129 +4,89 @@ from __future__ import annotations
 
 import math
 import time as wall
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from ..compiler.instants import LOG
-from ..contract.declarations import State
-from ..errors import DiagramError, RecordError
 from ..records.record import Grid, Record, Signal
-from ..solvers import SCIPY, kernel
-from .experiment import MAX_BYTES, MAX_STEPS, Experiment
+from ..solvers import kernel, stores
+from ..solvers.stores import LOG
+from .experiment import Experiment
 from .failures import failure
-from .machine import Machine, blank_machine, fresh_machine
-from .noise import draw, generator
-from .overrides import changed_numbers, find_setting, shaping, used_in_tables
-
-if TYPE_CHECKING:
-    import numpy as np
+from .machine import fresh_machine
+from .noise import Noise, draw_noise
+from .overrides import Overrides
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 #: What a run counts of its work.
-WORK = {"steps": kernel.STEPS, "rejected": kernel.REJECTED, "evaluations": kernel.EVALUATIONS, "events": kernel.EVENTS}
+WORK = {"steps": stores.STEPS, "rejected": stores.REJECTED, "evaluations": stores.EVALUATIONS, "events": stores.EVENTS}
 Progress = Callable[[float], None]
+
+
+def run_experiment(
+    experiment: Experiment,
+    changes: Mapping[str, Any] | None,
+    noise: Noise,
+    engine: str = "auto",
+    progress: Progress | None = None,
+) -> Record:
+    """Experiment and noise -> Record: run the program from its first tick to its last."""
+    return Simulation(experiment, changes, noise, engine).run(progress)
 
 
 class Simulation:
     """A run in progress. `step` carries it on, `set_input` and `set` change it in between, `record` is what it logged."""
 
     def __init__(
-        self,
-        experiment: Experiment,
-        params: dict[str, Any] | None = None,
-        seed: int | None = None,
-        engine: str = "auto",
-        stop: float | None = None,
-        limit: int = MAX_STEPS,
+        self, experiment: Experiment, changes: Mapping[str, Any] | None = None, noise: Noise | None = None, engine: str = "auto"
     ):
-        self.experiment = experiment
-        self.engine = engine
-        self.seed = experiment.options.seed if seed is None else seed
-        self.params = params or {}
-        self.end = experiment.clock.end if stop is None else math.floor(stop / experiment.clock.base + 1e-9)
-        self.rows = self.check_length(limit)
-        self.machine = self.make_machine()
-        self.finished = False
-
-    # ---- preparation -----------------------------------------------------------------------------------------------
-
-    def check_length(self, limit: int) -> list[int]:
-        """Rows of every log grid; refuse what cannot end or fit."""
-        clock = self.experiment.clock
-        if (self.end, limit) in self.experiment.checked:
-            return self.experiment.checked[(self.end, limit)]
-        span = self.end - clock.start
-        steps = max([span // p for _, p in clock.hits] + ([span // clock.step] if clock.step else []) + [0])
-        if steps > limit:
-            raise DiagramError(
-                f"this run takes {steps:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with limit=."
-            )
-        rows = [span // period + 1 for _, period in clock.logs]
-        size = 8 * sum(n * g.width for n, g in zip(rows, self.experiment.logs, strict=True))
-        if size > MAX_BYTES:
-            raise DiagramError(
-                f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
-                "seldom (simulate: {every: ...})."
-            )
-        self.experiment.checked[(self.end, limit)] = rows
-        return rows
-
-    def make_machine(self) -> Machine:
-        experiment = self.experiment
-        numbers = changed_numbers(experiment, self.params)
-        blank = experiment.blank if self.end == experiment.clock.end else blank_machine(experiment, self.end, self.rows)
-        return fresh_machine(blank, numbers, self.draw_noise(numbers.o))
-
-    def draw_noise(self, o: np.ndarray) -> np.ndarray:
-        """Every random number of the run; o says where each stream starts."""
-        import numpy as np
-
-        clock, position = self.experiment.clock, 0
-        counts = [max((self.end - clock.hits[g][0]) // clock.hits[g][1] + 1, 0) for g in self.experiment.stream_groups]
-        noise = np.empty(sum(counts))
-        for (owner, kind, address), count in zip(self.experiment.slots.streams, counts, strict=True):
-            draw(generator(self.seed, owner), kind, noise[position : position + count])
-            o[address] = position
-            position += count
-        return noise
+        self.experiment, self.engine = experiment, engine
+        self.params = dict(changes or {})
+        noise = draw_noise(experiment) if noise is None else noise
+        self.seed, self.end = noise.seed, experiment.clock.end
+        numbers = Overrides(self.params).numbers(experiment)
+        noise.address(experiment, numbers.o)
+        self.machine = fresh_machine(experiment.blank, numbers, noise.values)
 
     # ---- running ---------------------------------------------------------------------------------------------------
 
     @property
     def t(self) -> float:
         """The time reached."""
-        machine = self.machine
-        return float(machine.f[kernel.NOW]) if machine.clock[1] else self.experiment.clock.seconds(int(machine.clock[0]))
+        clock, f = self.machine.clock, self.machine.f
+        return float(f[stores.NOW]) if clock[stores.HANDLED] else self.experiment.clock.seconds(int(clock[stores.TICK]))
 
     def run(self, progress: Progress | None = None) -> Record:
         """Run to the end; a run that fails raises SimulationError with the record so far."""
-        if self.experiment.options.solver in SCIPY:
+        if not self.experiment.method.compiled:
             from .scipy_bridge import advance_scipy
 
             status = advance_scipy(self, progress)
         else:
             status = self.run_to(self.end, progress)
-        self.finished = True
+        self.raise_failure(status)
+        return self.record()
+
+    def raise_failure(self, status: int) -> None:
+        """What ended the run, with the record so far."""
         if status:
             error = failure(self.experiment, self.machine, status)
             error.record = self.record()
             raise error
-        return self.record()
 
     def run_to(self, end: int, progress: Progress | None = None) -> int:
         """Carry on to a tick, in CPython or compiled, whichever is sooner done; both give the same bits."""
         machine, program = self.machine, self.machine.program
         if progress is None and (self.engine == "compiled" or (self.engine == "auto" and program.compiled)):
-            machine.f[kernel.BUDGET] = math.inf
+            machine.f[stores.BUDGET] = math.inf
             return machine.run_fast(end)
         slice_steps = float(FIRST_SLICE)
         begun, fraction_begun = wall.perf_counter(), self.fraction(end)
         while True:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
-            machine.f[kernel.BUDGET] = machine.f[kernel.STEPS] + slice_steps
+            machine.f[stores.BUDGET] = machine.f[stores.STEPS] + slice_steps
             started = wall.perf_counter()
             status = machine.run_fast(end) if fast else machine.run_plain(end)
             spent = wall.perf_counter() - started
@@ -161,8 +121,8 @@ class Simulation:
     def step(self, seconds: float | None = None) -> float:
         """Carry on to the next sample hit (or log instant), or by some seconds; gives the time reached."""
         machine, clock = self.machine, self.experiment.clock
-        now = int(machine.clock[0])
-        if machine.clock[1] == 0:
+        now = int(machine.clock[stores.TICK])
+        if machine.clock[stores.HANDLED] == 0:
             target = now
         elif seconds is not None:
             from ..contract.times import exact
@@ -174,22 +134,13 @@ class Simulation:
             ]
             target = min(upcoming, default=self.end)
         target = min(target, self.end)
-        status = self.run_to(target)
-        if status:
-            error = failure(self.experiment, self.machine, status)
-            error.record = self.record()
-            raise error
+        self.raise_failure(self.run_to(target))
         return self.t
 
     def set(self, name: str, value: float) -> None:
         """Change a parameter from now on: sim.set("plant.J", 0.02)."""
-        unit, key = find_setting(self.experiment.schedule, name)
-        addresses = self.experiment.slots.where.get((unit.index, key))
-        shapes = shaping(self.experiment, {name: value}) or used_in_tables(unit, key)
-        if addresses is None or shapes or isinstance(unit.kind.declared[key], State):
-            raise DiagramError(f"'{name}' cannot change while the simulation runs.")
-        self.machine.p[addresses] = value
-        self.machine.f[kernel.FRESH] = 0.0
+        Overrides({name: value}).into_running(self.experiment, self.machine.p)
+        self.machine.f[stores.FRESH] = 0.0
 
     def set_input(self, name: str, value: Any) -> None:
         """Drive a Constant from outside: sim.set_input("u", 0.3)."""
@@ -210,7 +161,7 @@ class Simulation:
             signals = {}
             for name, column, size, unit, port, held in columns:
                 first = start + column * rows
-                values = machine.log[first : first + filled * size]
+                values = machine.record[first : first + filled * size]
                 signals[name] = Signal(values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held)
             grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)
@@ -218,17 +169,9 @@ class Simulation:
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
         work = {name: int(self.machine.f[place]) for name, place in WORK.items()}
-        stop = (
-            str(self.experiment.clock.base * self.end)
-            if self.end != self.experiment.clock.end
-            else self.experiment.origin["stop"]
-        )
-        own = {"parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "stop": stop, "work": work}
+        own = {"parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "work": work}
         return {**self.experiment.origin, **own}
 
 
 def plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
-
-
-__all__ = ["Progress", "RecordError", "Simulation"]

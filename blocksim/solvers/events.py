@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kernel import ADAPTIVE, FIRED, GUARDS, guards, interpolate, maximum, reset
+from .kernel import ADAPTIVE, GUARDS, MANY, NEAR, SPARE, guards, interpolate, maximum, reset
+from .stores import FIRED
 
 
-def settle(t: float, g: Any, armed: Any, f: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> int:
+def settle(t: float, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:
     """Fire armed guards that are negative, one at a time, until none is; how many fired, or -1 when it never ends."""
     total = 0
     while True:
-        guards(t, g, x, p, m, a, noise, o)
+        guards(t, g, x, *rest)
         fired = -1
         for i in range(GUARDS):
             if armed[GUARDS + i] == 0.0:  # watches both directions: starts on the side it is on
@@ -36,11 +37,11 @@ def settle(t: float, g: Any, armed: Any, f: Any, x: Any, p: Any, m: Any, a: Any,
             armed[GUARDS + fired] = -armed[GUARDS + fired]
         else:
             gap = t - armed[4 * GUARDS + fired]
-            armed[fired] = -2.0 if gap > 0.0 and gap < 1e-9 * maximum(1.0, abs(t)) else -1.0
+            armed[fired] = -2.0 if gap > 0.0 and gap < NEAR * maximum(1.0, abs(t)) else -1.0
         armed[4 * GUARDS + fired] = t
-        reset(fired, t, x, p, m, a, noise, o)
+        reset(fired, t, x, *rest)
         total += 1
-        if total > 100 + 10 * GUARDS:
+        if total > MANY + 10 * GUARDS:
             return -1
 
 
@@ -73,9 +74,7 @@ def rearms(t: float, g: Any, armed: Any) -> bool:
     return everything
 
 
-def crossing(
-    now: float, h: float, f: Any, k: Any, y: Any, g: Any, armed: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any
-) -> float:
+def crossing(now: float, h: float, f: Any, k: Any, y: Any, g: Any, armed: Any, x: Any, *rest: Any) -> float:
     """The first fraction of the step at which an armed guard is negative, found by bisection to the last bit; 2 when none is.
 
     -1 when a guard fires again and again, at last without rising between: a ball that has come to rest.
@@ -89,13 +88,13 @@ def crossing(
             fresh = True
     if fresh:  # a guard that has just fired may rise and fall again within this very step
         theta = 1.0
-        guards(now + h, g, y, p, m, a, noise, o)
+        guards(now + h, g, y, *rest)
         while not rearms(now + theta * h, g, armed):
             theta = 0.5 * theta
             if theta < 1e-18 or now + theta * h <= now:
                 break
-            interpolate(theta, now, h, f, k, y, z, x, p, m, a, noise, o)
-            guards(now + theta * h, g, z, p, m, a, noise, o)
+            interpolate(theta, now, h, f, k, y, z, x, *rest)
+            guards(now + theta * h, g, z, *rest)
         for i in range(GUARDS):
             if armed[i] < -1.5:
                 return -1.0
@@ -105,14 +104,14 @@ def crossing(
         for i in range(1, 4):
             theta = 0.25 * i
             if high > 1.0:
-                interpolate(theta, now, h, f, k, y, z, x, p, m, a, noise, o)
-                guards(now + theta * h, g, z, p, m, a, noise, o)
+                interpolate(theta, now, h, f, k, y, z, x, *rest)
+                guards(now + theta * h, g, z, *rest)
                 if fires(now + theta * h, g, armed):
                     high = theta
                 else:
                     low = theta
     if high > 1.0:
-        guards(now + h, g, y, p, m, a, noise, o)
+        guards(now + h, g, y, *rest)
         if not fires(now + h, g, armed):
             return 2.0
         high = 1.0
@@ -120,8 +119,8 @@ def crossing(
         theta = 0.5 * (low + high)
         if now + theta * h <= now + low * h or now + theta * h >= now + high * h:
             break
-        interpolate(theta, now, h, f, k, y, z, x, p, m, a, noise, o)
-        guards(now + theta * h, g, z, p, m, a, noise, o)
+        interpolate(theta, now, h, f, k, y, z, x, *rest)
+        guards(now + theta * h, g, z, *rest)
         if fires(now + theta * h, g, armed):
             high = theta
         else:
@@ -130,6 +129,3 @@ def crossing(
         if armed[i] > 0.5 and armed[3 * GUARDS + i] > now + high * h:
             armed[i] = -1.0
     return high
-
-
-SPARE = 0  # folded per solver

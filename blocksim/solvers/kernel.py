@@ -1,6 +1,7 @@
 """What a generated program defines and the solver texts use: stand-ins, so that those texts are ordinary Python.
 
-The functions below are replaced by the generated ones of the same name; the numbers are folded into the text.
+The functions below are replaced by the generated ones of the same name; the numbers are folded into the text. `*rest` stands
+for the stores after the last one named (see `text`).
 """
 
 from __future__ import annotations
@@ -16,61 +17,51 @@ LOOPS = 0  # algebraic loops
 LOOP_FLAG = 0  # where in m a loop says that it failed
 ADAPTIVE = False
 FIXED = False
+ORDER = 0.2  # 1 / (order of the error estimate + 1)
+FIRST = 0.2  # 1 / (order of the method + 1)
+STAGES = 1
+SPARE = 0  # a row of k that the solver's interpolation does not use
 
 #: How a run can end early.
 CHATTERING, DIVERGED, TOLERANCE, LOOP, PAUSED = 1, 2, 3, 4, 5
 
-#: Meaning of the numbers in `clock` (whole) and `f` (real).
-TICK, HANDLED, START, NUMERATOR, DENOMINATOR, STEP, GRID = 0, 1, 2, 3, 4, 5, 6
-H, FRESH, ERROR, RTOL, ATOL, H_MAX, NOW, EVENT, EVENTS, FIRED, STEPS, REJECTED, EVALUATIONS, COUNTED, BUDGET = range(15)
+#: Events closer than NEAR, relative to the time, count as one after the other; MANY of them in a row as chattering.
+NEAR, MANY = 1e-9, 100
+
+unrolled = range  #: a loop that is written out, turn by turn
 
 
-def derivative(t: float, dx: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
+def weighted(weights: Any, k: Any, i: int, start: float = 0.0) -> float:
+    """start + w_0 k_0[i] + w_1 k_1[i] + ...; written out without the zeros."""
+    for weight, row in zip(weights, k, strict=False):
+        start = start + weight * row[i]
+    return start
+
+
+def derivative(t: float, dx: Any, x: Any, *rest: Any) -> None:
     """dx = f(t, x)."""
 
 
-def guards(t: float, g: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
+def guards(t: float, g: Any, x: Any, *rest: Any) -> None:
     """Margins of every guard."""
 
 
-def reset(i: int, t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
+def reset(i: int, t: float, x: Any, *rest: Any) -> None:
     """Apply the reset of guard i."""
 
 
-def hit(
-    tick: int,
-    t: float,
-    hits: Any,
-    logs: Any,
-    record: Any,
-    g: Any,
-    armed: Any,
-    f: Any,
-    x: Any,
-    p: Any,
-    m: Any,
-    a: Any,
-    noise: Any,
-    o: Any,
-) -> int:
+def hit(tick: int, t: float, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:
     """Everything that happens at an instant."""
     return 0
 
 
-def attempt(now: float, h: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> float:
+def attempt(now: float, h: float, f: Any, k: Any, y: Any, x: Any, *rest: Any) -> float:
     """One step of size h from x into y; the error in units of the tolerance (0 for fixed steps)."""
     return 0.0
 
 
-def interpolate(
-    theta: float, now: float, h: float, f: Any, k: Any, y: Any, z: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any
-) -> None:
+def interpolate(theta: float, now: float, h: float, f: Any, k: Any, y: Any, z: Any, x: Any, *rest: Any) -> None:
     """The state at now + theta h into z, inside the step just made."""
-
-
-def first_step(now: float, f: Any, k: Any, y: Any, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> float:
-    """A first step size from the size of the first derivatives."""
-    return 0.0
 
 
 def power(a: float, b: float) -> float:

@@ -1,55 +1,25 @@
-"""Coefficients of the one-step methods, as data that checks itself."""
+"""Our own solvers: the coefficients of one-step methods, as published."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction as F
+from .tableau import Rosenbrock, Tableau, numbers, rows
 
-
-@dataclass(frozen=True)
-class Tableau:
-    """An explicit Runge-Kutta method: c, a, b; with `e`, the weights of its error estimate; with `d`, of its dense output."""
-
-    name: str
-    order: int
-    c: tuple[F, ...]
-    a: tuple[tuple[F, ...], ...]
-    b: tuple[F, ...]
-    e: tuple[F, ...] = ()
-    d: tuple[F, ...] = ()
-    when: str = ""  # when to use it
-
-    def __post_init__(self) -> None:
-        for i, row in enumerate(self.a):
-            if sum(row, F(0)) != self.c[i]:
-                raise ValueError(f"{self.name}: row {i} of a does not add up to c")
-        for power in range(min(self.order, 5)):  # quadrature conditions
-            if sum((b * c**power for b, c in zip(self.b, self.c, strict=True)), F(0)) != F(1, power + 1):
-                raise ValueError(f"{self.name}: b does not integrate t^{power}")
-        if self.e and sum(self.e, F(0)) != 0:
-            raise ValueError(f"{self.name}: e does not add up to 0")
-
-
-def rows(*lines: str) -> tuple[tuple[F, ...], ...]:
-    return tuple(tuple(F(v) for v in line.split()) for line in lines)
-
-
-EULER = Tableau("euler", 1, (F(0),), ((),), (F(1),), when="to compare with a textbook; never for accuracy")
+EULER = Tableau("euler", 1, numbers("0"), rows(""), numbers("1"), when="to compare with a textbook; never for accuracy")
 HEUN = Tableau(
-    "heun", 2, (F(0), F(1)), rows("", "1"), (F(1, 2), F(1, 2)), when="cheap steps of a loop that is sampled fast anyway"
+    "heun", 2, numbers("0 1"), rows("", "1"), numbers("1/2 1/2"), when="cheap steps of a loop that is sampled fast anyway"
 )
 RK4 = Tableau(
     "rk4",
     4,
-    (F(0), F(1, 2), F(1, 2), F(1)),
+    numbers("0 1/2 1/2 1"),
     rows("", "1/2", "0 1/2", "0 0 1"),
-    (F(1, 6), F(1, 3), F(1, 3), F(1, 6)),
+    numbers("1/6 1/3 1/3 1/6"),
     when="sampled loops: one step per sample, the same work every time",
 )
 DOPRI5 = Tableau(
     "dopri5",
     5,
-    (F(0), F(1, 5), F(3, 10), F(4, 5), F(8, 9), F(1), F(1)),
+    numbers("0 1/5 3/10 4/5 8/9 1 1"),
     rows(
         "",
         "1/5",
@@ -59,37 +29,14 @@ DOPRI5 = Tableau(
         "9017/3168 -355/33 46732/5247 49/176 -5103/18656",
         "35/384 0 500/1113 125/192 -2187/6784 11/84",
     ),
-    (F(35, 384), F(0), F(500, 1113), F(125, 192), F(-2187, 6784), F(11, 84), F(0)),
-    e=(F(71, 57600), F(0), F(-71, 16695), F(71, 1920), F(-17253, 339200), F(22, 525), F(-1, 40)),
-    d=(
-        F(-12715105075, 11282082432),
-        F(0),
-        F(87487479700, 32700410799),
-        F(-10690763975, 1880347072),
-        F(701980252875, 199316789632),
-        F(-1453857185, 822651844),
-        F(69997945, 29380423),
+    numbers("35/384 0 500/1113 125/192 -2187/6784 11/84 0"),
+    e=numbers("71/57600 0 -71/16695 71/1920 -17253/339200 22/525 -1/40"),
+    d=numbers(
+        "-12715105075/11282082432 0 87487479700/32700410799 -10690763975/1880347072 701980252875/199316789632 "
+        "-1453857185/822651844 69997945/29380423"
     ),
     when="smooth systems, and the default: error control, dense output, located events",
 )
-EXPLICIT = {t.name: t for t in (EULER, HEUN, RK4, DOPRI5)}
-
-
-@dataclass(frozen=True)
-class Rosenbrock:
-    """A stiffly accurate Rosenbrock method in the transformed form of Hairer & Wanner (their RODAS)."""
-
-    name: str
-    order: int
-    gamma: float
-    a: tuple[tuple[float, ...], ...]
-    c: tuple[tuple[float, ...], ...]
-    alpha: tuple[float, ...]
-    d: tuple[float, ...]
-    dense: tuple[tuple[float, ...], ...]
-    when: str = ""
-
-
 RODAS4 = Rosenbrock(
     "rodas4",
     4,
@@ -110,10 +57,11 @@ RODAS4 = Rosenbrock(
         (8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054),
     ),
     alpha=(0.0, 0.386, 0.21, 0.63, 1.0, 1.0),
-    d=(0.25, -0.1043, 0.1035, -0.03620000000000023, 0.0, 0.0),
+    drift=(0.25, -0.1043, 0.1035, -0.03620000000000023, 0.0, 0.0),
     dense=(
         (10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823, 1.025137723295662),
         (-0.6762803392806898, 6.087714651680015, 16.43084320892478, 24.76722511418386, -6.594389125716872),
     ),
     when="stiff systems: fast modes that have died out but still limit an explicit method's step",
 )
+OWN = {method.name: method for method in (EULER, HEUN, RK4, DOPRI5, RODAS4)}

@@ -14,7 +14,7 @@ from ..diagram.diagram import signals
 from ..errors import BlocksimError, SimulationError
 from ..estimation.process import Run
 from ..estimation.twin import Played, twin_of
-from ..simulation.overrides import find_setting
+from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,24 +29,23 @@ STEP, STEP_AT_ZERO = 1e-4, 1e-6
 SINGULAR = 1e-13
 
 
-def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> dict[str, float]:
-    """The standard deviation each parameter cannot fall below; nothing where a noise is 0 or the model cannot be run."""
+def bound_of(asked: BoundSpec, ready: Experiment, changes: Mapping[str, Any], record: Record) -> tuple[dict[str, float], str]:
+    """The standard deviation each parameter cannot fall below; nothing where a noise is 0, or why the model cannot be run."""
     stds = {signal: value_of(ready, changes, std) for signal, std in asked.outputs.items()}
     if not all(std > 0 for std in stds.values()):
-        return {}
+        return {}, ""
     try:
         psi = sensitivities(asked, stds, ready, changes, record)
-    except BlocksimError:
-        return {}
-    return dict(zip(asked.parameters, smallest_stds(psi.T @ psi), strict=True))
+    except BlocksimError as error:
+        return {}, f"no Cramer-Rao bound, since the run without noise cannot be made with other parameters: {error}"
+    return dict(zip(asked.parameters, smallest_stds(psi.T @ psi), strict=True)), ""
 
 
 def value_of(ready: Experiment, changes: Mapping[str, Any], given: float | str) -> float:
     """A number, or that of a setting: 'y.std'."""
     if not isinstance(given, str):
         return float(given)
-    unit, key = find_setting(ready.schedule, given)
-    return float(changes.get(given, unit.settings[key]))
+    return float(Overrides(changes).value(ready.schedule, given))
 
 
 def sensitivities(

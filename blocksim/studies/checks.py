@@ -13,8 +13,9 @@ from ..diagram.diagram import Diagram, signals, walk
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from ..simulation.experiment import Experiment, make_experiment
-from ..simulation.overrides import changed_numbers, find_setting, shaping, subsystem_parameters
+from ..simulation.overrides import Overrides
 from ..simulation.prepare import prepared
+from ..simulation.settings import find_setting, subsystem_parameters
 from .spec import SignalSpec
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def check_variant(plan: Plan, number: int, variant: Variant) -> Iterator[Problem
     said = set()
     base: dict[str, Any] = {}
     for name, changes, places in settings_of(plan, number):
-        problem = check_changes(ready, variant, spec, base, changes, places)
+        problem = check_changes(ready, base, changes, places)
         if problem is not None and problem not in said:
             said.add(problem)
             yield Problem(problem.what + suffix, problem.where)
@@ -88,36 +89,30 @@ def settings_of(plan: Plan, number: int) -> Iterator[tuple[str, dict[str, Any], 
         yield "ablate", changes, {n: spec.places.get(f"ablate.{name}.{n}") for n in changes}
 
 
-def check_changes(
-    ready: Experiment, variant: Variant, spec: StudySpec, base: dict[str, Any], changes: dict[str, Any], places: Mapping[str, Any]
-) -> Problem | None:
+def check_changes(ready: Experiment, base: dict[str, Any], changes: dict[str, Any], places: Mapping[str, Any]) -> Problem | None:
     """What is wrong with some changes on top of others, and where."""
     for name in changes:
         try:
-            if not known(ready, variant, name):
+            if not known(ready.diagram, name):
                 find_setting(ready.schedule, name)
         except DiagramError as error:
             return Problem(error.problems[0].what, places.get(name))
     if not changes:
         return None
     try:
-        whole = {**base, **changes}
-        if not shaping(ready, whole):
-            changed_numbers(ready, whole)
-        else:
-            made, left = prepared(variant.diagram, whole, dict(spec.simulate))
-            changed_numbers(made, left)
+        made, left = prepared(ready, {**base, **changes}, {})
+        Overrides(left).numbers(made)
     except DiagramError as error:
         written = ", ".join(f"{name} = {value!r}" for name, value in changes.items())
         return Problem(f"{written}: {error.problems[0].what}", places.get(next(iter(changes))))
     return None
 
 
-def known(ready: Experiment, variant: Variant, name: str) -> bool:
+def known(diagram: Diagram, name: str) -> bool:
     """Whether a name is a parameter of the diagram or of a subsystem; other names are settings of blocks."""
-    if "." not in name and variant.diagram.spec is not None and name in variant.diagram.spec.parameters:
+    if "." not in name and diagram.spec is not None and name in diagram.spec.parameters:
         return True
-    return bool(subsystem_parameters(ready.diagram, [name]))
+    return bool(subsystem_parameters(diagram, [name]))
 
 
 def wanted_signals(spec: StudySpec, variant: Variant, ready: Experiment) -> list[str] | Problem:

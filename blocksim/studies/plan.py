@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..diagram.build import build
+from ..diagram.build import open_diagram
 from ..diagram.checks import raise_all
 from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram, walk
-from ..diagram.loader import load
 from ..errors import Problem
 from .budget import arms, distinct
 from .checks import check_collected, check_variant, placed
@@ -128,7 +127,7 @@ def open_variant(spec: StudySpec, method: MethodSpec, allow_outside: bool) -> Va
     own = bool(method.diagram)
     place = method.places.get("diagram") if own else spec.places.get("diagram")
     with placed(place, "diagram: ", unplaced_only=True):
-        diagram = build(load(diagram_source(spec, method.diagram or spec.diagram), allow_outside=allow_outside))
+        diagram = open_diagram(diagram_source(spec, method.diagram or spec.diagram), allow_outside=allow_outside)
     home = f"methods/{method.name}" if own else ""
     return Variant(method.name, diagram, method.params, home)
 

@@ -76,6 +76,31 @@ def test_show_program_is_python():
     assert "def advance(" in text
 
 
+def test_show_program_says_what_its_numbers_are():
+    # Read as its user would: a line of the program, and what its p[..] and x[..] are, with units.
+    text = blocksim("show", "one_dof/pid", "--program").stdout
+    compile(text, "program", "exec")
+    meaning = {line.split()[1]: line.split()[2:] for line in text.splitlines() if line.startswith("#     ")}
+    slope = next(line for line in text.splitlines() if line.strip().startswith("dx[1] ="))
+    inertia = slope.rpartition("/ ")[2]
+    assert meaning[inertia][:3] == ["joint.J", "kg", "m^2"]
+    assert meaning["x[1]"][:2] == ["joint.qd", "rad/s"]
+    assert meaning["m[4]"][0] == "encoder.q_hat"
+    assert meaning["noise[o[12]]"][0] == "encoder.w"
+    assert meaning["clock[0]"] == ["tick", "the", "tick", "reached"]
+    assert " ".join(meaning["f[0]"]) == "h step wanted next [s]"
+    assert "every 1/1000 s" in text
+
+
+def test_the_legend_is_no_part_of_the_program():
+    # Blocks may be called what they like: equal programs are compiled once.
+    from blocksim.diagram.build import open_diagram
+    from blocksim.simulation.prepare import experiment
+
+    assert "# p: parameters" in blocksim("show", "one_dof/pid", "--program").stdout
+    assert "# p: parameters" not in experiment(open_diagram("one_dof/pid")).program.code.text
+
+
 def test_show_schedule_is_in_feedthrough_order():
     text = blocksim("show", "loop.yaml", "--schedule").stdout
     assert text.index("plant.output") < text.index("error.output") < text.index("gain.output")

@@ -15,9 +15,11 @@ from blocksim.compiler import cache
 from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, state
 from blocksim.contract.vocabulary import log, sqrt
 from blocksim.diagram.build import open_diagram
-from blocksim.simulation.overrides import shaping
+from blocksim.simulation.overrides import Overrides
 from blocksim.simulation.prepare import experiment
-from blocksim.solvers import COMPILED, FIXED
+from blocksim.solvers.tableaus import OWN
+
+FIXED = [name for name, method in OWN.items() if not method.adaptive]
 
 
 class Ball(Block):
@@ -127,7 +129,7 @@ def options_of(solver):
     return {"solver": solver, **({"step": 0.005} if solver in FIXED else {})}
 
 
-@pytest.fixture(scope="module", params=["dopri5", *(pytest.param(s, marks=pytest.mark.slow) for s in COMPILED if s != "dopri5")])
+@pytest.fixture(scope="module", params=["dopri5", *(pytest.param(s, marks=pytest.mark.slow) for s in OWN if s != "dopri5")])
 def ready(request):
     return experiment(rich(), **options_of(request.param))
 
@@ -143,7 +145,7 @@ def test_compiled_equals_cpython_bit_for_bit(ready):
     assert all(np.all(np.isfinite(interpreted[name])) for name in interpreted)
 
 
-@pytest.mark.parametrize("solver", [s for s in COMPILED if s != "dopri5"])
+@pytest.mark.parametrize("solver", [s for s in OWN if s != "dopri5"])
 def test_compiled_equals_cpython_for_every_solver(solver):
     # The ball, a loop, a sampled filter and noise: every part of a solver's own code, in a program that compiles soon.
     made = bs.Diagram("small")
@@ -176,7 +178,7 @@ def test_runs_are_reproducible_and_do_not_touch_each_other(ready):
     assert same(first, again)
 
 
-@pytest.mark.parametrize("solver", COMPILED)
+@pytest.mark.parametrize("solver", OWN)
 def test_solvers_agree_on_the_rich_diagram(solver):
     # Not bit for bit: the event times differ by their tolerance. Two independent codes for one diagram.
     fine = {"step": 0.0005} if solver in FIXED else {"rtol": 1e-9, "atol": 1e-11}
@@ -231,7 +233,7 @@ def test_what_changes_without_compiling_again():
 )
 def test_what_shapes_the_code_makes_another_program(params):
     first = experiment(rich(), **options_of("rk4"))
-    assert shaping(first, params)
+    assert Overrides(params).shaping(first.schedule, first)
     assert experiment(first, params).program.source.text != first.program.source.text or params == {"filter.Ts": 0.02}
 
 

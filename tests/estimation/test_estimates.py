@@ -15,7 +15,8 @@ from blocks.plants.joints import ElectroMechanicalPositioner, GravityJoint
 from blocksim.cli.commands import app
 from blocksim.contract.plant import Plant
 from blocksim.errors import RecordError
-from blocksim.estimation.estimates import Estimate, Estimates, read_estimates
+from blocksim.estimation.estimate_files import read_estimates
+from blocksim.estimation.estimates import Estimate, Estimates
 from blocksim.pictures.estimate_plot import plot_estimates
 
 NAMES = ("J", "Fv", "Fc", "Ms")

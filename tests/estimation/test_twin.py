@@ -69,7 +69,7 @@ def test_it_is_made_once_and_parameters_are_only_numbers(sensed, monkeypatch):
     first = twin_of(run_of(diagram, record), record.t, ["joint.qd"])
     made = []
     monkeypatch.setattr(twins, "make_experiment", lambda *a, **k: made.append(a))
-    monkeypatch.setattr(twins, "refilled", lambda *a, **k: made.append(a))
+    monkeypatch.setattr(twins, "fill", lambda *a, **k: made.append(a))
     second = twin_of(run_of(diagram, record), record.t, ["joint.qd"])
     before = first.experiment.program
     results = [second.run({"joint.J": J})["joint.qd"] for J in (0.02, 0.03, 0.04)]
@@ -275,3 +275,18 @@ blocks:
         lab = bs.Record.from_arrays(record.t + shift, {"held.y": record["held"], "joint.q": record["joint.q"]})
         found = bs.identify(text, lab).estimates["oe"]
         assert found.vector() == pytest.approx([0.02, 0.05], rel=1e-5)
+
+
+def test_a_parameter_that_a_table_depends_on_leaves_the_recorded_samples_of_its_own_run():
+    """The twin of a second run keeps that run's input when its numbers are computed anew."""
+    diagram = bs.open_diagram(
+        "format: 1\nsimulate: {stop: 1, solver: rk4, step: 0.01}\nblocks:\n  u: {type: Sine, frequency: 1.0}\n"
+        "  wave: {type: Multisine, f_min: 1, f_max: 2, lines: 2}\n  lag: {type: FirstOrderLag, T: 0.1, in: u}\n"
+        "  sum: {type: Sum, in: [lag, wave]}\n"
+    )
+    for amplitude in (1.0, 2.0):
+        record = bs.simulate(diagram, params={"u.amplitude": amplitude})
+        run = Run(diagram, {"u.amplitude": amplitude}, record, "found")
+        twin = twin_of(run, record.t, ["sum.y"], [Played("u.y", record["u"])])
+        np.testing.assert_array_equal(twin.run({"wave.f_max": 2.0})["sum.y"], twin.run({})["sum.y"])
+        np.testing.assert_allclose(twin.run({})["sum.y"], record["sum"], atol=1e-3)  # straight lines between samples of a sine

@@ -80,14 +80,14 @@ MISTAKES = [
     ("RPEMHybrid", "start: {J: -1}", "start: J = -1 lies outside its limits"),
     # too few samples, or none
     ("LeastSquares", "skip: 0.249", "3 rows are too few for 4 parameters"),
-    ("LeastSquares", "skip: 0.3", "no row is left: skip: 0.3 s at the ends, of 0.5 s of signals"),
+    ("LeastSquares", "skip: 0.3", "no row is left: skip: 0.3 s at the ends of 0.5 s leaves 0 rows"),
     (
         "LeastSquares",
         "skip: 0.249, drop_slow: 0.999",
-        "no row is left: drop_slow: 0.999 drops all of the 3 samples that skip leaves",
+        "no row is left: drop_slow: 0.999 drops all of the 3 rows that skip and edges leave",
     ),
-    ("LeastSquares", "decimate: 200", "3 rows are too few for 4 parameters"),
-    ("DIDIM", "skip: 1", "skip, decimate and edges leave 0 rows"),
+    ("LeastSquares", "decimate: 200, edges: 0", "3 rows are too few for 4 parameters"),
+    ("DIDIM", "skip: 1", "no row is left: skip: 1 s at the ends of 0.5 s leaves 0 rows"),
     ("DIDIM", "edges: 249", "3 rows are too few for 4 parameters: skip, decimate, edges, drop_slow"),
     ("DIDIM", "drop_slow: 0.9999", "1 rows are too few for 4 parameters"),
     ("InstrumentalVariable", "drop_slow: 0.9999", "1 rows are too few for 4 parameters"),

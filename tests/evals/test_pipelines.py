@@ -137,7 +137,7 @@ class TestEMPS:
   change:   {type: CentralDifference, in: rate}"""
         text = text.replace("{type: BandPassDerivatives, cutoff: 100, factor: 1, in: encoder}", scipy)
         text = text.replace("q: motion.q, qd: motion.qd, qdd: motion.qdd", "q: motion, qd: rate, qdd: change")
-        every_row = found(bs.identify(text.replace("edges: 5, ", "")), "iv")
+        every_row = found(bs.identify(text.replace("edges: 5, ", "edges: 0, ")), "iv")
         assert list(every_row.values()) == pytest.approx(INSTRUMENTAL, rel=2e-4)
         inner = found(bs.identify(text), "iv")
         assert inner == pytest.approx(found(identified("instrumental"), "iv"), rel=1e-4)

@@ -123,12 +123,12 @@ def test_didim_says_so_where_it_diverges(factor, sigma_w2, start):
     assert all(np.isnan(e.value) for e in found.values())
 
 
-def test_output_error_says_so_where_it_is_stuck():
-    """Where the loop is nearly unstable the cost is rough: no step lowers it, though its slope is not zero."""
+def test_output_error_that_is_stuck_is_tried_from_elsewhere():
+    """Where the loop is nearly unstable the cost is rough: no step lowers it, though its slope is not zero. Other starts do."""
     params = {"ekf.factor": 2.0, "sigma_w2": 1e-2, "cloe.start": 0.7, "method5.max_iterations": 1}
     found = bs.simulate("tout2022/torque_in_loop", params=params).estimates["cloe"]
-    assert found.reason.startswith("diverged: stuck where no step lowers the cost") and not found.details["converged"]
-    assert all(np.isnan(e.value) for e in found.values())
+    assert found.reason.startswith("converged") and len(found.details["costs"]) > 1
+    assert all(abs(e.relative_error) < 0.1 for e in found.values())  # from 30 % off; the nearly unstable loop leaves a few %
 
 
 def test_iterating_with_a_smoother_ends_at_the_truth():

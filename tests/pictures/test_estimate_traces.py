@@ -5,7 +5,7 @@ import pytest
 
 import blocksim as bs
 from blocksim.errors import RecordError
-from blocksim.estimation.last_estimates import covariance
+from blocksim.estimation.running_estimates import covariance
 from blocksim.pictures.estimate_traces import limits, trace, traced
 
 TEXT = """

@@ -9,7 +9,8 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from blocksim.errors import RecordError
+from blocksim.errors import BlocksimError, RecordError
+from blocksim.estimation.estimates import Estimate, Estimates
 from blocksim.pictures.plots import plot, record_svg, thinned
 from blocksim.records.record import Grid, Record, Signal
 
@@ -128,3 +129,30 @@ def test_mistakes_are_named(tmp_path):
         plot(closed_loop(), ["joint.w"])
     with pytest.raises(RecordError, match=r"cannot plot to '.*run.gif'. A figure's name ends in: .svg, .png, .pdf."):
         plot(closed_loop(), path=tmp_path / "run.gif")
+
+
+def test_a_function_of_the_record_draws_what_was_asked_for(tmp_path):
+    from matplotlib.figure import Figure
+
+    def names(record):
+        figure = Figure()
+        figure.suptitle(" ".join(record))
+        return figure
+
+    assert plot(closed_loop(), kind=names).get_suptitle() == " ".join(closed_loop())
+    assert plot(closed_loop(), ["pid", "joint.q"], tmp_path / "a.png", kind=names).get_suptitle() == "pid.y joint.q"
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_kinds_that_come_along(tmp_path):
+    record = closed_loop()
+    record.estimates["ls"] = Estimates("ls", (Estimate("J", 1.1, 0.1, 1.0),))
+    assert [text.get_text() for text in plot(record, kind="estimates").axes[0].get_yticklabels()] == ["J"]
+    assert len(plot(record, kind="record").axes) == len(plot(record).axes)
+
+
+def test_a_kind_nobody_has_and_one_that_draws_nothing():
+    with pytest.raises(BlocksimError, match=r"there is no 'estimate' among the installed plots: .*Did you mean 'estimates'"):
+        plot(closed_loop(), kind="estimate")
+    with pytest.raises(RecordError, match="gave list where a matplotlib Figure is wanted"):
+        plot(closed_loop(), kind=list)

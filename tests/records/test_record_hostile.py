@@ -229,7 +229,7 @@ class TestPaths:
             raise PermissionError(13, "Permission denied")
 
         (tmp_path / "a.npz").touch()
-        monkeypatch.setattr("blocksim.records.storage.read_npz", closed)
+        monkeypatch.setattr("blocksim.records.npzfile.read", closed)
         assert load_error(tmp_path / "a.npz") == "may not be read; change its permissions."
 
 

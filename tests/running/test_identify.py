@@ -474,3 +474,43 @@ class TestTheCommand:
             done = self.run(tmp_path / "p.yaml", "-r", path, *args)
             assert done.exit_code == 2 and words in done.output, done.output
         assert self.run(tmp_path / "p.yaml", "-r", tmp_path / "no.csv").exit_code == 2
+
+
+# ---- small and odd records ------------------------------------------------------------------------------------------------
+
+SLOPE = "format: 1\nblocks:\n  s: {type: Sine}\n  f: {type: CentralDifference, in: s}\n"
+
+
+def short(*values: float, times=(0.0, 0.1, 0.2, 0.3)) -> bs.Record:
+    return bs.Record.from_arrays(list(times[: len(values)]), {"s.y": list(values)})
+
+
+def test_two_columns_for_a_scalar_are_refused_with_what_to_do():
+    record = bs.Record.from_arrays([0.0, 0.1], {"a": [1.0, 2.0], "b": [1.0, 2.0], "q": [[1.0, 2.0], [3.0, 4.0]]})
+    for column, words in ((["a", "b"], "a, b have 2. Name one: s.y: a;"), ("q", "q has 2. Name one: s.y: q;")):
+        with pytest.raises(bs.DiagramError) as refused:
+            bs.identify(SLOPE, record, columns={"s": column})
+        assert str(refused.value).startswith(f"record: 's': 's.y' has 1 element, but {words}")
+    assert bs.identify(SLOPE, record, columns={"s": ["b"]})["f"].tolist() == pytest.approx([10, 10])
+
+
+def test_two_rows_are_a_record():
+    assert bs.identify(SLOPE, short(1, 2))["f"].tolist() == pytest.approx([10, 10])
+    for method, middle in (("linear", 1.5), ("cubic", 1.5), ("hold", 1.0)):  # of two points a spline is a line
+        even = bs.identify(SLOPE, short(1, 2), resample={"every": 0.05, "method": method})
+        assert even["s"].tolist() == pytest.approx([1, middle, 2]) and even.t.tolist() == pytest.approx([0, 0.05, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("record", "resample", "words"),
+    [
+        (short(1, 2), 1.0, "resample: every 1.0 s leaves 1 sample of the 0.1 s that the signals share."),
+        (short(1, np.nan), 0.05, "signal 's.y' has 1 row not missing; at least two are wanted."),
+        (short(1), 0.05, "resample: 's.y' has 1 row; at least two are wanted."),
+        (short(1), None, "the record has 1 row; a record has at least two."),
+    ],
+)
+def test_less_than_two_rows_are_not(record, resample, words):
+    with pytest.raises(bs.RecordError) as refused:
+        bs.identify(SLOPE, record, resample=resample)
+    assert str(refused.value) == words

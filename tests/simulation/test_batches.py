@@ -144,5 +144,5 @@ def test_memory_does_not_grow_with_the_number_of_runs(ready):
             tracemalloc.stop()
 
     peak(10)
-    log = 8 * len(bs.start(ready).machine.log)
+    log = 8 * len(bs.start(ready).machine.record)
     assert peak(300) - peak(30) < 270 * log / 10

@@ -9,10 +9,12 @@ from scipy.integrate import solve_ivp
 import blocksim as bs
 from blocksim.contract.block import Block, outport, param, state
 from blocksim.contract.vocabulary import cos
-from blocksim.solvers import ADAPTIVE, COMPILED, FIXED
-from blocksim.solvers.tableaus import DOPRI5, EXPLICIT, RK4, Tableau
+from blocksim.solvers import find_solver, solver_names
 
-ORDER = {"euler": 1, "heun": 2, "rk4": 4, "dopri5": 5, "rodas4": 4}
+COMPILED = [name for name in solver_names() if find_solver(name).compiled]
+ADAPTIVE = [name for name in COMPILED if find_solver(name).adaptive]
+FIXED = [name for name in COMPILED if name not in ADAPTIVE]
+ORDER = {name: find_solver(name).order for name in COMPILED}
 
 
 class Oscillator(Block):
@@ -109,7 +111,7 @@ RIGHT_SIDES = {
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize(("solver", "more"), [("dopri5", 1.3), ("rodas4", 7)])
+@pytest.mark.parametrize(("solver", "more"), [("dopri5", 1.1), ("rodas4", 7)])
 def test_error_and_work_at_the_default_tolerance(problem, solver, more):
     # scipy's RK45 is the same pair of Dormand and Prince; a method of order 4 with a Jacobian may cost several times as much.
     block, truth = PROBLEMS[problem]
@@ -129,12 +131,31 @@ def test_error_follows_the_tolerance(problem, solver):
 
 
 @pytest.mark.parametrize("solver", ADAPTIVE)
+def test_work_follows_the_tolerance(solver):
+    # A step's error is C h^(q + 1), q the order of the estimate: a tolerance 1000 times tighter takes 1000^(1 / (q + 1)) times
+    # the evaluations, and no more than that: an estimate of the wrong size, or steps thrown away, would show.
+    evaluations = []
+    for tolerance in (1e-5, 1e-8):
+        _, _, work = solve(Oscillator(), solver=solver, stop=20, every=20, rtol=tolerance, atol=tolerance, max_step=20)
+        assert work["rejected"] < 0.15 * work["steps"]
+        evaluations.append(work["evaluations"])
+    wanted = 1000 ** (1 / (find_solver(solver).error_order + 1))
+    assert 0.8 * wanted < evaluations[1] / evaluations[0] < 1.25 * wanted
+
+
+def test_dopri5_counts_what_it_evaluates():
+    # Six slopes a step, a rejected one too, the seventh being the next step's first; two for the first size, one at the start.
+    _, _, work = solve(Oscillator(), solver="dopri5", stop=10, every=10)
+    assert work["evaluations"] == 6 * work["steps"] + 3
+
+
+@pytest.mark.parametrize("solver", ADAPTIVE)
 def test_dense_output_is_as_accurate_as_the_steps(solver):
-    # 2000 log rows over about 100 steps: nearly every row lies inside a step.
-    tolerance = 1e-6
+    # 2000 log rows over at most half as many steps: every other row and more lies inside a step.
+    tolerance = 1e-6 if ORDER[solver] > 3 else 1e-5
     t, y, work = solve(Oscillator(), solver=solver, stop=20, every=0.01, rtol=tolerance, atol=tolerance, max_step=20)
-    assert len(t) == 2001 and work["steps"] < 250
-    assert np.max(np.abs(y - np.sin(t))) < 20 * tolerance
+    assert len(t) == 2001 and work["steps"] < 1000
+    assert np.max(np.abs(y - np.sin(t))) < (20 if ORDER[solver] > 3 else 50) * tolerance
 
 
 @pytest.mark.parametrize("solver", FIXED)
@@ -167,8 +188,9 @@ def test_a_stop_that_cuts_a_step_does_not_slow_what_follows(solver):
     # Hits of a sampled block cut every step; the step size found before goes on. 200 hits cannot cost much more than 200 steps.
     made = diagram(Oscillator())
     made.add("hold", "ZeroOrderHold", Ts=0.05, inputs="b.y")
-    record = bs.simulate(made, solver=solver, stop=10, rtol=1e-6, atol=1e-8, engine="python")
-    assert record["b.y"] == pytest.approx(np.sin(record.t), abs=1e-5)
+    tolerance = 1e-6 if ORDER[solver] > 3 else 1e-3  # for steps longer than 50 ms
+    record = bs.simulate(made, solver=solver, stop=10, rtol=tolerance, atol=tolerance / 100, engine="python")
+    assert record["b.y"] == pytest.approx(np.sin(record.t), abs=10 * tolerance)
     assert record.provenance["work"]["steps"] <= 210
 
 
@@ -195,43 +217,6 @@ def test_tiny_first_scales_in_a_long_run():
 def test_max_step_bounds_every_step():
     _, _, work = solve(Logistic(), stop=10, max_step=0.01)
     assert work["steps"] >= 1000
-
-
-def test_a_tableau_that_does_not_add_up_is_refused():
-    with pytest.raises(ValueError, match="row 1 of a"):
-        Tableau("bad", 4, RK4.c, (RK4.a[0], (RK4.c[1] * 2,), *RK4.a[2:]), RK4.b)
-    with pytest.raises(ValueError, match="integrate"):
-        Tableau("bad", 4, RK4.c, RK4.a, (*RK4.b[:-1], RK4.b[0] * 2))
-
-
-@pytest.mark.parametrize("tableau", EXPLICIT.values(), ids=lambda t: t.name)
-def test_order_conditions_up_to_four(tableau):
-    """Butcher's conditions of the rooted trees up to order 4, in exact fractions (Hairer, Norsett & Wanner, Table II.2.1)."""
-    n = len(tableau.c)
-    a = [[*row, *[0] * (n - len(row))] for row in tableau.a]
-    b, c = tableau.b, tableau.c
-    ac = [sum(a[i][j] * c[j] for j in range(n)) for i in range(n)]
-    ac2 = [sum(a[i][j] * c[j] ** 2 for j in range(n)) for i in range(n)]
-    aac = [sum(a[i][j] * ac[j] for j in range(n)) for i in range(n)]
-    weigh = lambda values: sum(x * y for x, y in zip(b, values, strict=True))
-    conditions = [
-        (1, [1] * n, 1),
-        (2, c, 2),
-        (3, [x**2 for x in c], 3),
-        (3, ac, 6),
-        (4, [x**3 for x in c], 4),
-        (4, [x * y for x, y in zip(c, ac, strict=True)], 8),
-        (4, ac2, 12),
-        (4, aac, 24),
-    ]
-    for order, values, denominator in conditions:
-        if order <= tableau.order:
-            assert weigh(values) * denominator == 1
-
-
-def test_dense_output_weights_belong_to_dopri5():
-    # Hairer & Wanner's d annihilates constants, as every weight vector of a correction must: sum(d) = 0.
-    assert float(sum(DOPRI5.d)) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA"])

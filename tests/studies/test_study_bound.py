@@ -86,3 +86,20 @@ def test_without_noise_there_is_no_bound():
     result = bs.run_study({"study": "x", "diagram": LINE, "repeat": 2, "bound": BOUND, "params": {"y.std": 0.0}}, jobs=1)
     assert result.scores["crb_std"].isna().all() and "std / bound" not in str(result)
     assert "All 2 repetitions gave the same numbers" in str(result)
+
+
+def test_a_bound_that_cannot_be_computed_says_why():
+    """At k = 2 the root is 0; a step further it is that of a negative number, and the run without noise ends there."""
+    edge = LINE.replace("slope: {type: Gain, k: 2.0, in: u}", "one:   {type: Constant, value: 1.0}\n"
+                        "  gain:  {type: Gain, k: 2.0, in: one}\n  root:  {type: Function, expression: sqrt(2 - u), in: gain}\n"
+                        "  state: {type: Integrator, in: root}\n  slope: {type: Sum, in: [u, state]}")  # fmt: skip
+    edge = edge.replace("parameters: [slope.k, level.value]", "parameters: [level.value]")
+    bound = {"parameters": ["gain.k"], "outputs": {"line": "y.std"}}
+    result = bs.run_study({"study": "Edge", "diagram": edge, "repeat": 2, "bound": bound}, jobs=1)
+    assert result.scores["crb_std"].isna().all() and (result.scores["n"] == 2).all()
+    told = result.about["warnings"]["fit"]
+    assert told["runs"] == 2
+    assert told["first"].startswith(
+        "no Cramer-Rao bound, since the run without noise cannot be made with other parameters: at t = "
+    )
+    assert "'x' of block 'state' became nan" in told["first"] and told["first"] in str(result)

@@ -51,6 +51,7 @@ def test_real_identifiers_give_the_same_bytes_here_beside_and_on_a_cluster(clust
         assert len({(tmp_path / name / table).read_bytes() for name in places}) == 1
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no such signals on this system")
 def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(cluster, expected, tmp_path):
     slow = {**STUDY, "params": {"mean.wait": 0.05}}
     with distributed.Client(cluster, set_as_default=False) as client:

@@ -10,9 +10,10 @@ import numpy as np
 from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
-from .colour import coloured
 from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
+from .regression import undetermined
 from .resimulation import Resimulation
+from .spectrum import spectral_spread
 from .stacked_rows import (
     Rows,
     by_joint,
@@ -50,8 +51,8 @@ class DIDIM(Resimulation):
     Standard deviations: with e the noise of the torque, the estimate errs by (W_s' G)^-1 W_s' e, G = d(W_s beta)/d beta with the
     motion following beta. In a stiff loop G is W_s; here it comes from one more simulation per parameter, made once the steps
     are below 1 %. From there on G also replaces W_s in the steps, beta_k+1 = beta_k + (W_s' G)^-1 W_s' (tau - W_s beta_k): the
-    same end in fewer simulations, and in a soft loop too. The covariance of e is that of an autoregression fitted to the
-    residuals, or of white noise (`errors`).
+    same end in fewer simulations, and in a soft loop too. The covariance of e comes from the smoothed spectrum of the residuals,
+    with the degrees of freedom that leaves, or is that of white noise (`errors`).
     """
 
     example = """
@@ -75,18 +76,19 @@ blocks:
         """The last least squares, its standard deviations corrected for the motion that follows the estimate."""
         rows, follow = path.rows, equations.following(path)
         found, names = weighted_fit(rows), looped.plant.parameters
-        white, orders = found.covariance, [0]
-        covariance, told = white, remarks(path, looped) + null_words(found, names)
-        colours = colour_remark(found.residuals, rows)
-        if self.errors == "coloured" and colours:  # of white residuals an autoregression only adds its own errors
-            covariance, orders = coloured(rows.W, found, rows.groups)
-        if follow.seen and found.rank == len(names):
-            if follow.gain is not None:
-                covariance = follow.gain @ covariance @ follow.gain.T
-            else:
-                covariance = np.full_like(covariance, np.nan)
-                told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
-        told += colours
+        white, told = found.covariance, remarks(path, looped) + null_words(found, names)
+        followed = follow.seen and found.rank == len(names)
+        gain = follow.gain if followed and follow.gain is not None else np.eye(len(names))
+        W = rows.W * found.weights[:, None]
+        fitted = follow.slopes * found.weights[:, None] if followed and follow.slopes is not None else W
+        spread = spectral_spread(W @ found.bread @ gain.T, fitted, found.scores, rows.weights > 0, rows.groups, self.smoothing)
+        covariance = gain @ white @ gain.T if followed else white
+        if self.errors == "coloured":
+            covariance = undetermined(spread.covariance.copy(), found.null)
+        if followed and follow.gain is None:
+            covariance = np.full_like(covariance, np.nan)
+            told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
+        told += colour_remark(found.residuals, rows)
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -95,12 +97,14 @@ blocks:
             "relative_condition": found.relative_condition,
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
-            "autoregression_orders": orders,
+            "freedom": spread.freedom,
+            "smoothing_lags": list(spread.lags),
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details
-        )
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
+            **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+        )  # fmt: skip
 
 
 @dataclass
@@ -117,6 +121,7 @@ class SimulatedRows(Equations):
     measured: np.ndarray
     looked: bool = False
     seen: bool = False  # whether the twin could be simulated for it
+    slopes: np.ndarray | None = None  # G
     gain: np.ndarray | None = None  # (W' G)^-1 W' W; none where the torque of the twin does not depend on all parameters
     before: float = np.inf  # size of the last step
 
@@ -152,7 +157,7 @@ class SimulatedRows(Equations):
     def look(self, path: Path) -> None:
         """One simulation for each parameter, all at once."""
         self.looked, rows = True, path.rows
-        slopes = self.sensitivities(path.at, rows)
+        self.slopes = slopes = self.sensitivities(path.at, rows)
         self.seen = slopes is not None
         if slopes is None:
             return

@@ -11,9 +11,9 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
-from .colour import autocovariance, autoregression, between
 from .iteration import Equations, Looped, Motion, Path, history, remarks
 from .resimulation import Resimulation
+from .spectrum import spectral_spread
 from .stacked_rows import (
     Rows,
     against,
@@ -44,8 +44,8 @@ class InstrumentalVariable(Resimulation):
     latter from filters that are wide enough not to distort it; `cutoff` and `decimate` treat tau, W and Z alike.
 
     The rows of each joint are weighted by the root mean square of its residuals. The covariance is (Z'W)^-1 Z'CZ (W'Z)^-1, C
-    that of an autoregression fitted to the residuals, or of white noise (`errors`). The estimates warn where instruments are
-    weak: where they explain less than half of a column of W, or Z'W is nearly singular.
+    from the smoothed spectrum of the residuals, or of white noise (`errors`). The estimates warn where instruments are weak:
+    where they explain less than half of a column of W, or Z'W is nearly singular.
     """
 
     example = """
@@ -84,11 +84,11 @@ blocks:
         if shape > SINGULAR:
             told.append(f"Z'W is nearly singular, condition {shape:.2g}: the motion does not tell all parameters apart")
         inverse = inverse_of(product(Zw, Ww))
-        white = inverse @ meat(Zw, rest * weights, rows, True) @ inverse.T
-        colours = colour_remark(rest, rows)
-        blind = self.errors == "white" or not colours  # of white residuals an autoregression only adds its own errors
-        covariance = white if blind else inverse @ meat(Zw, rest * weights, rows, False) @ inverse.T
-        told += colours
+        scores, count = rest * weights, int((weights > 0).sum())
+        white = inverse @ product(Zw, Zw) @ inverse.T * power(scores) / max(1, count - len(names))
+        spread = spectral_spread(Zw @ inverse.T, Ww, scores, weights > 0, rows.groups, self.smoothing)
+        covariance = spread.covariance if self.errors == "coloured" else white
+        told += colour_remark(rest, rows)
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -96,11 +96,14 @@ blocks:
             "relevance": share,
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
+            "freedom": spread.freedom,
+            "smoothing_lags": list(spread.lags),
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details
-        )
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
+            **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+        )  # fmt: skip
 
 
 @dataclass
@@ -125,24 +128,6 @@ class Instruments(Equations):
         weights = by_joint(rows, beta)
         Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], (rows.y - rows.times(beta)) * weights
         return solved_step(product(Zw, Ww), against(rest, Zw), power(rest), int((weights > 0).sum()))
-
-
-def meat(Z: np.ndarray, rest: np.ndarray, rows: Rows, white: bool) -> np.ndarray:
-    """Z' C Z, joint by joint; C is the covariance of the residuals as white noise, or as an autoregression of them."""
-    p = Z.shape[1]
-    total = np.zeros((p, p))
-    joints = int(rows.groups.max()) + 1
-    for joint in range(joints):
-        own = rows.groups == joint
-        used = rows.weights[own] > 0
-        n = int(used.sum())
-        if n < 2:
-            continue
-        c = autocovariance(rest[own], 0 if white else min(n - 1, int(10 * np.log10(n))), used) * n / max(1, n - p / joints)
-        if c[0] > 0:
-            a, variance = (np.zeros(0), float(c[0])) if white else autoregression(c, n)
-            total += between(Z[own], a, variance)
-    return (total + total.T) / 2
 
 
 def relevance(Z: np.ndarray, W: np.ndarray) -> np.ndarray:

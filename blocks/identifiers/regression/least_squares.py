@@ -12,10 +12,10 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
-from ...smoothing.filters import decimate, kept
-from .colour import colour_of, coloured
+from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
-from .regression import Fit, all_present, fit, huber, members, on_rows, total
+from .regression import Fit, all_present, fit, huber, on_rows, total, undetermined
+from .spectrum import Spread, spectral_spread
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
@@ -35,14 +35,14 @@ class LeastSquares(RecordBlock):
     `column_errors` and `effort_error` (a column of error 0 is exact), else to the columns' own root mean squares.
 
     `drop_slow` leaves out the rows of a joint while its speed is below that share of its largest: at rest the sign of the speed
-    is noise. `skip` leaves out the ends, where filters have transients. `decimate` filters and decimates the effort and every
-    column of W alike, by MATLAB's rule, after the regressor was made (Gautier 2001, 5.1): no distortion.
+    is noise. `decimate` filters and decimates the effort and every column of W alike, by MATLAB's rule, after the regressor was
+    made (Gautier 2001, 5.1): no distortion. Filters see the whole record; `skip` and `edges` leave out its ends afterwards.
 
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
 
-    Standard deviations are those of residuals with the colour they have (`errors: coloured`: where they are not white, an
-    autoregression is fitted to them) or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take
+    Standard deviations are those of residuals with the colour they have (`errors: coloured`: from their smoothed spectrum, with
+    the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. So does a delay: what a
     controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it (MovingAverage, window
     2) fits motion without phase.
@@ -66,7 +66,9 @@ blocks:
     known: dict | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)
     drop_slow: float = param(0.0, "share of a joint's largest speed below which its rows are left out", min=0, below=1)
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
+    edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
+    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
     column_errors: list | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
@@ -94,11 +96,9 @@ blocks:
         return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), estimates(self, task, found, dropped, model)
 
     @staticmethod
-    def check(decimate, column_errors, method, skip):
-        if isinstance(skip, (list, tuple)) and len(skip) > 2:
-            return f"skip: one number is wanted, or one for each end, found {len(skip)}."
-        if decimate < 1:
-            return f"decimate: a whole number of at least 1 is wanted, found {decimate}."
+    def check(decimate, column_errors, method, skip, edges):
+        if text := skip_problem(skip, edges, decimate):
+            return text
         if column_errors is not None and method != "total":
             return "column_errors belong to method: total."
         if column_errors is not None and not all(isinstance(e, (int, float)) and e >= 0 for e in column_errors):
@@ -154,9 +154,8 @@ class Found:
     names: tuple[str, ...]
     fit: Fit
     white: np.ndarray  # covariances
-    coloured: np.ndarray | None
+    coloured: Spread | None
     covariance: np.ndarray  # the one that was asked for
-    orders: tuple[int, ...] = ()
 
     @property
     def relative_std(self) -> np.ndarray:
@@ -196,13 +195,11 @@ def task_of(
     known = block.settings["known"] or {}
     rest = [n for n in plant.parameters if n not in names]
     held = {n: float(known.get(n, plant.settings[n])) for n in rest}
-    inner = inner_rows(block.skip, t)
-    W, effort, used = rows.W[inner], rows.y[inner], fast_rows(block.drop_slow, signals, rows.y.shape)[inner]
+    ends = ends_of(t, block.skip, block.decimate, block.settings["edges"])
+    used = fast_rows(block.drop_slow, signals, rows.y.shape)[ends.picked]
     if not used.any():
-        raise RecordError(no_rows(block, t, int(inner.sum()), bool(np.any(signals.get("qd", 1.0)))))
-    if block.decimate > 1:
-        used = used[kept(len(effort), block.decimate, "matlab")]
-        W, effort = (decimate(signal, block.decimate, "matlab") for signal in (W, effort))
+        raise RecordError(no_rows(block, len(used), bool(np.any(signals.get("qd", 1.0)))))
+    W, effort = ends.rows(rows.W), ends.rows(rows.y)
     y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([held[n] for n in rest])
     W = W[:, :, [plant.parameters.index(n) for n in names]].transpose(1, 0, 2).reshape(-1, len(names))
     groups = np.repeat(np.arange(y.shape[1]), len(y))
@@ -222,21 +219,10 @@ def fast_rows(share: float, signals: Mapping[str, np.ndarray], shape: tuple[int,
     return np.broadcast_to((speed >= share * top) & (top > 0), shape)
 
 
-def inner_rows(skip: Any, t: np.ndarray) -> np.ndarray:
-    """Which rows are away from the ends."""
-    ends = np.atleast_1d(skip)
-    if not len(t):
-        return np.zeros(0, dtype=bool)
-    slack = 1e-9 * (t[-1] - t[0])
-    return (t >= t[0] + ends[0] - slack) & (t <= t[-1] - ends[-1] + slack)
-
-
-def no_rows(block: Any, t: np.ndarray, inner: int, moves: bool) -> str:
-    if inner and moves:
-        return f"no row is left: drop_slow: {block.drop_slow:g} drops all of the {inner} samples that skip leaves."
-    if inner:
-        return f"no row is left: no joint moves, so that drop_slow: {block.drop_slow:g} drops every sample."
-    return f"no row is left: skip: {block.settings['skip']} s at the ends, of {np.ptp(t) if len(t) else 0:g} s of signals."
+def no_rows(block: Any, left: int, moves: bool) -> str:
+    if moves:
+        return f"no row is left: drop_slow: {block.drop_slow:g} drops all of the {left} rows that skip and edges leave."
+    return f"no row is left: no joint moves, so that drop_slow: {block.drop_slow:g} drops every row."
 
 
 def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
@@ -255,11 +241,10 @@ def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
         found = on_rows(used, W, task.y, total(W[used], task.y[used], picked, block.effort_error or None))
     if method == "total":  # the motion is not exact there, and the colour of the residuals not that of one error
         return Found(names, found, found.covariance, None, found.covariance)
-    covariance, orders = coloured(W, found, task.groups)
-    # Of white residuals an autoregression only adds its own errors, which show in short records.
-    told = [colour_of(found.residuals[own], task.y[own], used[own]) for _, own in members(task.groups)]
-    corrected = block.errors == "coloured" and any(one is not None for one in told)
-    return Found(names, found, found.covariance, covariance, covariance if corrected else found.covariance, tuple(orders))
+    G = W * found.weights[:, None]
+    spread = spectral_spread(G @ found.bread, G, found.scores, used, task.groups, block.smoothing)
+    spread = replace(spread, covariance=undetermined(spread.covariance.copy(), found.null))
+    return Found(names, found, found.covariance, spread, spread.covariance if block.errors == "coloured" else found.covariance)
 
 
 def essential(block: Any, task: Task) -> tuple[Found, dict[str, str]]:

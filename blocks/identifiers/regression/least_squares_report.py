@@ -49,17 +49,20 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         "relative_error_by_joint": shares,
         "sigma_by_joint": [spread(one.residuals[(task.groups == j) & used]) for j in range(joints)],
         "std_white": np.sqrt(np.diag(found.white)),
-        "std_coloured": None if found.coloured is None else np.sqrt(np.diag(found.coloured)),
+        "std_coloured": None if found.coloured is None else np.sqrt(np.diag(found.coloured.covariance)),
+        "freedom": None if found.coloured is None else found.coloured.freedom,
+        "smoothing_lags": None if found.coloured is None else list(found.coloured.lags),
         "covariance_white": found.white,
         "residual_correlation": correlations,
         "ljung_box": [{"Q": Q, "p": p} for Q, p in tests],
-        "autoregression_orders": list(found.orders),
         "null": one.null,
         "dropped": dropped,
         "held": task.held,
     }
     told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
-    quantile = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
+    quantile: Any = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
+    if found.coloured is not None and block.errors == "coloured":
+        quantile = found.coloured.quantile
     return Estimates.of(
         block.method,
         found.names,
@@ -118,7 +121,8 @@ def colour_warnings(block: Any, found: Found, colours: list[str]) -> list[str]:
     if found.coloured is None:
         return [f"{text}: the standard deviations take them for white."]
     known = np.isfinite(np.diag(found.white)) & (np.diag(found.white) > 0)
-    factor = float(np.median(np.sqrt(np.diag(found.coloured)[known] / np.diag(found.white)[known]))) if known.any() else 1.0
+    honest = np.diag(found.coloured.covariance)
+    factor = float(np.median(np.sqrt(honest[known] / np.diag(found.white)[known]))) if known.any() else 1.0
     if block.errors == "coloured":
         return [f"{text}: taken for white, they would give {1 / factor:.2g} times these standard deviations."]
     return [f"{text}: honest standard deviations are about {factor:.2g} times these (errors: coloured)."]
@@ -130,5 +134,5 @@ def physical_warnings(plant: Plant, found: Found) -> list[str]:
     for name, value in zip(found.names, found.fit.values, strict=True):
         declared = plant.kind.of(Param)[name]
         if declared.problems(float(value)):
-            told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {declared.limits() or 'finite'}.")
+            told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {str(declared.limits) or 'finite'}.")
     return told

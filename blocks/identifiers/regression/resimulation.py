@@ -17,7 +17,7 @@ from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 
-from ...smoothing.filters import decimate, kept, low_pass
+from .ends import Ends, ends_of, skip_problem
 from .iteration import Equations, Looped, Path, diverged, iterate
 from .regression import all_present
 from .stacked_rows import stacked, weighted_fit
@@ -36,8 +36,8 @@ class Resimulation(RecordBlock):
                         "the measured motion", kind=(int, float, dict, str))  # fmt: skip
     cutoff: float = param(0.0, "zero-phase Butterworth filter of order 4 on both sides of the equation; 0: none", "Hz", min=0)
     decimate: int = static(1, "one row in how many is kept, on both sides, by the rule of Decimate", kind=int)
-    skip: float = param(0.0, "time at the start of the record that is left out, before decimation", "s", min=0)
-    edges: int = static(0, "rows left out at either end, where filters see one side only", kind=int)
+    skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
+    edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     rest: str = static(
         "drop", "rows of a joint that rests in the twin; keep them where it never sticks", choices=("drop", "keep")
     )
@@ -45,6 +45,7 @@ class Resimulation(RecordBlock):
     initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
                           choices=("diagram", "record"))  # fmt: skip
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
                        "hundredth of its standard deviation", above=0)  # fmt: skip
     max_iterations: int = static(50, "the iteration is given up after so many", kind=int)
@@ -114,36 +115,23 @@ class Resimulation(RecordBlock):
                 raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
 
     @staticmethod
-    def check(decimate, edges, max_iterations):
-        for name, value, least in (("decimate", decimate, 1), ("edges", edges, 0), ("max_iterations", max_iterations, 1)):
-            if value < least:
-                return f"{name}: a whole number of at least {least} is wanted, found {value}."
-        return None
+    def check(decimate, edges, skip, max_iterations):
+        if text := skip_problem(skip, edges, decimate):
+            return text
+        return None if max_iterations >= 1 else f"max_iterations: a whole number of at least 1 is wanted, found {max_iterations}."
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
+    def ends(self, t: np.ndarray) -> Ends:
+        return ends_of(t, self.skip, self.decimate, self.settings["edges"], self.cutoff)
+
     def rows(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
         """What the filters leave of the rows of one side of the equation; all sides must pass them alike."""
-        flat = values.reshape(len(t), -1)
-        if self.cutoff:
-            flat = low_pass(t, flat, 4, self.cutoff, 12)
-        flat = decimate(flat[self.first(t) :], self.decimate, "matlab")
-        return flat[self.inner(len(flat))].reshape(-1, *values.shape[1:])
-
-    def first(self, t: np.ndarray) -> int:
-        return int(np.searchsorted(t, t[0] + self.skip - 1e-9))
-
-    def inner(self, rows: int) -> slice:
-        if rows <= 2 * self.edges + 1:
-            raise RecordError(f"skip, decimate and edges leave {max(0, rows - 2 * self.edges)} rows.")
-        return slice(self.edges, rows - self.edges)
+        return self.ends(t).rows(values, self.cutoff)
 
     def counted(self, t: np.ndarray, motion: Mapping[str, np.ndarray], joints: int) -> np.ndarray:
         """Which rows count, (rows, joints): while a joint sticks its friction is whatever holds it, and its row is not valid."""
-        first = self.first(t)
-        samples = len(t) - first
-        picked = range(first, len(t))[kept(samples, self.decimate, "matlab") if self.decimate > 1 else slice(None)]
-        picked = picked[self.inner(len(picked))]
+        picked = self.ends(t).picked
         speed = np.abs(motion["qd"].reshape(len(t), -1)) if "qd" in motion else np.ones((len(t), joints))
         if speed.shape[1] != joints:
             return np.ones((len(picked), joints), dtype=bool)
@@ -154,7 +142,7 @@ class Resimulation(RecordBlock):
         if reach and still.any():  # a row made of several samples counts where none of them is at rest
             total = np.cumsum(np.pad(still, ((reach + 1, reach), (0, 0))), axis=0)
             still = total[2 * reach + 1 :] > total[: -2 * reach - 1]
-        return ~still[picked.start : picked.stop : picked.step]
+        return ~still[picked]
 
     # ---- the twin --------------------------------------------------------------------------------------------------
 

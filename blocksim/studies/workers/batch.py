@@ -113,7 +113,7 @@ def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[
     from ..bound import bound_of
 
     bound = functools.partial(bound_of, job.bound, ready, changes)
-    return lambda record: told(record, job.blocks, job.signals, bound(record))
+    return lambda record: told(record, job.blocks, job.signals, *bound(record))
 
 
 def told_of(job: Job, result: Any) -> dict[str, Any]:
@@ -138,11 +138,16 @@ def reason_of(error: Exception) -> str:
 
 
 def told(
-    record: Record, blocks: tuple[str, ...] | None, signals: tuple[tuple[str, str], ...], bound: Mapping[str, float] | None = None
+    record: Record,
+    blocks: tuple[str, ...] | None,
+    signals: tuple[tuple[str, str], ...],
+    bound: Mapping[str, float] | None = None,
+    unbound: str = "",
 ) -> dict[str, Any]:
-    """What is kept of a run."""
+    """What is kept of a run; `unbound` says why it has no Cramer-Rao bound where one was asked for."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
-    found: dict[str, Any] = {"estimates": {name: estimates_told(record.estimates[name], bound or {}) for name in names}}
+    kept = {name: record.estimates[name].warned(*([unbound] if unbound else [])) for name in names}
+    found: dict[str, Any] = {"estimates": {name: estimates_told(estimates, bound or {}) for name, estimates in kept.items()}}
     if signals:
         found["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
     return found
@@ -206,12 +211,12 @@ _ready_lock = threading.RLock()
 
 def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
     """The experiment a row runs on, made once for each shape of the code, and the changes left for the run."""
-    from ...simulation.overrides import shaping
+    from ...simulation.overrides import Overrides
     from ...simulation.prepare import experiment
 
     with _ready_lock:
         base = kept((job.key, variant, ""), lambda: base_experiment(job, variant))
-        shape = shaping(base, changes)
+        shape = Overrides(changes).shaping(base.schedule, base)
         if not shape:
             return base, dict(changes)
         key = repr(sorted((name, changes[name]) for name in shape))
@@ -230,8 +235,7 @@ def kept(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experimen
 
 def base_experiment(job: Job, variant: int) -> Experiment:
     """The diagram of a variant as the study's folder has it, or from the texts where that folder is out of reach."""
-    from ...diagram.build import build
-    from ...diagram.loader import load
+    from ...diagram.build import open_diagram
     from ...simulation.prepare import experiment
 
     if job.classes:
@@ -244,7 +248,7 @@ def base_experiment(job: Job, variant: int) -> Experiment:
             for path, text in texts.items():
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_text(text, encoding="utf-8")
-        return experiment(build(load(folder / name, allow_outside=True)), {}, **job.options)
+        return experiment(open_diagram(folder / name, allow_outside=True), {}, **job.options)
 
 
 def same_text(path: Path, text: str) -> bool:

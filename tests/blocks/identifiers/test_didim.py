@@ -285,7 +285,9 @@ def test_emps_from_three_bad_starts():
     lab, begin = emps_record()
     diagram = emps_diagram(begin)
     for k, start in enumerate(STARTS):
-        diagram.add(f"d{k}", "DIDIM", model="carriage", start=start, decimate=10, skip=0.049, edges=5, rest="keep", inputs="loop")
+        diagram.add(
+            f"d{k}", "DIDIM", model="carriage", start=start, decimate=10, skip=[0.049, 0], edges=5, rest="keep", inputs="loop"
+        )
     record = bs.process(diagram, lab, simulated=False)
     for k in range(3):
         found = record.estimates[f"d{k}"]

@@ -276,3 +276,41 @@ def test_the_picture(tmp_path):
     assert figure.axes[-1].get_xlabel() == "frequency [rad/s]"
     with pytest.raises(bs.RecordError, match="no frequency response"):
         plot(Estimates("ls", ()))
+
+
+UNRELATED = """
+format: 1
+simulate: {stop: 20, solver: rk4, step: 1e-3, every: 2e-3, seed: SEED}
+blocks:
+  u:        {type: WhiteNoise, Ts: 2e-3, std: 5}
+  robot:    {type: TwoMassRobot, in: u}
+  y:        {type: WhiteNoise, Ts: 2e-3, std: 0.1}
+  response: {type: FrequencyResponse, method: METHOD, model: robot, in: [u, y]}
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("method", ["welch", "periodic"])
+def test_unrelated_noises_are_no_robot(method, seed):
+    found = bs.simulate(UNRELATED.replace("SEED", str(seed)).replace("METHOD", method)).estimates["response"]
+    assert all(np.isnan(found[n].value) for n in found) and found.details["converged"] is False
+    assert found.reason.startswith("nothing was fitted: ") and found.reason in found.warnings
+    if method == "welch":  # unrelated signals pass a level of 5 % at 5 % of the lines
+        assert "y follows u at" in found.reason and "Excite more, measure longer, or narrow f_min and f_max" in found.reason
+        assert int(found.reason.split("follows u at ")[1].split(" %")[0]) < 15
+
+
+def test_one_period_claims_no_weights_of_noise():
+    found = bs.simulate(SMOOTH.replace("skip: 8", "skip: 13"), params={"std": 0.05}).estimates["response"]
+    assert found.reason == "the fit of one period, whose noise is taken from the misfit, converged."
+    assert all(abs(found[n].z) < 4 for n in TABLE if n != "Fv")
+
+
+def test_more_noise_than_response_is_told():
+    found = bs.simulate(SMOOTH, params={"std": 300.0}).estimates["response"]
+    assert np.isnan(found["Jm"].value) and "frames of unrelated signals reach by chance" in found.reason
+
+
+def test_a_sum_with_noise_is_a_sensor_and_no_leak():
+    found = bs.simulate(SMOOTH, params={"std": 0.05}).estimates["response"]
+    assert not [w for w in found.warnings if w.startswith("leak")]

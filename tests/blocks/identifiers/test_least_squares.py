@@ -140,8 +140,9 @@ def test_outliers_spoil_least_squares_and_not_hubers():
 
 
 def test_decimated_columns_and_skipped_ends_change_the_rows_only():
-    found = joint("decimate: 10, skip: [0.5, 0.25],", std=0.0).estimates["ls"]
+    found = joint("decimate: 10, edges: 0, skip: [0.5, 0.25],", std=0.0).estimates["ls"]
     assert found.details["rows"] == 326  # 3251 samples, the last one kept
+    assert joint("decimate: 10, skip: [0.5, 0.25],", std=0.0).estimates["ls"].details["rows"] == 316  # without 5 at either end
     np.testing.assert_allclose(found.vector(), found.truth_vector(), rtol=1e-3)
 
 
@@ -257,7 +258,7 @@ def record_of(n=400, **changed):
     ("lab", "ls", "words"),
     [
         (record_of(qd=np.zeros(400)), "drop_slow: 0.05,", "block 'ls': no row is left: no joint moves"),
-        (record_of(), "skip: 5,", r"block 'ls': no row is left: skip: 5 s at the ends, of 3.99 s"),
+        (record_of(), "skip: 5,", r"block 'ls': no row is left: skip: 5 s at the ends of 3.99 s leaves 0 rows"),
         (record_of(4), "", "block 'ls': 4 rows are too few for 4 parameters"),
         (record_of(tau=np.full(400, np.nan)), "", "block 'ls': input 'tau': 400 samples are missing"),
         (record_of(qd=np.r_[np.nan, np.ones(399)]), "", "block 'ls': input 'qd': 1 samples are missing"),
@@ -349,7 +350,7 @@ blocks:
   carriage: {type: ElectroMechanicalPositioner, friction: sign, in: loop}
   encoder:  {type: Encoder, Ts: 1e-3, resolution: 5e-8, in: carriage.q}
   motion:   {type: BandPassDerivatives, cutoff: 100, factor: 1, in: encoder}
-  ls:       {type: LeastSquares, model: carriage, method: ols, decimate: 10, skip: [0.049, 0],
+  ls:       {type: LeastSquares, model: carriage, method: ols, decimate: 10, edges: 0, skip: [0.049, 0],
              in: {q: motion.q, qd: motion.qd, qdd: motion.qdd, v: loop}}
 """
 

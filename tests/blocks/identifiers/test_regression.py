@@ -9,8 +9,9 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.stats.diagnostic import acorr_ljungbox
 
-from blocks.identifiers.regression.colour import autocovariance, autoregression, between, colour_of, coloured, ljung_box
+from blocks.identifiers.regression.colour import autocovariance, colour_of, ljung_box
 from blocks.identifiers.regression.regression import fit, huber, total
+from blocks.identifiers.regression.spectrum import Spectrum, spectral_spread
 from blocks.identifiers.regression.words import null_words
 from blocksim.errors import RecordError
 
@@ -134,55 +135,102 @@ def test_whiteness_is_tested_as_statsmodels_do(rng):
     assert p == pytest.approx(pc, abs=0.2) and Q > 0
 
 
-def test_an_autoregression_is_found_by_levinson(rng):
-    e = lfilter([1], [1, -1.2, 0.5], rng.normal(size=20000))
-    c = autocovariance(e, 10)
-    np.testing.assert_allclose(c, [e[: len(e) - k] @ e[k:] / len(e) for k in range(11)], rtol=1e-9)
-    a, variance = autoregression(c, len(e))
-    order = len(a)
-    np.testing.assert_allclose(a, np.linalg.solve(toeplitz(c[:order]), c[1 : order + 1]), rtol=1e-8)
-    assert a[:2] == pytest.approx([1.2, -0.5], abs=0.03) and variance == pytest.approx(1, abs=0.04)
+def spread_of(W, found, used=None, lines=0.0):
+    """The spectral covariance of a least squares fit of one series."""
+    used = np.ones(len(W), dtype=bool) if used is None else used
+    G = W * found.weights[:, None]
+    return spectral_spread(G @ found.bread, G, found.scores, used, np.zeros(len(W), dtype=int), lines)
 
 
-def test_the_coloured_covariance_is_the_sandwich_of_the_fitted_autoregression(rng):
-    """B W' C W B with C[i, j] = phi^|i - j| / (1 - phi^2), written out."""
-    W, phi = system(300), 0.8
-    y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=300))
-    found = fit(W, y)
-    C = toeplitz(phi ** np.arange(300.0)) * 0.7 / (1 - phi**2)
-    np.testing.assert_allclose(between(W, np.array([phi]), 0.7), W.T @ C @ W, rtol=1e-9, atol=1e-9)
-    B = np.linalg.inv(W.T @ W)
-    np.testing.assert_allclose(found.bread, B, rtol=1e-8)
+def test_autocovariance_is_the_mean_of_products(rng):
+    e = rng.normal(size=500)
+    np.testing.assert_allclose(autocovariance(e, 10), [e[: 500 - k] @ e[k:] / 500 for k in range(11)], rtol=1e-9)
 
 
+@pytest.mark.parametrize("a", [[1, -0.8], [1, 0.6], [1, -1.2, 0.5]], ids=["slow", "fast", "hump"])
+def test_the_density_is_that_of_the_noise(a, rng):
+    """1 / |a(exp(-iw))|^2, over many lines of a long record; 16 lines smoothed tell each within about 30 %."""
+    e = lfilter([1], a, rng.normal(size=60000))
+    spectrum = Spectrum.of(e, np.ones(len(e), dtype=bool), np.zeros(len(e)), 0, 16.0)
+    w = 2 * np.pi * np.fft.rfftfreq(8192)
+    ratio = spectrum.density(8192) * np.abs(np.polyval(a[::-1], np.exp(-1j * w))) ** 2
+    assert np.median(ratio) == pytest.approx(1, abs=0.08) and np.std(np.log(ratio[::8])) < 0.45
+
+
+def test_a_known_covariance_is_carried_to_the_parameters(rng):
+    """X' C X with C[i, j] = phi^|i - j| / (1 - phi^2), written out."""
+    n, phi = 1500, 0.8
+    W = system(n)
+    X = W @ np.linalg.inv(W.T @ W)
+    C = toeplitz(phi ** np.arange(float(n))) / (1 - phi**2)
+    used, groups = np.ones(n, dtype=bool), np.zeros(n, dtype=int)
+    draws = [lfilter([1], [1, -phi], rng.normal(size=n + 200))[200:] for _ in range(40)]
+    spreads = [spectral_spread(X, 0 * W, e, used, groups, 0.0) for e in draws]
+    np.testing.assert_allclose(np.mean([np.diag(s.covariance) for s in spreads], axis=0), np.diag(X.T @ C @ X), rtol=0.15)
+    assert np.mean([s.memory[0] for s in spreads]) == pytest.approx(phi, abs=0.02) and spreads[0].lags == (n // 16,)
+
+
+@pytest.mark.parametrize("rows", [60, 120, 250, 1000])
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
-def test_intervals_for_coloured_noise_cover_the_truth(phi, rng):
+def test_intervals_for_coloured_noise_cover_the_truth(phi, rows, rng):
     """95 % intervals over 400 draws; those of white noise and of Newey and West are too short when phi is 0.9."""
-    W, groups = system(), np.zeros(1000, dtype=int)
-    hits = np.zeros((3, 4))
+    W, hits = system(1000)[:: 1000 // rows][:rows], np.zeros((3, 4))
     for _ in range(DRAWS):
-        y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=1500))[500:] * 0.3
+        y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=rows + 500))[500:] * 0.3
         found = fit(W, y)
-        std = np.sqrt(np.diag(coloured(W, found, groups)[0]))
+        spread = spread_of(W, found)
         kernel = sm.OLS(y, W).fit(cov_type="HAC", cov_kwds={"maxlags": 6}).bse  # 4 (n / 100)^(2 / 9)
-        hits += np.abs(found.values - TRUE) < 1.96 * np.array([std, found.std, kernel])
+        reach = [spread.quantile * np.sqrt(np.diag(spread.covariance)), 1.96 * found.std, 1.96 * kernel]
+        hits += np.abs(found.values - TRUE) < np.array(reach)
     shares = hits / DRAWS
-    assert shares[0] == pytest.approx(0.95, abs=0.035)
-    if phi == 0.9:
+    least = 0.86 if phi == 0.9 and rows == 60 else 0.915  # six independent samples are hardly a record
+    assert np.all(shares[0] > least) and np.all(shares[0] < 0.995), shares
+    if phi == 0.9 and rows == 1000:
         assert shares[1].max() < 0.6 and shares[2].max() < 0.88
 
 
-def test_gaps_do_not_disturb_the_coloured_covariance(rng):
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+def test_scattered_gaps_make_intervals_wider_never_shorter(phi, rng):
+    """Every other row missing at random."""
+    W, hits = system(500), np.zeros(4)
+    for _ in range(DRAWS // 2):
+        used = rng.random(500) < 0.5
+        y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=1000))[500:] * 0.3
+        found = fit(W, y, weights=used.astype(float))
+        spread = spread_of(W, found, used)
+        hits += np.abs(found.values - TRUE) < spread.quantile * np.sqrt(np.diag(spread.covariance))
+    assert np.all(hits / (DRAWS // 2) > 0.87), hits / (DRAWS // 2)
+
+
+def test_a_dip_in_the_noise_is_seen(rng):
+    """A controller takes the noise away where the motion is: differenced noise, whose power at a line is (2 sin(w / 2))^2."""
+    n, draws = 4000, 100
+    t = np.arange(n) / n
+    W = np.stack([np.sin(8 * np.pi * t), np.cos(8 * np.pi * t), np.sin(20 * np.pi * t)], axis=1)
+    errors, claimed = [], []
+    for _ in range(draws):
+        e = np.diff(rng.normal(size=n + 1))
+        e = e + 0.02 * rng.normal(size=n)  # what a loop leaves
+        found = fit(W, e)
+        errors.append(found.values)
+        claimed.append(np.sqrt(np.diag(spread_of(W, found).covariance)))
+    ratio = np.std(errors, axis=0) / np.sqrt(np.mean(np.square(claimed), axis=0))
+    assert np.all((ratio > 0.6) & (ratio < 1.15)), ratio
+    white = np.sqrt(2.0 / (n / 2))
+    assert np.all(np.std(errors, axis=0) < 0.1 * white)
+
+
+def test_long_gaps_do_not_disturb_the_coloured_covariance(rng):
     W, n = system(4000), 4000
     used = (np.arange(n) // 100) % 4 > 0
     y = W @ TRUE + lfilter([1], [1, -0.9], rng.normal(size=n))
     y[~used] = 1e6
     found = fit(W, y, weights=used.astype(float))
-    std = np.sqrt(np.diag(coloured(W, found, np.zeros(n, dtype=int))[0]))
+    std = np.sqrt(np.diag(spread_of(W, found, used).covariance))
     C = toeplitz(0.9 ** np.arange(n)) / (1 - 0.81)
     V = W * used[:, None]
     B = np.linalg.inv(V.T @ V)
-    np.testing.assert_allclose(std, np.sqrt(np.diag(B @ V.T @ C @ V @ B)), rtol=0.25)
+    np.testing.assert_allclose(std, np.sqrt(np.diag(B @ V.T @ C @ V @ B)), rtol=0.35)
 
 
 def test_what_the_data_do_not_determine_is_said_in_words(noisy):

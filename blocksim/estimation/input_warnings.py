@@ -1,4 +1,4 @@
-"""Staircases: readings that were logged more often than they were taken.
+"""What should not go into an identifier: truth that no sensor delivers, and readings logged more often than they were taken.
 
 Between its samples a sensor or an observer holds its last value. On a finer grid that is a staircase: delayed by half a sample
 time on average, with steps that a filter takes for motion. An identifier fed with one is biased, and its estimates say so.
@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 READINGS = ("sensors", "observers")
 
 
-def staircases(unit: Unit, record: Record, schedule: Schedule) -> list[str]:
+def leaks(unit: Unit, record: Record) -> list[str]:
+    """In words: the inputs of a block that nobody could measure."""
+    told = []
+    for port, refs in unit.inputs.items():
+        names = [f"{ref.block}.{ref.port}" for ref in refs]
+        told += [
+            f"input '{port}' of '{unit.path}' is {name}" for name in names if name in record and not record.signal(name).measured
+        ]
+    if not told:
+        return []
+    return [f"leak of truth: {'; '.join(told)}: no sensor delivers that. Fit for a check, not for a claim."]
+
+
+def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:
     """In words: the readings that reach a block, through filters too, on a finer grid than they were taken on."""
     found: dict[str, str] = {}
     for source, port in readings(unit, schedule):

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from blocksim.contract.declarations import Param
+from blocksim.contract.limits import Interval
 from blocksim.errors import DiagramError, RecordError, listing
 from blocksim.estimation.process import Run
-from blocksim.simulation.overrides import find_setting
+from blocksim.simulation.overrides import Overrides
+from blocksim.simulation.settings import find_setting
 
 KEYS = ("start", "min", "max")
 
 
 @dataclass(frozen=True)
-class Sought:
+class FreeParameter:
     """A parameter that is looked for, between bounds."""
 
     path: str
@@ -26,7 +28,6 @@ class Sought:
     low: float
     high: float
     unit: str = ""
-    truth: float = math.nan
 
     @property
     def scale(self) -> float:
@@ -39,27 +40,27 @@ class Sought:
         return next((name for name, distance in reached.items() if distance <= 1e-6 * self.scale), "")
 
 
-def sought_in(block: Any, path: str, schedule: Any, run: Run | None) -> list[Sought]:
-    """The parameters with their starts and bounds, checked against the diagram; its values are the truth of a simulated run."""
+def free_parameters(block: Any, path: str, schedule: Any, run: Run | None) -> list[FreeParameter]:
+    """The parameters with their starts and bounds, checked against the diagram."""
     scope = path.rpartition(".")[0]
     given = block.settings["parameters"]
     wanted = given if isinstance(given, Mapping) else dict.fromkeys(given)
-    changes = run.changes if run is not None else {}
+    overrides = Overrides(run.changes if run is not None else {})
     found = []
     for name, more in wanted.items():
         whole = f"{scope}.{name}" if scope else str(name)
         if run is not None and whole.rpartition(".")[0] not in schedule.by_path:
             raise RecordError(f"parameters: {whole} has no influence on what is compared.")
-        found.append(one_sought(whole, more, schedule, changes, block.start, run is not None and run.simulated))
+        found.append(free_parameter(whole, more, schedule, overrides, block.start))
     return found
 
 
-def one_sought(name: str, more: Any, schedule: Any, changes: Mapping[str, Any], share: float, simulated: bool) -> Sought:
+def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, share: float) -> FreeParameter:
     try:
         unit, key = find_setting(schedule, name)
     except DiagramError as error:
         raise DiagramError(f"parameters: {error}") from None
-    declared, value = unit.kind.declared[key], changes.get(name, unit.settings.get(key))
+    declared, value = unit.kind.declared[key], overrides.value(schedule, name)
     if unit.after or not isinstance(declared, Param) or not isinstance(value, (int, float)) or isinstance(value, bool):
         numbers = [
             n for n, d in unit.kind.declared.items() if isinstance(d, Param) and isinstance(unit.settings.get(n), (int, float))
@@ -68,37 +69,21 @@ def one_sought(name: str, more: Any, schedule: Any, changes: Mapping[str, Any], 
     more = {"start": more} if isinstance(more, (int, float)) else more or {}
     if not isinstance(more, Mapping) or set(more) - set(KEYS) or not all(isinstance(v, (int, float)) for v in more.values()):
         raise DiagramError(f"parameters: {name}: found {more!r}; numbers for {listing(KEYS)} are wanted.")
-    low, high = limits(declared)
+    low, high = declared.limits.closed()
     low, high = max(low, more.get("min", -math.inf)), min(high, more.get("max", math.inf))
     if not low < high:
         raise DiagramError(f"parameters: {name}: min {more.get('min')} and max {more.get('max')} leave nothing between them.")
-    start = float(more.get("start", share * value))
-    if "start" not in more:
-        start = min(max(start, low), high)
+    start = float(more["start"]) if "start" in more else Interval(low, high).clip(float(share * value))
     if not low <= start <= high:
         raise DiagramError(f"parameters: {name}: the start, {start:g}, is not between {low:g} and {high:g}.")
-    return Sought(name, start, low, high, declared.unit, float(value) if simulated else math.nan)
+    return FreeParameter(name, start, low, high, declared.unit)
 
 
-def limits(declared: Param) -> tuple[float, float]:
-    """The bounds a block declares; an open one is kept away from by a hair."""
-    low, high = -math.inf, math.inf
-    if declared.min is not None or declared.above is not None:
-        low = max(v for v in (declared.min, None if declared.above is None else hair(declared.above, 1)) if v is not None)
-    if declared.max is not None or declared.below is not None:
-        high = min(v for v in (declared.max, None if declared.below is None else hair(declared.below, -1)) if v is not None)
-    return low, high
-
-
-def hair(bound: float, side: int) -> float:
-    return bound + side * (1e-9 * abs(bound) or 1e-12)
-
-
-def drawn(one: Sought, random: np.random.Generator) -> float:
-    """A start at random: between finite bounds, evenly or, over decades, evenly in the logarithm; else up to 3 times off."""
+def drawn(one: FreeParameter, random: np.random.Generator, factor: float = 3.0) -> float:
+    """A start at random: between finite bounds, evenly or, over decades, evenly in the logarithm; else within a factor."""
     if math.isfinite(one.low) and math.isfinite(one.high):
         if one.low > 0 and one.high > 10 * one.low:
             return float(math.exp(random.uniform(math.log(one.low), math.log(one.high))))
         return float(random.uniform(one.low, one.high))
-    value = one.start * 3 ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
-    return float(min(max(value, one.low), one.high))
+    value = one.start * factor ** random.uniform(-1, 1) if one.start else random.uniform(-1, 1)
+    return float(Interval(one.low, one.high).clip(value))

@@ -6,7 +6,6 @@ and perhaps `P`, whose last rows and columns do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Outport, Param
@@ -30,7 +29,7 @@ def estimators(schedule: Schedule) -> list[Unit]:
     return [unit for unit in [*schedule.units, *schedule.after_run] if unit.kind.estimated]
 
 
-def last_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates | None:
+def running_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates | None:
     """The last estimates of a block with their standard deviations; None where they are not in the record."""
     import numpy as np
 
@@ -44,15 +43,14 @@ def last_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates
     known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
     told = (*unphysical(plant, names, values), *surprised(unit, record))
     reason = f"at {record.time(theta)[-1]:g} s"
-    found = Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told)
-    return found.beside(truth_of(plant, names)) if plant is not None and plant.path else found
+    return Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told)
 
 
 def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:
     """Values the plant itself would refuse."""
     declared = {name: plant.kind.of(Param)[name] for name in names} if plant is not None else {}
     return [
-        f"unphysical: {name} = {value:.4g}, but {one.doc} is {one.limits() or 'finite'}."
+        f"unphysical: {name} = {value:.4g}, but {one.doc} is {str(one.limits) or 'finite'}."
         for (name, one), value in zip(declared.items(), values, strict=False)
         if one.problems(float(value))
     ]
@@ -84,8 +82,3 @@ def covariance(P: np.ndarray, std: np.ndarray) -> np.ndarray:
     correlation = part / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
     return correlation * np.outer(std, std)
-
-
-def truth_of(plant: Plant, names: tuple[str, ...]) -> Mapping[str, float]:
-    """The plant's own values, also of parameters that its inverse model is not linear in."""
-    return {name: float(plant.settings[name]) for name in names}

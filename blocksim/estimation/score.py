@@ -1,0 +1,90 @@
+"""Record -> Estimates beside the truth: value, standard deviation, truth, error, z; with a warning where truth went in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..contract.plant import Plant
+from ..errors import RecordError
+from ..simulation.overrides import Overrides
+from .estimates import Estimates
+from .input_warnings import held_readings, leaks
+
+if TYPE_CHECKING:
+    from ..records.record import Record
+    from ..schedule.schedule import Schedule
+
+
+def score(
+    record: Record, schedule: Schedule, changes: Mapping[str, Any] | None = None, simulated: bool = True
+) -> dict[str, Estimates]:
+    """What each identifier found, beside the values its plant had in this run; of a measured record nobody knows them.
+
+    `changes` are the settings the run had beside the diagram.
+    """
+    overrides, scored = Overrides(changes), {}
+    for path, estimates in record.estimates.items():
+        scored[path] = beside_truth(estimates, schedule, overrides) if simulated else estimates
+        if path in schedule.paths:
+            unit = schedule.unit(path)
+            held = held_readings(unit, record, schedule) if simulated and unit.after else []
+            scored[path] = scored[path].warned(*leaks(unit, record), *held)
+    return scored
+
+
+def beside_truth(estimates: Estimates, schedule: Schedule, overrides: Overrides) -> Estimates:
+    """Estimates with the truth an identifier did not know itself: of the block they are of, or of the one block of their type."""
+    taken = estimates.details.get("assumed")
+    if not estimates.model and taken is not None and len(estimates):
+        same = [unit for unit in schedule.units if type(unit.block).__name__ == taken["type"]]
+        if len(same) != 1:
+            return estimates
+        block = overrides.block(same[0])
+        return replace(compare(estimates, Plant(type(block), block.settings, same[0].path)), model=same[0].path)
+    truth = {}
+    for entry in estimates.entries:
+        path, _, key = (f"{estimates.model}.{entry.name}" if estimates.model else entry.name).rpartition(".")
+        if math.isnan(entry.truth) and path in schedule.by_path and key in schedule.by_path[path].settings:
+            value = overrides.value(schedule, f"{path}.{key}")
+            truth[entry.name] = float(value) if isinstance(value, (int, float)) else math.nan
+    if not truth:
+        return estimates
+    return replace(estimates, entries=tuple(replace(e, truth=truth.get(e.name, e.truth)) for e in estimates.entries))
+
+
+def compare(found: Estimates, truth: Any) -> Estimates:
+    """Estimates beside a truth: a Plant, a block, or values by name; a plant of another type is refused."""
+    if isinstance(truth, Mapping):
+        return found.beside({n: float(v) for n, v in truth.items()})
+    kind, settings, path = plant_parts(truth)
+    other = f"'{path}' ({kind.__name__})" if path else kind.__name__
+    taken = found.details.get("assumed")
+    if taken is None:
+        return found.beside({n: float(settings[n]) for n in found if n in settings})
+    if taken["type"] != kind.__name__:
+        raise RecordError(
+            f"estimates of {taken['type']} cannot be compared with the values of {other}: the models differ, and parameters "
+            "of one name need not mean the same. Identify with the model of the plant, or compare simulated motion."
+        )
+    words = [f"{n} = {told(v)} (in truth {told(settings[n])})" for n, v in taken["settings"].items() if settings.get(n) != v]
+    made = found.beside({n: float(settings[n]) for n in found if n in settings})
+    if not words:
+        return made
+    warning = f"another model than the truth: the identifier assumed {'; '.join(words)}, so errors and z include that."
+    return replace(made, warnings=(*found.warnings, warning))
+
+
+def plant_parts(truth: Any) -> tuple[type, Mapping[str, Any], str]:
+    """Type, settings and path of a Plant or of a block."""
+    if hasattr(truth, "kind") and hasattr(truth, "settings"):
+        return truth.kind, truth.settings, truth.path
+    if hasattr(truth, "settings"):
+        return type(truth), truth.settings, ""
+    raise RecordError(f"found {truth!r}; estimates are scored against a Plant, a block, or values by name.")
+
+
+def told(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

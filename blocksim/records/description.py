@@ -1,0 +1,181 @@
+"""What a file says of its arrays: one JSON description (grids, names, units, flags, provenance) beside plain arrays.
+
+A file without it is somebody's measurement: a time named t or time, and arrays of its length.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import RecordError, did_you_mean, listing
+from .conversion import factor
+from .grid import Axis, Grid, Signal, floats, measured_signal, regular_rows
+from .record import Record, brief_listing, time_keys
+
+#: The name under which the description travels: a member, a variable, a metadata key.
+MARK = "blocksim"
+
+Arrays = dict[str, np.ndarray]
+
+
+def within_limit(needed: int, max_bytes: int) -> None:
+    if needed > max_bytes:
+        raise RecordError(f"needs {needed} bytes, more than max_bytes={max_bytes}. If you trust it, raise max_bytes.")
+
+
+def refuse_twice(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise RecordError(f"holds the {what} '{name}' twice; names must differ.")
+        seen.add(name)
+
+
+def describe(record: Record, key: Callable[[str], str]) -> tuple[str, Arrays]:
+    """The description as JSON, and the arrays under keys a format can spell, told apart where two would collide."""
+    arrays: Arrays = {MARK: np.empty(0)}
+    grids = []
+
+    def put(name: str, values: np.ndarray) -> str:
+        spelled = next(k for k in itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2))) if k not in arrays)
+        arrays[spelled] = values
+        return spelled
+
+    times = [put(k, g.t) for k, g in zip(time_keys(record), record.grids, strict=True)]
+    for time, grid in zip(times, record.grids, strict=True):
+        signals = [
+            {
+                "name": n,
+                "key": put(key(n), s.values),
+                "unit": s.unit,
+                "doc": s.doc,
+                "measured": s.measured,
+                "hold": s.hold,
+                "width": s.values.shape[1] if s.values.ndim == 2 else None,
+            }
+            for n, s in grid.signals.items()
+        ]
+        grids.append({"key": time, "signals": signals})
+    del arrays[MARK]
+    whole = {"format": 1, "grids": grids, "aliases": record.aliases, "provenance": record.provenance}
+    try:
+        return json.dumps(whole, indent=1, default=plain), arrays
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"provenance cannot be written as JSON: {error}.") from None
+
+
+def plain(value: Any) -> Any:
+    """What JSON has no word for: numpy's numbers and arrays, paths, fractions."""
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
+
+
+def restore(description: str, arrays: Arrays) -> Record:
+    """The record that `describe` described."""
+    whole = json.loads(description)
+    if whole["format"] != 1:
+        raise RecordError(f"has record format {whole['format']!r}; this version reads format 1. Install a newer blocksim.")
+    grids = []
+    for grid in whole["grids"]:
+        t = floats(arrays[grid["key"]]).reshape(-1)
+        signals = {}
+        for s in grid["signals"]:
+            shape = (len(t),) if s["width"] is None else (len(t), s["width"])
+            flags = bool(s["measured"]), bool(s["hold"])
+            signals[s["name"]] = Signal(arrays[s["key"]].reshape(shape), s["unit"], s["doc"], *flags)
+        grids.append(Grid(t, signals))
+    return Record(grids, whole["provenance"], whole["aliases"])
+
+
+def measurement(
+    source: Path, arrays: Arrays, axis: Axis, units: dict[str, str] | None = None, ignored: Iterable[str] = ()
+) -> Record:
+    """A record from somebody's arrays: single numbers become provenance['constants'], the rest must match the time."""
+    units = units or {}
+    key, t = time_of(arrays, axis, units)
+    if not len(t):
+        raise RecordError(f"its time '{key}' has no samples.")
+    constants: dict[str, Any] = {}
+    signals = {}
+    for name, array in arrays.items():
+        values = flat(array)
+        if name in (key, "t"):  # beside another time a column 't' is none, and no signal can be called so
+            continue
+        if values.dtype.kind in "SU" or (values.size == 1 and len(t) > 1):
+            constants[name] = values.reshape(-1)[0].item() if values.size else ""
+        elif values.ndim not in (1, 2) or len(values) != len(t):
+            raise RecordError(
+                f"'{name}' has shape {array.shape} but the time '{key}' has {len(t)} samples. Transpose or "
+                "remove it, or load the arrays yourself and use Record.from_arrays."
+            )
+        else:
+            signals[name] = measured_signal(name, values, units.get(name, ""))
+    found = {"constants": constants, "ignored": list(ignored)}
+    return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in found.items() if v}})
+
+
+def flat(array: np.ndarray) -> np.ndarray:
+    """N x 1 and 1 x N, the way MATLAB keeps a signal, as N."""
+    return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
+
+
+def time_of(arrays: Arrays, axis: Axis, units: dict[str, str]) -> tuple[str, np.ndarray]:
+    """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
+    if axis.every is not None:
+        lengths = [len(flat(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
+        return "every", regular_rows(max(lengths, key=lengths.count) if lengths else 0, axis.every)
+    key = time_name(arrays, axis)
+    unit = axis.unit or units.get(key, "s")
+    seconds = factor(unit, "s")
+    if seconds is None:
+        raise RecordError(f"its time '{key}' is in {unit}, which is no unit of time: s, ms, us, min or h are.")
+    t = flat(floats(arrays[key], "time"))
+    return key, t if seconds == 1 else t * seconds
+
+
+def time_name(names: Iterable[str], axis: Axis = Axis()) -> str:  # noqa: B008 (it is frozen)
+    """The column asked for, else exactly t or time first: beside a column 't', a column 'T' is a temperature."""
+    names = list(names)
+    if axis.column and axis.column not in names:
+        raise RecordError(
+            f"there is no column '{axis.column}' for the time. It holds: {brief_listing(names)}."
+            + did_you_mean(axis.column, names)
+        )
+    if axis.column:
+        return axis.column
+    exact = [n for wanted in ("t", "time") for n in names if n == wanted]
+    alike = [n for n in names if n.lower() in ("t", "time")]
+    if not alike:
+        raise RecordError(f"no time: found {brief_listing(names)}. Name the time 't' or 'time'.")
+    return (exact or alike)[0]
+
+
+def label(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+def gather(description: str, columns: Arrays, with_units: bool) -> Arrays:
+    """A table's columns as the arrays its description speaks of: vectors put together again."""
+    grid = json.loads(description)["grids"][0]
+    left = dict(columns)
+    try:
+        arrays = {grid["key"]: left.pop(label("t", "s" * with_units))}
+        for s in grid["signals"]:
+            unit = s["unit"] * with_units
+            if s["width"] is None:
+                arrays[s["key"]] = left.pop(label(s["name"], unit))
+            else:
+                arrays[s["key"]] = np.column_stack([left.pop(label(f"{s['name']}[{i}]", unit)) for i in range(s["width"])])
+    except KeyError as error:
+        left = {str(error.args[0]): np.empty(0)}
+    if left:
+        raise RecordError(
+            f"its table and its description disagree about {listing(left)}. If columns were changed by hand, "
+            "delete the description (the lines starting with #) to read it as a plain table."
+        )
+    return arrays
