@@ -12,7 +12,8 @@ from typing import Any
 from .limits import Interval
 from .times import exact
 
-Size = int | str
+#: A number, a name of one, or the two of a matrix, which is laid out row by row.
+Size = int | str | tuple[int | str, int | str]
 #: Types of settings as people say them.
 KINDS = {int: "a whole number", float: "a number", str: "a text", list: "a list", dict: "a mapping {name: value}"}
 

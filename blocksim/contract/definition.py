@@ -20,6 +20,8 @@ KINDS: dict[str, tuple[type, ...]] = {
     "guard": (State, Memory, Inport),
     "reset": (State, Memory, Inport),
 }
+#: What may be returned by name, as a dict.
+NAMED = ("output", "step", "update", "derivative", "reset")
 ALWAYS = (Param, Static, Fixed, Law, Period, Table)
 #: Ordinary Python, called while the diagram is built; `size_` may also ask for a port's size by the port's name.
 BUILD_TIME = ("table_", "size_")
@@ -68,7 +70,7 @@ def check_texts(cls: Any) -> None:
     for name, function in cls.functions.items():
         if kind_of(name) and function not in inherited:
             laws = set(cls.of(Law)) & set(arguments(function))
-            check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), laws, kind_of(name) == "reset")
+            check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), laws, kind_of(name) in NAMED)
 
 
 def check_function(cls: Any, name: str, function: Callable, refuse: Callable[[str], None]) -> None:

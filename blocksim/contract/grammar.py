@@ -37,7 +37,7 @@ INSTEAD: dict[type, tuple[str, str]] = {
     ast.Starred: ("*", "write the arguments one by one"),
     ast.JoinedStr: ("an f-string", "block functions compute numbers"),
     ast.Set: ("a set", "write a tuple"),
-    ast.Dict: ("a dict", "only a reset returns one: return {'state': value}"),
+    ast.Dict: ("a dict", "only what is returned may be one, by name: return {'y': value}"),
     ast.Slice: ("a slice", "take the elements one by one"),
     ast.Match: ("match", "write if and elif"),
 }
@@ -54,16 +54,16 @@ READ: set[tuple[Callable, frozenset[str], frozenset[str]]] = set()
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
-def check_text(title: str, function: Callable, own: Iterable[str], laws: Iterable[str] = (), reset: bool = False) -> None:
+def check_text(title: str, function: Callable, own: Iterable[str], laws: Iterable[str] = (), named: bool = False) -> None:
     """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change, `laws` what it may call."""
-    Reading(title, function, set(own), set(laws), reset, ()).body()
+    Reading(title, function, set(own), set(laws), named, ()).body()
 
 
 class Reading:
     """One function being read."""
 
-    def __init__(self, title: str, function: Callable, own: set[str], laws: set[str], reset: bool, callers: tuple[Callable, ...]):
-        self.title, self.function, self.own, self.laws, self.reset, self.callers = title, function, own, laws, reset, callers
+    def __init__(self, title: str, function: Callable, own: set[str], laws: set[str], named: bool, callers: tuple[Callable, ...]):
+        self.title, self.function, self.own, self.laws, self.named, self.callers = title, function, own, laws, named, callers
         self.tree = parsed(function)
         self.inputs = {a.arg for a in self.tree.args.args}
         self.locals = set(function.__code__.co_varnames)
@@ -99,7 +99,7 @@ class Reading:
             self.unknown(node)
         match node:
             case ast.Return(value=value):
-                if isinstance(value, ast.Dict) and self.reset:
+                if isinstance(value, ast.Dict) and self.named:
                     self.fields(value, known)
                 elif value is not None:
                     self.expression(value, known)
@@ -245,6 +245,8 @@ class Reading:
             self.unseen(node, name)
         elif name == "range":
             self.refuse(node, "it uses range(...) as a value", "range stands in 'for i in range(n)' only")
+        elif WORDS[name].form == "matrix":
+            return
         elif node.keywords or (WORDS[name].takes and len(node.args) != WORDS[name].takes) or not node.args:
             self.refuse(
                 node, f"it calls '{ast.unparse(node)}'", f"{name} takes {WORDS[name].takes or 'one or more'} plain argument(s)"
@@ -271,7 +273,7 @@ class Reading:
     def fields(self, node: ast.Dict, known: set[str]) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                self.refuse(node, "a reset returns a dict with other keys than names", "write {'state': value}")
+                self.refuse(node, "it returns a dict with other keys than names", "write {'name': value}")
             self.expression(value, known)
 
     def unknown(self, node: ast.AST) -> NoReturn:

@@ -101,6 +101,14 @@ class Tracer:
             raise BlockDefinitionError(f"{size_text(content)} stands where several are wanted.")
         return content
 
+    def content(self, value: Value) -> Value:
+        """A value with small arrays as the numbers they have now."""
+        if isinstance(value, Missing):
+            raise BlockDefinitionError(value.why)
+        if isinstance(value, (tuple, Array, View)):
+            return tuple(self.content(v) for v in self.items(value))
+        return value
+
     # ---- arrays of the run -----------------------------------------------------------------------------------------
 
     def element(self, view: View, places: list[Node], where: str) -> Node:
@@ -283,6 +291,9 @@ class Trace(ExpressionTrace):
     def named(self, name: str, value: Value) -> Value:
         if isinstance(value, Node) and value.inputs:
             self.graph.names.setdefault(value, name)
+        if isinstance(value, tuple):
+            for k, item in enumerate(value):
+                self.named(f"{name}_{k}", item)
         return value
 
 
