@@ -283,4 +283,4 @@ class Reading:
 
 def is_word(name: str, value: Any) -> bool:
     """Whether a function of that name is the engine's own word."""
-    return name in WORDS and (value.__module__ or "").partition(".")[0] == "blocksim"
+    return name in WORDS and value is WORDS[name].meaning
