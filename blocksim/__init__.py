@@ -24,6 +24,7 @@ PUBLIC = {
     "static": "contract.declarations",
     "model": "contract.declarations",
     "fixed": "contract.declarations",
+    "law": "contract.declarations",
     "state": "contract.declarations",
     "memory": "contract.declarations",
     "inport": "contract.declarations",

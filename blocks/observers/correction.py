@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocksim.contract.block import Block
-from blocksim.tracing.equations import Equations
+from blocksim.contract.plant import Plant
+
+from .observed import equations_of
 
 __all__: list[str] = []
-
-
-def readings(x, u, p):
-    """Stands for the plant's measured outputs, their derivatives by the state and those by the parameters."""
-    return x
 
 
 def slope(found, j, i, n, d, m):
@@ -73,6 +69,6 @@ def gains(out, found, variances, n, d, m, P, g):
             out[g + i * m + j] = total / variances[j]
 
 
-def readings_of(kind: type[Block], eq: Equations, ports: tuple[str, ...], names: tuple[str, ...] = ()) -> Any:
+def readings_of(plant: Plant, ports: tuple[str, ...], names: tuple[str, ...] = ()) -> Any:
     """The plant's measured outputs with their derivatives by the state and these parameters."""
-    return eq.function(f"{kind.__name__}_readings", ("y", "dydx", "dydp"), names, ports)
+    return equations_of(plant).function(f"{plant.kind.__name__}_readings", ("y", "dydx", "dydp"), names, ports)

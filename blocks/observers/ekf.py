@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, fixed, memory, outport, param, static, table
+from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.plant import Plant
+from blocksim.contract.vocabulary import (
+    add,
+    chosen,
+    diagonal,
+    divide,
+    dot,
+    identity,
+    multiply,
+    outer,
+    part,
+    rows,
+    scale,
+    subtract,
+    symmetric,
+    transpose,
+)
 from blocksim.tracing.equations import Equations
 
-from .correction import correct, readings, readings_of
+from .correction import readings_of
 from .observed import (
     PlantObserver,
     equations_of,
     first_state,
     known_plant,
-    make_block,
     measured_ports,
     places,
     port_like,
     reading_variance,
-    sizes,
     spread,
     state_names,
     values_of,
-    with_helpers,
 )
-from .transition import steps, steps_problem, transition, transition_of
+from .transition import rates_of, rk4, steps, steps_problem
 
 __all__ = ["EKF"]
 
@@ -37,24 +49,18 @@ __all__ = ["EKF"]
 UNKNOWN = 0.1
 
 
-def spread_on(P_next, S, P, noise, drift, n, d, work):
-    """P' = F P F^T + G W G^T + Q, where S = (F, G); W and Q are diagonal."""
-    columns = n + d
-    for i in range(n):
-        for j in range(n):
-            total = 0.0
-            for k in range(n):
-                total = total + S[i * columns + k] * P[k * n + j]
-            work[i * n + j] = total
-    for i in range(n):
-        for j in range(i, n):
-            total = drift[i] if i == j else 0.0
-            for k in range(n):
-                total = total + work[i * n + k] * S[j * columns + k]
-            for k in range(d):
-                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
-            P_next[i * n + j] = total
-            P_next[j * n + i] = total
+def after_readings(x, P, y, h, H, variances, m):
+    """K = P h / (R + h^T P h), x += K (y - h(x)), P -= K h^T P, which for independent readings is the same as all at once."""
+    x_next, K, nis = x, x, 0.0
+    for j in range(m):
+        rest = dot(H[j], subtract(x_next, x), plus=y[j] - h[j])  # what the readings before have not said yet
+        Ph = multiply(P, H[j])
+        variance = dot(H[j], Ph, plus=variances[j])
+        K = divide(Ph, variance)
+        nis = nis + rest * rest / variance
+        x = add(x, scale(K, rest))
+        P = symmetric(subtract(P, outer(scale(K, variance), K)))
+    return x, P, nis, K
 
 
 class EKF(PlantObserver):
@@ -101,8 +107,7 @@ blocks:
     nS = fixed(1, "derivatives of the next state")
     room = fixed(1, "intermediate results")
     turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-    speeds = fixed((0,), "places of the speeds in the state; one at least, for the compiler")
-    moves = fixed(0, "how many of them there are")
+    speeds = fixed((), "places of the speeds in the state")
 
     x_hat = outport("estimated state", size="n")
     P = outport("covariance of the estimate, row by row", size="nn")
@@ -119,23 +124,23 @@ blocks:
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, x_next, P_next, rate, variances, values, n, m, speeds, moves, out):
-        e = n + n * n
-        g = e + m + 1
-        x = g + n * m
-        correct(out, y, x_next, P_next, readings(x_next, x_next, values), variances, n, 0, m, n, e, g)
-        for i in range(n):
-            out[x + i] = out[i]
-        for i in range(moves):
-            out[x + n + i] = rate[speeds[i]]
+    def output(y, x_next, P_next, rate, readings, variances, values, n, m, speeds):
+        found = readings(x_next, x_next, values)
+        h, H = part(found, 0, m), rows(found, m, n, m)
+        x, P, nis, K = after_readings(part(x_next, 0, n), rows(P_next, n, n), y, h, H, variances, m)
+        gain = divide(multiply(P, transpose(H)), variances) if m > 1 else K  # of all readings at once
+        return x, P, subtract(y, h), nis, gain, x, chosen(rate, speeds)
 
     @staticmethod
-    def update(x_hat, P, u, x_next, P_next, rate, S, work, values, noise, drift, Ts, n, d, turns):
-        """Predict the state and its covariance at the next sample."""
-        transition(x_next, S, x_hat, u, values, Ts, n, d, turns, work)
-        spread_on(P_next, S, P, noise, drift, n, d, work)
-        for i in range(n):
-            rate[i] = (x_next[i] - x_hat[i]) / Ts
+    def update(x_hat, P, u, x_next, P_next, rate, rates, values, noise, drift, Ts, n, d):
+        """x' = x + Ts f, P' = F P F^T + G W G^T + Q (Tout 2022, eq. 10); W and Q are diagonal."""
+        found = rates(x_hat, u, values)
+        x = add(x_hat, scale(part(found, 0, n), Ts))
+        F = add(identity(n), scale(rows(found, n, n, n), Ts))
+        G = scale(rows(found, n, d, n + n * n), Ts)
+        FPF = multiply(multiply(F, rows(P, n, n)), transpose(F), plus=diagonal(drift))
+        P_new = symmetric(multiply(scale(G, noise), transpose(G), plus=FPF))
+        return {"x_next": x, "P_next": P_new, "rate": divide(subtract(x, x_hat), Ts)}
 
     @staticmethod
     def table_values(model, parameters, factor):
@@ -173,9 +178,49 @@ blocks:
     def check(substeps, discretisation):
         return steps_problem(substeps, discretisation)
 
-    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
-        base, kind = cast(Any, EKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return filter_for(base, kind, equations_of(plant), ports, steps(self.settings))
+    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
+        eq, turns = equations_of(plant), steps(self.settings)
+        moving = noisy(plant, eq)
+        n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
+        speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
+        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "nS": n * (n + d) if turns else 1, "turns": turns}
+        parts |= {"room": 3 * n * (1 + n + d) if turns else 1, "speeds": speeds}
+        if turns:
+            parts["update"] = runge_update
+        parts |= {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
+        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        if speeds:
+            unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
+            parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
+        return parts
+
+
+def runge_update(x_hat, P, u, x_next, P_next, rate, S, work, rates, values, noise, drift, Ts, n, d, turns):
+    """The same with x and its derivatives carried by a rule of order 4, in loops: the steps may be many."""
+    rk4(rates, x_next, S, x_hat, u, values, Ts, n, d, turns, work)
+    spread_on(P_next, S, P, noise, drift, n, d, work)
+    for i in range(n):
+        rate[i] = (x_next[i] - x_hat[i]) / Ts
+
+
+def spread_on(P_next, S, P, noise, drift, n, d, work):
+    """P' = F P F^T + G W G^T + Q, where S = (F, G); W and Q are diagonal."""
+    columns = n + d
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for k in range(n):
+                total = total + S[i * columns + k] * P[k * n + j]
+            work[i * n + j] = total
+    for i in range(n):
+        for j in range(i, n):
+            total = drift[i] if i == j else 0.0
+            for k in range(n):
+                total = total + work[i * n + k] * S[j * columns + k]
+            for k in range(d):
+                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
+            P_next[i * n + j] = total
+            P_next[j * n + i] = total
 
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
@@ -196,23 +241,3 @@ def noise_variances(plant: Plant, values: np.ndarray, sigma_w2: Any) -> np.ndarr
     moving = noisy(plant, eq)
     own = np.array([values[eq.parameters.index(name)] for name in moving])
     return spread(sigma_w2, moving, "sigma_w2") * own**2
-
-
-@cache
-def filter_for(base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], turns: int) -> type[Block]:
-    """The filter's class for one plant: its sizes, its ports, its functions with the plant's equations in them."""
-    plant = Plant(kind)
-    moving = noisy(plant, eq)
-    n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
-    speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
-    known: dict[str, Any] = {"n": n, "nn": n * n, "m": m, "nm": n * m, "inputs": len(eq.inputs), "d": d, "nS": n * (n + d)}
-    known |= {"room": 3 * n * (1 + n + d) if turns else n * n, "turns": turns, "speeds": speeds or (0,), "moves": len(speeds)}
-    parts = sizes(base, known)
-    parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-    if speeds:
-        unit = kind.declared["qdd"].unit if "qdd" in kind.declared else ""
-        parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
-    seen, moves = readings_of(kind, eq, ports), transition_of(plant, eq, turns, moving)
-    parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
-    parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
-    return make_block(base, parts)

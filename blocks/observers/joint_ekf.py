@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, fixed, memory, outport, param, static, table
+from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import sqrt
-from blocksim.tracing.equations import Equations
 
-from .correction import correct, gains, readings, readings_of, remaining, slope
+from .correction import correct, gains, readings_of, remaining, slope
 from .observed import (
     ParameterObserver,
     believe,
@@ -21,17 +19,14 @@ from .observed import (
     estimate_port,
     first_state,
     known_plant,
-    make_block,
     port_like,
     reading_variance,
-    sizes,
     spread,
     starting_plant,
     state_names,
     values_of,
-    with_helpers,
 )
-from .transition import steps, steps_problem, transition, transition_of
+from .transition import rates_of, steps, steps_problem, transition
 
 __all__ = ["JointEKF"]
 
@@ -109,7 +104,7 @@ blocks:
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, z_next, P_next, own, variances, n, d, N, m, out):
+    def output(y, z_next, P_next, own, readings, variances, n, d, N, m, out):
         P = 2 * N
         e = P + N * N
         g = e + m + 1
@@ -117,10 +112,10 @@ blocks:
         finish(out, N, m, P, g)
 
     @staticmethod
-    def update(x_hat, theta, P, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
+    def update(x_hat, theta, P, u, z_next, P_next, S, own, work, rates, values, drift, Ts, n, d, N, spots, turns):
         """P' = F P F^T + Q, the parameters' rows of F being those of the identity."""
         believe(own, values, theta, spots, d)
-        transition(z_next, S, x_hat, u, own, Ts, n, d, turns, work)
+        transition(rates, z_next, S, x_hat, u, own, Ts, n, d, turns, work)
         for i in range(d):
             z_next[n + i] = theta[i]
         for i in range(N):
@@ -163,12 +158,21 @@ blocks:
     def check(substeps, discretisation):
         return steps_problem(substeps, discretisation)
 
-    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
-        base, kind = cast(Any, JointEKF), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return filter_for(base, kind, equations_of(plant), ports, names, self.settings["form"], steps(self.settings))
+    def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+        eq = equations_of(plant)
+        n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
+        N = n + d
+        parts: dict[str, Any] = {"N": N, "NN": N * N, "Nm": N * m, "nN": n * N, "room": max(2 * N * N, 3 * (n + n * N))}
+        parts |= {"turns": steps(self.settings), "readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
+        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
+        if self.settings["form"] == "udu":
+            parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
+            parts |= {"output": factor_output, "update": factor_update}
+        return parts
 
 
-def factor_output(y, z_next, P_next, own, variances, n, d, N, m, out):
+def factor_output(y, z_next, P_next, own, readings, variances, n, d, N, m, out):
     """Bierman's update of U and D, one reading at a time; P is put together for the record only."""
     P = 2 * N
     e = 2 * N + N * N
@@ -215,10 +219,10 @@ def factor_output(y, z_next, P_next, own, variances, n, d, N, m, out):
     finish(out, N, m, P, g)
 
 
-def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values, drift, Ts, n, d, N, spots, turns):
+def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, rates, values, drift, Ts, n, d, N, spots, turns):
     """Thornton's prediction: weighted Gram-Schmidt of the rows of (F U, I) with weights D and Q."""
     believe(own, values, theta, spots, d)
-    transition(z_next, S, x_hat, u, own, Ts, n, d, turns, work)
+    transition(rates, z_next, S, x_hat, u, own, Ts, n, d, turns, work)
     for i in range(d):
         z_next[n + i] = theta[i]
     for i in range(N):
@@ -251,29 +255,3 @@ def factor_update(x_hat, theta, factors, u, z_next, P_next, S, own, work, values
             P_next[i * N + j] = share
             for k in range(2 * N):
                 work[i * 2 * N + k] = work[i * 2 * N + k] - share * work[j * 2 * N + k]
-
-
-@cache
-def filter_for(
-    base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], names: tuple[str, ...], form: str, turns: int
-) -> type[Block]:
-    """The filter's class for one plant and one choice of parameters."""
-    plant = Plant(kind)
-    n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
-    N = n + d
-    room = max(2 * N * N, 3 * (n + n * N))
-    known: dict[str, Any] = {"n": n, "d": d, "N": N, "NN": N * N, "m": m, "Nm": N * m, "nN": n * N, "inputs": len(eq.inputs)}
-    known |= {"count": len(eq.parameters), "room": room, "turns": turns}
-    known["spots"] = tuple(eq.parameters.index(name) for name in names)
-    parts = sizes(base, known)
-    parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-    parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
-    seen, moves = readings_of(kind, eq, ports, names), transition_of(plant, eq, turns, names)
-    if form == "udu":
-        parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
-        parts["output"] = staticmethod(with_helpers(factor_output, readings=seen))
-        parts["update"] = staticmethod(with_helpers(factor_update, transition=moves))
-    else:
-        parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
-        parts["update"] = staticmethod(with_helpers(base.functions["update"], transition=moves))
-    return make_block(base, {**parts, "estimated": names})

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-import textwrap
-import types
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, SampledBlock, fixed, inport, memory, model, param, static, table
-from blocksim.contract.declarations import Outport, Param, State, Static
+from blocksim.contract.block import SampledBlock, fixed, inport, law, memory, model, param, static, table
+from blocksim.contract.declarations import Declared, Outport, Param, State, Static
 from blocksim.contract.plant import Plant
 from blocksim.errors import DiagramError, did_you_mean, listing
 from blocksim.tracing.equations import Equations, equations
@@ -39,14 +35,23 @@ def known_plant(plant: Plant, changes: Mapping[str, Any] | None) -> Plant:
 
 def equations_of(plant: Plant) -> Equations:
     """The plant's equations; one object for all plants that differ in numbers only, so that their observers share a program."""
-    statics = tuple(sorted((n, repr(plant.settings[n])) for n in plant.kind.of(Static)))
-    key = plant.kind, plant.kind(**plant.settings).variant(), statics
+    forms = tuple((n, form(d, plant.settings.get(n))) for n, d in plant.kind.declared.items() if d.settable)
+    key = plant.kind, plant.kind(**plant.settings).variant(), forms
     if key not in EQUATIONS:
         try:
             EQUATIONS[key] = equations(plant.kind, plant.settings)
         except DiagramError as error:
             raise DiagramError(f"model: {error}") from None
     return EQUATIONS[key]
+
+
+def form(declared: Declared, value: Any) -> Any:
+    """What of a setting shapes the equations: all of a static, of a number only whether it is one, of a list its lengths."""
+    if isinstance(declared, Static):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return np.shape(value)
+    return value is None
 
 
 EQUATIONS: dict[Any, Equations] = {}
@@ -102,20 +107,6 @@ def port_like(plant: Plant, name: str, what: str) -> Outport:
     return Outport(doc=f"{what} {declared.doc}", unit=declared.unit, size=getattr(declared, "size", 1))
 
 
-def with_helpers(function: Callable[..., Any], **helpers: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with other helpers in the place of those of its module that have their names."""
-    made = types.FunctionType(function.__code__, {**function.__globals__, **helpers}, function.__name__)
-    made.__qualname__ = function.__qualname__
-    made.__module__ = function.__module__
-    made.__dict__["__source__"] = source_of(function)
-    return made
-
-
-@functools.cache
-def source_of(function: Callable[..., Any]) -> str:
-    return textwrap.dedent(inspect.getsource(function))
-
-
 def spread(value: Any, names: Sequence[str], what: str) -> np.ndarray:
     """One number for all, or one for each of the names."""
     numbers = np.atleast_1d(np.asarray(value, dtype=float))
@@ -138,11 +129,6 @@ def reading_variance(R: Any, sensor: Plant | None, count: int, what: str = "R") 
     if numbers.size not in (1, count) or not (numbers > 0).all():
         raise DiagramError(f"{what}: one variance above 0 for each of {count} readings is wanted, found {numbers.tolist()}.")
     return np.broadcast_to(numbers, (count,)).copy()
-
-
-def make_block(base: type[Block], parts: Mapping[str, Any]) -> type[Block]:
-    """A block class made for one plant."""
-    return type(base.__name__, (base,), {"__doc__": base.__doc__, "__module__": base.__module__, **parts})
 
 
 def chosen_parameters(plant: Plant, names: str | Sequence[str] | None) -> list[str]:
@@ -215,6 +201,9 @@ class PlantObserver(SampledBlock):
     y = inport("readings", size="m")
     u = inport("what drives the plant", size="inputs")
 
+    readings = law("readings of the plant at (x, u, p), their derivatives by the state and by the parameters")
+    rates = law("rates of the plant at (x, u, p), their derivatives by the state and by the parameters")
+
     values = table("the plant's parameters as they are believed to be")
     variances = table("variance of each reading")
 
@@ -222,15 +211,18 @@ class PlantObserver(SampledBlock):
     def check(substeps):
         return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
-            return type(self)
+            return {}
         plant = known_plant(plants["model"], self.settings["parameters"])
-        return self.made_for(plant, measured_ports(plant, self.settings["measures"]))
+        ports = measured_ports(plant, self.settings["measures"])
+        eq = equations_of(plant)
+        known = {"n": len(eq.states), "m": sum(eq.ports[p] for p in ports), "inputs": len(eq.inputs)}
+        return {**known, **self.decided_by(plant, ports)}
 
     @abstractmethod
-    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
-        """Its class for this plant, of which these ports are measured."""
+    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
+        """What this plant decides, of which these ports are measured."""
 
 
 class ParameterObserver(PlantObserver):
@@ -258,21 +250,19 @@ class ParameterObserver(PlantObserver):
         plant = starting_plant(model, parameters, estimate, start, factor)
         return values_of(plant, equations_of(plant).parameters)
 
-    def made_for(self, plant: Plant, ports: tuple[str, ...]) -> type[Block]:
-        wanted = self.settings
+    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
+        wanted, eq = self.settings, equations_of(plant)
         starting_plant(plant, None, wanted["estimate"], wanted["start"], wanted["factor"])  # which says what is impossible
-        return self.made_to_estimate(plant, ports, tuple(chosen_parameters(plant, wanted["estimate"])))
+        names = tuple(chosen_parameters(plant, wanted["estimate"]))
+        spots = tuple(eq.parameters.index(name) for name in names)
+        known = {"d": len(names), "count": len(eq.parameters), "spots": spots, "estimated": names}
+        return {**known, **self.decided_for(plant, ports, names)}
 
     @abstractmethod
-    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
-        """Its class for this plant, ports measured and parameters."""
+    def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+        """What this plant decides, of which these ports are measured and these parameters estimated."""
 
 
 def first_state(plant: Plant, x0: Any) -> np.ndarray:
     """Where the estimate of the state starts: as given, or where the plant does."""
     return initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
-
-
-def sizes(base: type[Block], known: Mapping[str, Any]) -> dict[str, Any]:
-    """What the plant decides, as declarations that replace those of the class."""
-    return {name: fixed(value, base.declared[name].doc) for name, value in known.items()}

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, RecordBlock, SampledBlock, fixed, inport, memory, model, outport, param, static, table
+from blocksim.contract.block import RecordBlock, SampledBlock, fixed, inport, memory, model, outport, param, static, table
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import sqrt
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 
-from ..identifiers.regression.least_squares import fast_rows, rows_at_once
-from .observed import estimate_port, make_block, sizes, spread
+from ..identifiers.regression.least_squares import fast_rows, motion_ports, rows_at_once
+from .observed import estimate_port, spread
 
 __all__ = ["RecursiveLeastSquares", "Regressor"]
 
@@ -222,13 +221,17 @@ blocks:
             return f"names: {listing(n for n in dict.fromkeys(names) if names.count(n) > 1)} twice."
         return None
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         settings, plant = self.settings, plants.get("model")
         names = tuple(named(plant, settings["names"]))
         rows = settings["rows"] or (rows_at_once(plant) if plant is not None else 1) or 1
         first_values(plant, settings["names"], settings["start"])
         wait = settings["count"] or len(names)
-        return estimator_for(cast(Any, RecursiveLeastSquares), cast(Any, plant.kind if plant else None), names, rows, wait)
+        d = len(names)
+        parts: dict[str, Any] = {"d": d, "dd": d * d, "m": rows, "dm": d * rows, "df": d * (d + 1), "wait": wait}
+        for name in names:
+            parts[f"{name}_hat"] = estimate_port(plant, name) if plant is not None else outport(f"estimate of {name}")
+        return {**parts, "estimated": names}
 
 
 def named(plant: Plant | None, names: list[str] | None) -> list[str]:
@@ -248,17 +251,6 @@ def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[st
         if name not in known:
             raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(known)}." + did_you_mean(name, known))
     return np.array([float((start or {}).get(name, 0.0)) for name in known])
-
-
-@cache
-def estimator_for(base: type[Block], kind: type[Block] | None, names: tuple[str, ...], rows: int, wait: int) -> type[Block]:
-    """The estimator's class for these parameters: its sizes, and an output for each."""
-    d = len(names)
-    known = {"d": d, "dd": d * d, "m": rows, "dm": d * rows, "df": d * (d + 1), "wait": wait}
-    parts = sizes(base, known)
-    for name in names:
-        parts[f"{name}_hat"] = estimate_port(Plant(kind), name) if kind is not None else outport(f"estimate of {name}")
-    return make_block(base, {**parts, "estimated": names})
 
 
 class Regressor(RecordBlock):
@@ -287,12 +279,19 @@ blocks:
     w = outport("coefficients of the inverse model, joint by joint")
     y = outport("effort of each joint")
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
-            return type(self)
+            return {}
         plant = plants["model"]
-        rows = rows_at_once(plant)
-        return regressor_for(cast(Any, type(self)), cast(Any, plant.kind), plant.motion, plant.drive, rows, len(plant.parameters))
+        rows, declared = rows_at_once(plant), plant.kind.declared
+        if not rows:
+            raise DiagramError(
+                f"model: how many joints {plant.kind.__name__} has is not known before it runs; Regressor needs to know."
+            )
+        parts: dict[str, Any] = motion_ports(plant)
+        parts["w"] = outport("coefficients of the inverse model, joint by joint", size=rows * len(plant.parameters))
+        effort = "" if "effort" in plant.kind.functions else declared[plant.drive].unit
+        return {**parts, "y": outport("effort of each joint", effort, size=rows)}
 
     def process(self, t, model, **signals):
         for name, values in signals.items():
@@ -302,23 +301,3 @@ blocks:
         fast = fast_rows(self.drop_slow, signals, y.shape)
         W, y = np.where(fast[..., None], W, 0.0), np.where(fast, y, 0.0)
         return W.reshape(len(t), -1), y[:, 0] if y.shape[1] == 1 else y
-
-
-@cache
-def regressor_for(
-    base: type[Block], kind: type[Block], motion: tuple[str, ...], drive: str, rows: int, parameters: int
-) -> type[Block]:
-    """The class with the ports of one plant."""
-    declared: dict[str, Any] = dict(kind.declared)
-    parts: dict[str, Any] = {}
-    for name in (*motion, drive):
-        known = declared.get(name)  # an acceleration may be no output of the plant
-        size = known.size if known is not None and isinstance(known.size, int) else "any"
-        parts[name] = inport(
-            known.doc if known is not None else f"{name} of the plant's regressor", getattr(known, "unit", ""), size
-        )
-    if not rows:
-        raise DiagramError(f"model: how many joints {kind.__name__} has is not known before it runs; Regressor needs to know.")
-    parts["w"] = outport("coefficients of the inverse model, joint by joint", size=rows * parameters)
-    parts["y"] = outport("effort of each joint", "" if "effort" in kind.functions else declared[drive].unit, size=rows)
-    return make_block(base, parts)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, fixed, memory, outport, param, static, table
+from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.declarations import Param
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import exp, sqrt
 from blocksim.errors import DiagramError, listing
-from blocksim.tracing.equations import Equations
 
-from .correction import readings, readings_of
+from .correction import readings_of
 from .observed import (
     ParameterObserver,
     believe,
@@ -23,15 +21,12 @@ from .observed import (
     estimate_port,
     first_state,
     known_plant,
-    make_block,
     reading_variance,
-    sizes,
     spread,
     starting_plant,
     values_of,
-    with_helpers,
 )
-from .transition import carried, carried_of
+from .transition import carried, rates_of
 
 __all__ = ["RPEM"]
 
@@ -171,7 +166,7 @@ blocks:
     work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, theta_next, x_next, S, P_next, own, units, variances, lowest, highest, n, d, m, follow, printed, out):
+    def output(y, theta_next, x_next, S, P_next, own, readings, units, variances, lowest, highest, n, d, m, follow, printed, out):
         s = d
         h = 2 * d
         e = 2 * d + m
@@ -213,13 +208,13 @@ blocks:
 
     @staticmethod
     def update(
-        theta, x_hat, P, u, theta_next, x_next, S, P_next, own, work,
+        theta, x_hat, P, u, theta_next, x_next, S, P_next, own, work, rates,
         values, drift, forgetting, settling, mu, t, Ts, n, d, spots, substeps, algorithm,
     ):  # fmt: skip
         believe(own, values, theta, spots, d)
         for i in range(n):
             x_next[i] = x_hat[i]
-        carried(x_next, S, u, own, Ts / substeps, substeps, n, d, d, work)
+        carried(rates, x_next, S, u, own, Ts / substeps, substeps, n, d, d, work)
         fade = exp(-t / settling) if settling > 0.0 else 1.0
         for i in range(d):
             theta_next[i] = theta[i]
@@ -274,30 +269,15 @@ blocks:
     def table_highest(model, parameters, estimate):
         return limits(known_plant(model, parameters), estimate)[1]
 
-    def made_to_estimate(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> type[Block]:
-        base, kind = cast(Any, RPEM), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return method_for(base, kind, equations_of(plant), ports, names)
+    def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+        eq = equations_of(plant)
+        n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
+        parts: dict[str, Any] = {"dd": d * d, "dm": d * m, "nd": n * d, "room": max(d * d, 3 * (n + n * d))}
+        parts |= {"readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
+        return {**parts, **{f"{name}_hat": estimate_port(plant, name) for name in names}}
 
 
 def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:
     """The least and the greatest value the plant allows for each parameter; just inside where the limit itself is excluded."""
     ends = [plant.kind.of(Param)[name].limits.closed() for name in chosen_parameters(plant, estimate)]
     return np.array([low for low, _ in ends], dtype=float), np.array([high for _, high in ends], dtype=float)
-
-
-@cache
-def method_for(
-    base: type[Block], kind: type[Block], eq: Equations, ports: tuple[str, ...], names: tuple[str, ...]
-) -> type[Block]:
-    """The method's class for one plant and one choice of parameters."""
-    plant = Plant(kind)
-    n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
-    known: dict[str, Any] = {"n": n, "d": d, "dd": d * d, "m": m, "dm": d * m, "nd": n * d, "inputs": len(eq.inputs)}
-    known |= {"count": len(eq.parameters), "room": max(d * d, 3 * (n + n * d))}
-    known["spots"] = tuple(eq.parameters.index(name) for name in names)
-    parts = sizes(base, known)
-    parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
-    seen, moves = readings_of(kind, eq, ports, names), carried_of(plant, eq, names)
-    parts["output"] = staticmethod(with_helpers(base.functions["output"], readings=seen))
-    parts["update"] = staticmethod(with_helpers(base.functions["update"], carried=moves))
-    return make_block(base, {**parts, "estimated": names})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any, cast
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, RecordBlock, fixed, inport, model, outport
+from blocksim.contract.block import RecordBlock, fixed, inport, model, outport
 from blocksim.contract.plant import Plant
 from blocksim.contract.times import exact
 from blocksim.errors import DiagramError, RecordError
@@ -16,8 +17,8 @@ from blocksim.tracing.equations import Equations
 
 from ..smoothing.filters import sample_time
 from .ekf import EKF, believed, noise_variances, noisy, spread_on
-from .observed import equations_of, known_plant, make_block, port_like, sizes, spread, state_names, with_helpers
-from .transition import steps, transition, transition_of
+from .observed import equations_of, known_plant, port_like, spread, state_names
+from .transition import rates_of, steps, transition
 
 __all__ = ["RTSSmoother"]
 
@@ -55,11 +56,11 @@ def smoother_gain(C, P, S, P_next, n, columns, work):
                 C[r * n + i] = C[r * n + i] - work[k * n + i] * C[r * n + k]
 
 
-def backward(x, P, u, x_s, P_s, values, noise, drift, Ts, n, d, turns, x_next, P_next, S, C, work):
+def backward(rates, x, P, u, x_s, P_s, values, noise, drift, Ts, n, d, turns, x_next, P_next, S, C, work):
     """From the last sample to the first: x_s and P_s hold the filter's x and P and are replaced by the smoother's."""
     for turn in range(len(x) - 1):
         k = len(x) - 2 - turn
-        transition(x_next, S, x[k], u[k], values, Ts, n, d, turns, work)
+        transition(rates, x_next, S, x[k], u[k], values, Ts, n, d, turns, work)
         spread_on(P_next, S, P[k], noise, drift, n, d, work)
         smoother_gain(C, P[k], S, P_next, n, n + d, work)
         for i in range(n):
@@ -130,18 +131,19 @@ blocks:
                 raise RecordError(f"{name} is not finite everywhere; the smoother needs every sample of the filter.")
         x_s, P_s = given[0].copy(), given[1].copy()
         room = [np.zeros(size) for size in (n, n * n, n * (n + d), n * n, max(3 * n * (1 + n + d), n * n + n))]
-        run = backward_pass(cast(Any, plant.kind), eq, turns, len(t) > LARGE)
+        run = backward_pass(rates_of(plant, noisy(plant, eq)), len(t) > LARGE)
         run(*given, x_s, P_s, values, noise, drift, Ts, n, d, turns, *room)
         std = np.sqrt(np.maximum(P_s[:, :: n + 1], 0.0))
         return x_s, std, P_s, *by_name(eq, x_s)
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         ekf = plants["ekf"]
         if not issubclass(ekf.kind, EKF) or "model" not in ekf.plants:
             raise DiagramError(f"ekf: the name of a block of type EKF is wanted, found {ekf.name}.")
         plant = known_plant(ekf.plants["model"], ekf.settings["parameters"])
-        base, kind = cast(Any, RTSSmoother), cast(Any, plant.kind)  # classes, which mypy does not take for hashable
-        return smoother_for(base, kind, equations_of(plant))
+        eq = equations_of(plant)
+        parts: dict[str, Any] = {"n": len(eq.states), "nn": len(eq.states) ** 2, "inputs": len(eq.inputs)}
+        return {**parts, **{f"{state}_s": port_like(plant, state, "smoothed") for state in state_names(eq)}}
 
 
 def check_samples(t: np.ndarray, Ts: float, name: str) -> None:
@@ -158,20 +160,10 @@ def by_name(eq: Equations, x: np.ndarray) -> list[np.ndarray]:
 
 
 @cache
-def smoother_for(base: type[Block], kind: type[Block], eq: Equations) -> type[Block]:
-    """The smoother's class for one plant: its sizes and its ports."""
-    n, plant = len(eq.states), Plant(kind)
-    parts = sizes(base, {"n": n, "nn": n * n, "inputs": len(eq.inputs)})
-    parts |= {f"{state}_s": port_like(plant, state, "smoothed") for state in state_names(eq)}
-    return make_block(base, parts)
-
-
-@cache
-def backward_pass(kind: type[Block], eq: Equations, turns: int, compiled: bool) -> Callable[..., None]:
-    """`backward` with the plant's equations in it, as it stands or the same text compiled, which is kept on disk."""
-    made = with_helpers(backward, transition=transition_of(Plant(kind), eq, turns, noisy(Plant(kind), eq)))
+def backward_pass(rates: Callable[..., Any], compiled: bool) -> Callable[..., None]:
+    """`backward` of a plant with these rates, as it stands or the same text compiled, which is kept on disk."""
     if not compiled:
-        return cast(Callable[..., None], made)
+        return partial(backward, rates)
     import inspect
 
     from numba import njit, types
@@ -179,7 +171,7 @@ def backward_pass(kind: type[Block], eq: Equations, turns: int, compiled: bool) 
     from blocksim.compiler import cache as disk
     from blocksim.compiler.program import Code, load_module
 
-    code = Code(program_text(made), "")
+    code = Code(program_text(backward, rates), "")
     row, rows, real, whole = types.float64[::1], types.float64[:, ::1], types.float64, types.int64
     signature = types.void(*[rows] * 5, row, row, row, real, whole, whole, whole, *[row] * 5)
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
@@ -192,14 +184,15 @@ def backward_pass(kind: type[Block], eq: Equations, turns: int, compiled: bool) 
         return njit(signature, **options, cache=place is not None)(functions["backward"])
 
 
-def program_text(function: Callable[..., Any]) -> str:
+def program_text(function: Callable[..., Any], rates: Callable[..., Any]) -> str:
     """A function with all it calls, as one text."""
     from blocksim.compiler.codegen import helper_functions, prelude
     from blocksim.contract.vocabulary import LIBM
-    from blocksim.tracing.specialise import specialise
+    from blocksim.tracing.specialise import specialise, title_of
 
     helpers: dict[str, Callable[..., Any]] = {}
-    entry = specialise(function, "backward", {}, helpers)
+    env: dict[str, ast.expr] = {"rates": ast.Name(title_of(rates, helpers))}
+    entry = specialise(function, "backward", env, helpers, ("rates",))
     code = "\n\n".join([*helper_functions(helpers), entry])
     head = f"from math import {', '.join((*LIBM, 'inf', 'nan'))}\nfrom math import pow as libm_pow\n"
     return "\n\n".join([head, *prelude(code), code]) + "\n"

@@ -7,24 +7,19 @@ from typing import Any
 
 from blocksim.contract.plant import Plant
 from blocksim.errors import DiagramError
-from blocksim.tracing.equations import Equations
 
-from .observed import with_helpers
+from .observed import equations_of
 
 __all__: list[str] = []
 
 
-def rates(x, u, p):
-    """Stands for the plant's f, df/dx and df/dp, one after another, row by row."""
-    return x
-
-
-def carried(x, S, u, p, h, turns, n, columns, inner, work):
+def carried(rates, x, S, u, p, h, turns, n, columns, inner, work):
     """Carry x and its derivatives S by `columns` quantities over `turns` steps of length h: Runge and Kutta's rule, order 4.
 
-    Differentiating the rule is the same as applying it to S' = df/dx S + df/dp, so S becomes the exact derivative of the new x.
-    The last `inner` columns of S belong to the parameters that `rates` is differentiated by, the others to first values. `work`
-    holds three sets of x and S: a point between, the rate there, the sum of rates.
+    `rates` gives the plant's f, df/dx and df/dp, one after another, row by row. Differentiating the rule is the same as applying
+    it to S' = df/dx S + df/dp, so S becomes the exact derivative of the new x. The last `inner` columns of S belong to the
+    parameters that `rates` is differentiated by, the others to first values. `work` holds three sets of x and S: a point between,
+    the rate there, the sum of rates.
     """
     size = n + n * columns
     for _ in range(turns):
@@ -52,7 +47,7 @@ def carried(x, S, u, p, h, turns, n, columns, inner, work):
             S[i] = work[2 * size + n + i]
 
 
-def euler(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
+def euler(rates, x_next, S, x_hat, u, p, Ts, n, d, work):
     """x_next and S, its derivatives by the state and by d parameters, row by row: Euler's rule (Tout 2022, eq. 10)."""
     columns = n + d
     found = rates(x_hat, u, p)
@@ -64,18 +59,22 @@ def euler(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
             S[i * columns + n + j] = Ts * found[n + n * n + i * d + j]
 
 
-def rk4(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
+def rk4(rates, x_next, S, x_hat, u, p, Ts, n, d, turns, work):
     """The same by so many turns of the rule of order 4."""
     columns = n + d
     for i in range(n):
         x_next[i] = x_hat[i]
         for j in range(columns):
             S[i * columns + j] = 1.0 if i == j else 0.0
-    carried(x_next, S, u, p, Ts / turns, turns, n, columns, d, work)
+    carried(rates, x_next, S, u, p, Ts / turns, turns, n, columns, d, work)
 
 
-def transition(x_next, S, x_hat, u, p, Ts, n, d, turns, work):
-    """Stands for `euler` or `rk4` with the plant's equations in it."""
+def transition(rates, x_next, S, x_hat, u, p, Ts, n, d, turns, work):
+    """x_next = x_hat + Ts f and S, its derivatives: by Euler's rule, or so many turns of the rule of order 4."""
+    if turns > 0:
+        rk4(rates, x_next, S, x_hat, u, p, Ts, n, d, turns, work)
+    else:
+        euler(rates, x_next, S, x_hat, u, p, Ts, n, d, work)
 
 
 def steps(settings: Mapping[str, Any]) -> int:
@@ -92,20 +91,9 @@ def steps_problem(substeps: int, discretisation: str) -> str | None:
     return None
 
 
-def transition_of(plant: Plant, eq: Equations, turns: int, names: Sequence[str]) -> Any:
-    """The rule that carries this plant's state to the next sample, with its derivatives by these parameters."""
-    if turns:
-        return with_helpers(rk4, carried=carried_of(plant, eq, names))
-    return with_helpers(euler, rates=rates_of(plant, eq, names))
-
-
-def carried_of(plant: Plant, eq: Equations, names: Sequence[str]) -> Any:
-    """`carried` with the plant's equations in it."""
-    return with_helpers(carried, rates=rates_of(plant, eq, names))
-
-
-def rates_of(plant: Plant, eq: Equations, names: Sequence[str]) -> Any:
+def rates_of(plant: Plant, names: Sequence[str]) -> Any:
     """The plant's rates with their derivatives by the state and these parameters."""
+    eq = equations_of(plant)
     if eq.timed:
         raise DiagramError(f"model: the equations of {plant.name} depend on the time, which an observer of states cannot follow.")
-    return eq.function(f"{plant.kind.__name__}_rates", ("f", "dfdx", "dfdp"), names)
+    return eq.function(f"{plant.kind.__name__}_rates", ("f", "dfdx", "dfdp"), tuple(names))

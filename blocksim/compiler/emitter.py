@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..contract.declarations import Fixed, Inport, Memory, Noise, Outport, State, Static
+from ..contract.declarations import Fixed, Inport, Law, Memory, Noise, Outport, State, Static
 from ..contract.definition import arguments
 from ..contract.vocabulary import LIBM, PRELUDE
 from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_of, output_functions
+from ..schedule.sizes import shape_of
 from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.code import Code, code, joined
-from ..tracing.specialise import constant, specialise
+from ..tracing.specialise import constant, specialise, title_of
 from ..tracing.values import Untraceable
 from .following import Binding, Following, Results, array_view, element_of, flat_binding, is_constant, split, written
 from .scope import Scope, Signal
@@ -62,6 +63,8 @@ class Emitter:
             return bool(unit.elements.get(name[4:])) if name.startswith("has_") else unit.sizes[name]
         if isinstance(declaration, Fixed):
             return declaration.default
+        if isinstance(declaration, Law):
+            return declaration.function
         if isinstance(declaration, Static):
             return unit.settings[name]
         if isinstance(declaration, Inport):
@@ -69,14 +72,14 @@ class Emitter:
         if isinstance(declaration, Outport) and not isinstance(declaration, State):
             size = unit.sizes[name]
             own = tuple(self.signal(scope, (unit.index, name, copy * size + k)) for k in range(size))
-            return own[0] if declaration.size == 1 else own
+            return own[0] if declaration.size == 1 else in_rows(unit, declaration, own)
         if isinstance(declaration, Noise):
             return code("noise[o[", self.slots.of(unit, name, copy)[0], "]]")
         if (unit.index, name) in self.slots.arrays or (unit.index, name, copy) in self.slots.arrays:
             return self.shadows.get((unit.index, name, copy)) or self.slots.array(unit, name, copy)
         store = "p" if not isinstance(declaration, State) else "m" if isinstance(declaration, Memory) else "x"
         where = [code(f"{store}[", k, "]") for k in self.slots.of(unit, name, copy)]
-        return tuple(where) if isinstance(declaration, State) and declaration.size != 1 else where[0]
+        return in_rows(unit, declaration, where) if isinstance(declaration, State) and declaration.size != 1 else where[0]
 
     def arriving(self, scope: Scope, unit: Unit, port: str, declaration: Inport, copy: int) -> Binding:
         """The signal(s) at an input: a scalar, a tuple for a vector, a tuple of those for a port that takes many."""
@@ -87,7 +90,7 @@ class Emitter:
         def one(elements: list[Element]) -> Binding:
             if declaration.size == 1:
                 return self.signal(scope, elements[copy if len(elements) > 1 else 0])
-            return tuple(self.signal(scope, e) for e in elements)
+            return in_rows(unit, declaration, [self.signal(scope, e) for e in elements])
 
         return tuple(one(elements) for elements in incoming) if declaration.many else one(incoming[0])
 
@@ -131,7 +134,7 @@ class Emitter:
             if argument == "out":
                 passed.append(array_view(self.scratch(unit, f"{name}.out", count)))
             elif is_constant(unit, argument):
-                known_here[argument] = constant(value)
+                known_here[argument] = ast.Name(title_of(value, self.helpers)) if callable(value) else constant(value)
             elif isinstance(value, tuple):
                 passed.append(self.gather(scope, unit, f"{name}.{argument}", value))
             else:
@@ -202,6 +205,14 @@ class Emitter:
             self.wires[element] = len(self.slots.m)
             self.slots.m.append(Slot(self.units[element[0]].path, element[1], element[2]))
         return self.wires[element]
+
+
+def in_rows(unit: Unit, declaration: Any, values: Sequence[Binding]) -> Binding:
+    """A vector as a tuple, a matrix as a tuple of its rows."""
+    if not isinstance(declaration.size, tuple):
+        return tuple(values)
+    rows, columns = shape_of(unit, declaration.size)
+    return tuple(tuple(values[r * columns : (r + 1) * columns]) for r in range(rows))
 
 
 def unique_names(units: list[Unit]) -> list[str]:

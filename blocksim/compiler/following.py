@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..contract.declarations import Fixed, Memory, State, Static
+from ..contract.declarations import Fixed, Law, Memory, State, Static
 from ..contract.definition import arguments
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Unit
 from ..tracing.code import SUM, Code, code, joined, literal
 from ..tracing.graph import Graph, Node
+from ..tracing.specialise import uses_matrices
 from ..tracing.straight_line import Text
 from ..tracing.tracer import Tracer
 from ..tracing.values import Array, Fields, Missing, Untraceable, Value, View, known
@@ -33,8 +34,11 @@ class Following:
     def __init__(self, emitter: Emitter, unit: Unit, function: Callable[..., Any], results: Results):
         self.emitter, self.unit, self.function, self.results = emitter, unit, function, results
         self.graph = Graph()
-        self.tracer = Tracer(self.graph, emitter.helpers, LONG, TURNS)
+        whole = uses_matrices(function)  # written out, however long
+        self.small = 10**6 if whole else SMALL
+        self.tracer = Tracer(self.graph, emitter.helpers, *((10**6, 10**6) if whole else (LONG, TURNS)))
         self.places: dict[Array, tuple[Region, Value]] = {}  # small array memories: where they are, and their first content
+        self.reset = function.__name__.startswith("reset_")
         self.value: Value = None
 
     def follow(self, bound: dict[str, Binding], flat: bool) -> None:
@@ -54,13 +58,13 @@ class Following:
             return self.array(name, binding, flat)
         if isinstance(binding, tuple) and not is_constant(self.unit, name):
             return tuple(self.stands_for(name, b, flat) for b in binding)
-        return known(self.graph, binding)
+        return binding if callable(binding) else known(self.graph, binding)
 
     def array(self, name: str, region: Region, flat: bool) -> Value:
         """An array: a small one as a tuple of its elements (of its rows, for a matrix); its length is then part of the code."""
         slots, memory = self.emitter.slots, isinstance(self.unit.kind.declared[name], Memory)
-        length = slots.length(self.emitter.schedule, slots.array(self.unit, name, 0)) if flat else SMALL + 1
-        if length > SMALL:
+        length = slots.length(self.emitter.schedule, slots.array(self.unit, name, 0)) if flat else self.small + 1
+        if length > self.small:
             ends = code("o[", region.index + 1, "] - o[", region.index, "]")
             first = Code(ends.parts, SUM) if not region.shape else literal(region.shape[0])
             return View(array_view(region), first, len(region.shape) or 1, memory)
@@ -101,6 +105,8 @@ class Following:
 
     def fields(self) -> dict[str, list[Node]]:
         """What is returned, by the names it belongs to."""
+        if isinstance(self.value, Fields) and not self.reset:
+            return self.by_name(self.value.values)
         if isinstance(self.value, Fields):
             unknown = set(self.value.values) - set(self.unit.kind.of(State))
             if unknown:
@@ -113,6 +119,23 @@ class Following:
         if self.value is None:
             raise BlockDefinitionError(f"{self.function.__qualname__} does not return a value.")
         return split(self.function, self.results, self.scalars(self.value))
+
+    def by_name(self, values: dict[str, Value]) -> dict[str, list[Node]]:
+        """What is returned by name: results, and array memories, which are then as if filled."""
+        arrays = {array.name: array for array in self.places}
+        names = [name for name, _ in self.results]
+        wanted = {*names, *arrays}
+        if set(names) - set(values) or set(values) - wanted:
+            found, allowed = ", ".join(values), ", ".join([*names, *arrays])
+            raise BlockDefinitionError(f"{self.function.__qualname__} returns {found} by name where {allowed} are wanted.")
+        for name in [n for n in values if n not in names]:
+            new, old = self.scalars(values[name]), self.scalars(self.tracer.heap[arrays[name]])
+            if len(new) != len(old):
+                raise BlockDefinitionError(
+                    f"{self.function.__qualname__} returns {len(new)} value(s) for {name}, which has {len(old)}."
+                )
+            self.tracer.heap[arrays[name]] = tuple(new)
+        return split(self.function, self.results, [n for name in names for n in self.scalars(values[name])])
 
     def scalars(self, value: Value) -> list[Node]:
         if isinstance(value, Missing):
@@ -150,7 +173,7 @@ def split(function: Callable[..., Any], results: Results, parts: list[Any]) -> d
 def is_constant(unit: Unit, argument: str) -> bool:
     """Whether an argument is known when the program is written."""
     declaration = unit.kind.declared.get(argument)
-    return (declaration is None and argument != "t") or isinstance(declaration, (Static, Fixed))
+    return (declaration is None and argument != "t") or isinstance(declaration, (Static, Fixed, Law))
 
 
 def written(signal: Signal) -> Code:

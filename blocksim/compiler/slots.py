@@ -191,7 +191,11 @@ def fill(schedule: Schedule, slots: Slots) -> Numbers:
 
 def scalars(unit: Unit, name: str, declaration: Any, count: int) -> Any:
     """A setting as `count` numbers."""
+    import numpy as np
+
     value = unit.settings.get(name)
+    if isinstance(declaration, Memory) and f"table_{name}" in unit.kind.functions and value in (None, declaration.default):
+        return np.broadcast_to(computed(unit, name).reshape(-1), (count,))
     if isinstance(declaration, Period):
         return float(exact(value)) if value is not None else 0.0
     if value is None:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from ..errors import DiagramError, Problem, did_you_mean, listing
+from .decision import decided_class
 from .declarations import (
     Declared,
     Param,
@@ -33,6 +34,7 @@ from .declarations import (
     Static,
     fixed,
     inport,
+    law,
     memory,
     model,
     normal,
@@ -61,6 +63,7 @@ __all__ = [
     "falling",
     "fixed",
     "inport",
+    "law",
     "memory",
     "model",
     "normal",
@@ -160,9 +163,14 @@ class Block:
         """The class whose functions run for these settings and this many inputs: usually its own."""
         return self.bound or type(self)
 
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
+        """What these plants decide, by the setting that names each: values of `fixed`, functions of `law`, ports of theirs."""
+        return {}
+
     def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
-        """The class for these plants, by the setting that names each: its ports may be theirs. Equal plants, the same class."""
-        return type(self)
+        """The class for these plants: with what they decide. Equal plants, the same class."""
+        parts = self.decided(plants)
+        return decided_class(type(self), parts) if parts else type(self)
 
     def ideal(self) -> Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack
@@ -12,7 +12,8 @@ from typing import Any, TypedDict, Unpack
 from .limits import Interval
 from .times import Seconds, exact
 
-Size = int | str
+#: A number, a name of one, or the two of a matrix, which is laid out row by row.
+Size = int | str | tuple[int | str, int | str]
 #: Types of settings as people say them.
 KINDS = {int: "a whole number", float: "a number", str: "a text", list: "a list", dict: "a mapping {name: value}"}
 
@@ -138,6 +139,17 @@ class Static(Declared):
 class Fixed(Declared):
     """A constant of the class that shapes the code: a size, a list of places. Classes made for a plant have others."""
 
+    settable = False
+
+
+@dataclass(kw_only=True, eq=False)
+class Law(Declared):
+    """A function of the plant, such as its rates: block functions take it as an argument and call it.
+
+    `decided(plants)` gives it, once the plant is known.
+    """
+
+    function: Callable[..., Any] | None = None
     settable = False
 
 
@@ -281,6 +293,11 @@ def static(default: Any, doc: str, **more: Unpack[Choice]) -> Any:
 def fixed(value: Any, doc: str) -> Any:
     """A constant of the class, such as a size that ports and functions use by name."""
     return Fixed(default=value, doc=doc)
+
+
+def law(doc: str) -> Any:
+    """A function of the plant, which functions of the block take as an argument and call."""
+    return Law(doc=doc)
 
 
 def model(doc: str, required: bool = True, port: str = "") -> Any:

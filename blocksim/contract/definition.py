@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import BlockDefinitionError, did_you_mean, listing
-from .declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
+from .declarations import Fixed, Inport, Law, Memory, Noise, Outport, Param, Period, State, StatePort, Static, Table
 from .grammar import check_text
 
 #: Functions the engine calls, and the kinds of name each may ask for (besides `t`, parameters, statics and tables).
@@ -20,7 +20,9 @@ KINDS: dict[str, tuple[type, ...]] = {
     "guard": (State, Memory, Inport),
     "reset": (State, Memory, Inport),
 }
-ALWAYS = (Param, Static, Fixed, Period, Table)
+#: What may be returned by name, as a dict.
+NAMED = ("output", "step", "update", "derivative", "reset")
+ALWAYS = (Param, Static, Fixed, Law, Period, Table)
 #: Ordinary Python, called while the diagram is built; `size_` may also ask for a port's size by the port's name.
 BUILD_TIME = ("table_", "size_")
 OTHER = ("check", "regressor", "effort", "variance", "process")
@@ -67,7 +69,8 @@ def check_texts(cls: Any) -> None:
     inherited = {f for base in cls.__mro__[1:] for f in getattr(base, "functions", {}).values()}
     for name, function in cls.functions.items():
         if kind_of(name) and function not in inherited:
-            check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), kind_of(name) == "reset")
+            laws = set(cls.of(Law)) & set(arguments(function))
+            check_text(f"{cls.__name__}: {name}", function, arrays & set(arguments(function)), laws, kind_of(name) in NAMED)
 
 
 def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Callable[[str], None]) -> None:

@@ -37,7 +37,7 @@ INSTEAD: dict[type, tuple[str, str]] = {
     ast.Starred: ("*", "write the arguments one by one"),
     ast.JoinedStr: ("an f-string", "block functions compute numbers"),
     ast.Set: ("a set", "write a tuple"),
-    ast.Dict: ("a dict", "only a reset returns one: return {'state': value}"),
+    ast.Dict: ("a dict", "only what is returned may be one, by name: return {'y': value}"),
     ast.Slice: ("a slice", "take the elements one by one"),
     ast.Match: ("match", "write if and elif"),
 }
@@ -50,22 +50,30 @@ EXPRESSIONS = (
     *(ast.IfExp, ast.Subscript, ast.Call),
 )
 #: Functions of modules that have been read, with the arguments they may change.
-READ: set[tuple[Callable[..., Any], frozenset[str]]] = set()
+READ: set[tuple[Callable[..., Any], frozenset[str], frozenset[str]]] = set()
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
-def check_text(title: str, function: Callable[..., Any], own: Iterable[str], reset: bool = False) -> None:
-    """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change."""
-    Reading(title, function, set(own), reset, ()).body()
+def check_text(
+    title: str, function: Callable[..., Any], own: Iterable[str], laws: Iterable[str] = (), named: bool = False
+) -> None:
+    """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change, `laws` what it may call."""
+    Reading(title, function, set(own), set(laws), named, ()).body()
 
 
 class Reading:
     """One function being read."""
 
     def __init__(
-        self, title: str, function: Callable[..., Any], own: set[str], reset: bool, callers: tuple[Callable[..., Any], ...]
+        self,
+        title: str,
+        function: Callable[..., Any],
+        own: set[str],
+        laws: set[str],
+        named: bool,
+        callers: tuple[Callable[..., Any], ...],
     ):
-        self.title, self.function, self.own, self.reset, self.callers = title, function, own, reset, callers
+        self.title, self.function, self.own, self.laws, self.named, self.callers = title, function, own, laws, named, callers
         self.tree = parsed(function)
         self.inputs = {a.arg for a in self.tree.args.args}
         self.locals = set(function.__code__.co_varnames)
@@ -101,7 +109,7 @@ class Reading:
             self.unknown(node)
         match node:
             case ast.Return(value=value):
-                if isinstance(value, ast.Dict) and self.reset:
+                if isinstance(value, ast.Dict) and self.named:
                     self.fields(value, known)
                 elif value is not None:
                     self.expression(value, known)
@@ -237,6 +245,8 @@ class Reading:
             name, value = node.func.id, self.function.__globals__.get(node.func.id)
         else:
             self.refuse(node, f"it calls '{ast.unparse(node.func)}'", "call a word or a function of the module by its name")
+        if name in self.laws and isinstance(node.func, ast.Name):
+            return
         if name in self.locals and isinstance(node.func, ast.Name):
             self.refuse(node, f"it calls its own '{name}'", "call a word or a function of the module by its name")
         if isinstance(value, types.FunctionType) and not is_word(name, value):
@@ -245,6 +255,8 @@ class Reading:
             self.unseen(node, name)
         elif name == "range":
             self.refuse(node, "it uses range(...) as a value", "range stands in 'for i in range(n)' only")
+        elif WORDS[name].form == "matrix":
+            return
         elif node.keywords or (WORDS[name].takes and len(node.args) != WORDS[name].takes) or not node.args:
             self.refuse(
                 node, f"it calls '{ast.unparse(node)}'", f"{name} takes {WORDS[name].takes or 'one or more'} plain argument(s)"
@@ -263,14 +275,15 @@ class Reading:
             self.refuse(node, f"it calls '{ast.unparse(node)}'", f"{name} takes: {listing(names)}")
         passed = dict(zip(names, node.args, strict=False)) | {str(k.arg): k.value for k in node.keywords}
         own = {n for n in names if not isinstance(a := passed.get(n), ast.Name) or a.id in self.own or a.id not in self.inputs}
-        if (function, frozenset(own)) not in READ:
-            Reading(f"{self.title}, in {name}", function, own, False, (*self.callers, self.function)).body()
-            READ.add((function, frozenset(own)))
+        laws = {n for n, a in passed.items() if isinstance(a, ast.Name) and a.id in self.laws}
+        if (function, frozenset(own), frozenset(laws)) not in READ:
+            Reading(f"{self.title}, in {name}", function, own, laws, False, (*self.callers, self.function)).body()
+            READ.add((function, frozenset(own), frozenset(laws)))
 
     def fields(self, node: ast.Dict, known: set[str]) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                self.refuse(node, "a reset returns a dict with other keys than names", "write {'state': value}")
+                self.refuse(node, "it returns a dict with other keys than names", "write {'name': value}")
             self.expression(value, known)
 
     def unknown(self, node: ast.AST) -> NoReturn:
@@ -280,4 +293,4 @@ class Reading:
 
 def is_word(name: str, value: Any) -> bool:
     """Whether a function of that name is the engine's own word."""
-    return name in WORDS and (value.__module__ or "").partition(".")[0] == "blocksim"
+    return name in WORDS and value is WORDS[name].meaning

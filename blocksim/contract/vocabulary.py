@@ -7,6 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .matrices import MATRIX_WORDS as MATRIX_WORDS
+from .matrices import add as add
+from .matrices import chosen as chosen
+from .matrices import diagonal as diagonal
+from .matrices import divide as divide
+from .matrices import dot as dot
+from .matrices import identity as identity
+from .matrices import multiply as multiply
+from .matrices import outer as outer
+from .matrices import part as part
+from .matrices import rows as rows
+from .matrices import scale as scale
+from .matrices import subtract as subtract
+from .matrices import symmetric as symmetric
+from .matrices import transpose as transpose
+
 inf, nan, pi, e, tau = math.inf, math.nan, math.pi, math.e, math.tau
 sin, cos, tan, asin, acos, atan, atan2 = math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2
 sinh, cosh, tanh, exp, expm1 = math.sinh, math.cosh, math.tanh, math.exp, math.expm1
@@ -94,7 +110,8 @@ class Word:
     name: str
     #: What CPython calls; of a constant, its number.
     meaning: Any
-    #: Where compiled programs have it from: 'libm' (imported), 'prelude' (written out), 'builtin' (Python's own), 'constant'.
+    #: Where compiled programs have it from: 'libm' (imported), 'prelude' (written out), 'builtin' (Python's own), 'constant';
+    #: a 'matrix' word is written out element by element.
     form: str
     #: Numbers it takes; 0 where that is open, and it is no function of numbers.
     takes: int = 1
@@ -173,11 +190,12 @@ WORDS: dict[str, Word] = {
         Word("min", min, "builtin", 0, same_as="minimum"),
         Word("round", round, "builtin", 1, same_as="round_half_even"),
         Word("pow", power, "builtin", 2, same_as="power"),
+        *(Word(meaning.__name__, meaning, "matrix", 0) for meaning in MATRIX_WORDS),
         *(Word(name, getattr(math, name), "constant", 0) for name in ("pi", "tau", "e", "inf", "nan")),
     )
 }
-LIBM, PRELUDE, BUILTINS, CONSTANT_NAMES = (
-    tuple(w.name for w in WORDS.values() if w.form == form) for form in ("libm", "prelude", "builtin", "constant")
+LIBM, PRELUDE, BUILTINS, MATRIX, CONSTANT_NAMES = (
+    tuple(w.name for w in WORDS.values() if w.form == form) for form in ("libm", "prelude", "builtin", "matrix", "constant")
 )
 CONSTANTS: dict[str, float] = {name: WORDS[name].meaning for name in CONSTANT_NAMES}
 VOCABULARY = tuple(WORDS)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 from ..contract.block import Block
-from ..contract.declarations import Fixed, Inport, Outport, Param, State
+from ..contract.declarations import Fixed, Inport, Outport, Param, Size, State
 from ..contract.definition import arguments
 from ..diagram.diagram import Ref
 from ..errors import DiagramError, Problem
@@ -87,14 +91,20 @@ def fit_unit(unit: Unit, by_path: dict[str, Unit]) -> None:
     unit.sizes |= {name: d.default for name, d in kind.of(Fixed).items() if isinstance(d.default, int)}
     for name, function in kind.functions.items():
         if name.startswith("size_"):
-            values = {**unit.settings, **ports}
+            values = {**unit.settings, **ports, **unit.plants}
             unit.sizes[name[5:]] = int(function(**{a: values[a] for a in arguments(function)}))
     for name, declaration in kind.of(State, Outport).items():
-        if isinstance(declaration.size, str) and declaration.size != "any":
-            value = unit.sizes.get(declaration.size, unit.settings.get(declaration.size))
-            unit.sizes[name] = int(value) if value is not None else 1
+        if declaration.size != "any" and not isinstance(declaration.size, int):
+            unit.sizes[name] = math.prod(shape_of(unit, declaration.size, ports))
         elif not widenable(kind):
             unit.sizes[name] = declaration.size if isinstance(declaration.size, int) else 1
+
+
+def shape_of(unit: Unit, size: Size, ports: Mapping[str, Any] | None = None) -> tuple[int, ...]:
+    """A declared size in numbers: one, or rows and columns. A name may be that of a size, a setting or an input."""
+    known = {**(ports or {}), **unit.settings, **unit.sizes}
+    values = [n if isinstance(n, int) else known.get(n) for n in (size if isinstance(size, tuple) else (size,))]
+    return tuple(int(n) if n is not None else 1 for n in values)
 
 
 def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
@@ -121,11 +131,7 @@ def size_problems(unit: Unit, by_path: dict[str, Unit]) -> list[Problem]:
             elif declaration.size == "any":
                 continue
             else:
-                expected = (
-                    declaration.size
-                    if isinstance(declaration.size, int)
-                    else unit.sizes.get(declaration.size, unit.settings.get(declaration.size, 1))
-                )
+                expected = math.prod(shape_of(unit, declaration.size))
                 allowed = {expected}
             if size not in allowed:
                 problems.append(

@@ -28,7 +28,7 @@ from .values import Missing, Untraceable, Value, known
 OUTPUTS = ("f", "dfdx", "dfdp", "dfdu", "y", "dydx", "dydp", "dydu")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equations:
     """x' = f(x, u, p) and y = h(x, u, p) of one plant, scalar by scalar."""
 
@@ -44,6 +44,7 @@ class Equations:
     rates: tuple[Node, ...] = field(repr=False, compare=False)
     signals: dict[str, tuple[Node, ...]] = field(repr=False, compare=False)
     refused: dict[str, str] = field(repr=False, compare=False)  # other outports, and why
+    functions: dict[Any, Callable[..., Any]] = field(default_factory=dict, repr=False, compare=False)  # made so far
 
     def layout(
         self, outputs: Sequence[str] = ("f", "dfdx"), wrt_parameters: Sequence[str] | None = None, ports: Sequence[str] = ()
@@ -94,8 +95,11 @@ class Equations:
         wrt_parameters: Sequence[str] | None = None,
         ports: Sequence[str] = (),
     ) -> Callable[..., tuple[float, ...]]:
-        """The text as a function that plain Python can call and that a generated block's functions may call too."""
-        return function(self.text(name, outputs, wrt_parameters, ports))
+        """The text as a function that plain Python can call and that block functions may call too, as a `law`."""
+        key = (name, *(None if part is None else tuple(part) for part in (outputs, wrt_parameters, ports)))
+        if key not in self.functions:
+            self.functions[key] = function(self.text(name, outputs, wrt_parameters, ports))
+        return self.functions[key]
 
     def arguments(self) -> tuple[str, ...]:
         return ("x", "u", "p", "t") if self.timed else ("x", "u", "p")

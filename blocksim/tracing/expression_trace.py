@@ -7,9 +7,10 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..contract.vocabulary import CONSTANTS, FUNCTIONS, WORDS, power_form
+from ..contract.vocabulary import CONSTANTS, FUNCTIONS, WORDS, Word, power_form
 from ..errors import BlockDefinitionError, did_you_mean
 from .graph import Node
+from .scalars import applied
 from .specialise import argument_list, redefined
 from .values import Array, Env, Missing, Untraceable, Value, View, known, size_text
 
@@ -191,8 +192,8 @@ class ExpressionTrace:
 
     def call(self, node: ast.Call, env: Env) -> Value:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        own = None if isinstance(node.func, ast.Attribute) else self.function.__globals__.get(name)
-        if isinstance(own, types.FunctionType) and (name not in WORDS or redefined(name, own)):
+        own = None if isinstance(node.func, ast.Attribute) else env.get(name, self.function.__globals__.get(name))
+        if isinstance(own, types.FunctionType) and (name in env or name not in WORDS or redefined(name, own)):
             given = argument_list(self.function, own, node).items()
             return self.tracer.call(
                 own, {k: self.value(a, env) if isinstance(a, ast.expr) else known(self.graph, a) for k, a in given}
@@ -201,6 +202,8 @@ class ExpressionTrace:
         if name == "len":
             return self.length(values[0], node)
         word = WORDS.get(name)
+        if word is not None and word.form == "matrix":
+            return self.matrix(word, values, {str(k.arg): self.value(k.value, env) for k in node.keywords}, node)
         if word is None or not (word.takes or word.same_as):
             self.refuse(f"calls '{ast.unparse(node.func)}', which is no function that a block function can call.")
         if name in ("max", "min"):
@@ -213,6 +216,16 @@ class ExpressionTrace:
         if len(values) != FUNCTIONS[called].takes:
             self.refuse(f"calls {name} with {len(values)} arguments where {FUNCTIONS[called].takes} are wanted.")
         return self.graph.apply(called, *[self.one(value, node) for value in values])
+
+    def matrix(self, word: Word, values: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
+        """A word for vectors and matrices, element by element."""
+        plain = [self.tracer.content(v) for v in values]
+        named = {k: self.tracer.content(v) for k, v in keywords.items()}
+        try:
+            return applied(self.graph, word.meaning, plain, named)
+        except (TypeError, ValueError, IndexError, AttributeError):
+            sizes = ", ".join(size_text(v) for v in plain)
+            self.refuse(f"has '{ast.unparse(node)}', whose parts do not fit together: {sizes}.")
 
     def length(self, value: Value, node: ast.Call) -> Node:
         if isinstance(value, View):

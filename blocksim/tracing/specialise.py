@@ -16,7 +16,7 @@ from typing import Any
 
 from ..contract.definition import arguments
 from ..contract.syntax import compiled, parse, parsed
-from ..contract.vocabulary import CONSTANTS, WORDS, power_form
+from ..contract.vocabulary import CONSTANTS, MATRIX, WORDS, power_form
 from ..errors import BlockDefinitionError
 from .code import literal
 
@@ -121,9 +121,9 @@ class Specialiser(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        own = None if isinstance(node.func, ast.Attribute) else self.globals.get(name)
-        foreign = isinstance(own, types.FunctionType) and not module_of(own).startswith("blocksim.solvers")
-        if isinstance(own, types.FunctionType) and foreign and (name not in WORDS or redefined(name, own)):
+        own = None if isinstance(node.func, ast.Attribute) or name in self.locals else self.globals.get(name)
+        solver = isinstance(own, types.FunctionType) and module_of(own).startswith("blocksim.solvers")
+        if isinstance(own, types.FunctionType) and not solver and (name not in WORDS or redefined(name, own)):
             given = argument_list(self.function, own, node).values()
             inputs = [self.visit(a) if isinstance(a, ast.expr) else constant(a) for a in given]
             return ast.Call(self.visit(node.func), inputs, [])
@@ -168,6 +168,11 @@ def power(base: ast.expr, exponent: ast.expr) -> ast.expr:
 
 def word(name: str) -> ast.expr:
     """A word of the vocabulary: a constant as its number, a function as its name."""
+    if WORDS[name].form == "matrix":
+        raise BlockDefinitionError(
+            f"'{name}' works on what is written out element by element, which a function with while, break, or a loop that ends "
+            "at the run is not. Write loops over the elements there."
+        )
     if name in CONSTANTS and name not in ("inf", "nan"):
         return ast.Constant(CONSTANTS[name])
     return ast.Name(WORDS[name].same_as or name, ast.Load())
@@ -176,8 +181,8 @@ def word(name: str) -> ast.expr:
 def redefined(name: str, value: Any) -> bool:
     """Whether a block author's module means something else by a word of the vocabulary: e = 0.8, or a sign() of its own."""
     if isinstance(value, types.FunctionType):
-        return module_of(value).partition(".")[0] != "blocksim"
-    return isinstance(value, (int, float)) and name not in ("inf", "nan") and value != CONSTANTS.get(name)
+        return value is not WORDS[name].meaning
+    return isinstance(value, (int, float, str, tuple)) and name not in ("inf", "nan") and value != CONSTANTS.get(name)
 
 
 def module_of(function: Callable[..., Any]) -> str:
@@ -237,6 +242,16 @@ def stores_into_arguments(function: Callable[..., Any]) -> bool:
     called = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
     others = [function.__globals__.get(name) for name in called]
     return any(stores_into_arguments(f) for f in others if isinstance(f, types.FunctionType) and f is not function)
+
+
+@functools.cache
+def uses_matrices(function: Callable[..., Any]) -> bool:
+    """Whether a function, or one it calls, has words for matrices: then it is written out, however long."""
+    names = function.__code__.co_names
+    found = {n: function.__globals__.get(n) for n in names}
+    if any(n in MATRIX and not redefined(n, f) for n, f in found.items()):
+        return True
+    return any(uses_matrices(f) for f in found.values() if isinstance(f, types.FunctionType) and f is not function)
 
 
 def specialise(

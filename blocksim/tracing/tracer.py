@@ -12,6 +12,7 @@ from typing import Any
 
 from ..contract.syntax import parse, parsed
 from ..errors import BlockDefinitionError
+from .code import Code
 from .expression_trace import ExpressionTrace
 from .graph import Graph, Node
 from .specialise import results_of, stores_into_arguments, title_of
@@ -88,6 +89,8 @@ class Tracer:
             if any(view == value for view, _, _ in self.stores):
                 raise Untraceable("an array is handed on after it has been changed")
             return value.code
+        if callable(value):
+            return Code((title_of(value, self.helpers or {}),))
         inputs.append(value)
         return None
 
@@ -99,6 +102,14 @@ class Tracer:
         if not isinstance(content, tuple):
             raise BlockDefinitionError(f"{size_text(content)} stands where several are wanted.")
         return content
+
+    def content(self, value: Value) -> Value:
+        """A value with small arrays as the numbers they have now."""
+        if isinstance(value, Missing):
+            raise BlockDefinitionError(value.why)
+        if isinstance(value, (tuple, Array, View)):
+            return tuple(self.content(v) for v in self.items(value))
+        return value
 
     # ---- arrays of the run -----------------------------------------------------------------------------------------
 
@@ -282,6 +293,9 @@ class Trace(ExpressionTrace):
     def named(self, name: str, value: Value) -> Value:
         if isinstance(value, Node) and value.inputs:
             self.graph.names.setdefault(value, name)
+        if isinstance(value, tuple):
+            for k, item in enumerate(value):
+                self.named(f"{name}_{k}", item)
         return value
 
 

@@ -11,7 +11,7 @@ import pytest
 import blocksim as bs
 from blocksim.contract import expression
 from blocksim.contract.block import Block, inport, outport, param
-from blocksim.contract.vocabulary import BUILTINS, CONSTANTS, FUNCTIONS, VOCABULARY, WORDS, power, power_int
+from blocksim.contract.vocabulary import BUILTINS, CONSTANTS, FUNCTIONS, MATRIX, VOCABULARY, WORDS, power, power_int
 from blocksim.tracing.derivative_rules import RULES
 
 CORNERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 1e-310, 4.6e15, 710.5, -745.2, 1e300, math.inf, -math.inf, math.nan]
@@ -134,7 +134,7 @@ def test_the_words_that_are_offered_run():
     for name in (*expression.FUNCTIONS, *expression.SYNONYMS):
         takes = FUNCTIONS[expression.SYNONYMS.get(name, name)].takes
         assert math.isfinite(expression.evaluate(f"{name}({', '.join(['0.5'] * takes)})", {}))
-    assert set(VOCABULARY) == {*FUNCTIONS, *CONSTANTS, *BUILTINS}
+    assert set(VOCABULARY) == {*FUNCTIONS, *CONSTANTS, *BUILTINS, *MATRIX}
 
 
 @pytest.mark.parametrize("text", ["u ** 2", "u ** 3", "u ** 7", "u ** -5", "u ** 0.5", "u ** 1.7", "2 ** u", "u1 ** u2"])

@@ -7,6 +7,7 @@ import runpy
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import blocksim as bs
@@ -46,10 +47,10 @@ def test_a_study_of_a_page_can_be_planned(page, text):
 
 
 def test_every_class_of_own_blocks_is_accepted(tmp_path):
-    head = "from blocksim import Block, Estimates, RecordBlock, inport, memory, model, outport, param\n"
-    head += "from blocksim.contract.vocabulary import cos, sin\n"
+    head = "from blocksim import Block, Estimates, RecordBlock, fixed, inport, law, memory, model, outport, param, table\n"
+    head += "from blocksim.contract.vocabulary import *\nfrom blocksim.tracing.equations import equations\n"
     classes = [text for text in fenced(ROOT / "docs" / "own-blocks.md", "python") if "class " in text]
-    assert len(classes) == 6
+    assert len(classes) == 8
     (tmp_path / "pages.py").write_text(head + "\n\n".join(classes))
     space = runpy.run_path(str(tmp_path / "pages.py"))
     assert space["FirstOrderLag"].derivative(x=0, u=1, k=2, T=0.5) == 4
@@ -63,7 +64,11 @@ def test_every_class_of_own_blocks_is_accepted(tmp_path):
     diagram.add("mean", space["Detrend"](), inputs="wave")
     diagram.add("joint", "GravityJoint", inputs="wave", J=2.0, Fv=0.0, Fc=0.0, Ms=0.0)
     diagram.add("found", space["Inertia"](model="joint"), inputs={"tau": "wave", "qdd": "joint.qdd"})
+    diagram.add("filter", space["Filter"](Ts=0.1, Q=10.0, R=1e-3), inputs="wave")
+    diagram.add("slope", space["Slope"](model="lag"), inputs="wave")
     record = bs.simulate(diagram, stop=2, every=0.1)
+    assert record["slope"] == pytest.approx(-record["wave"] / 2)
+    assert np.abs(record["filter"][10:, 0] - record["wave"][10:]).max() < 0.05
     assert record.estimates["found"]["J"].value == pytest.approx(record.estimates["found"]["J"].truth) == 2.0
     assert abs(record["mean"].mean()) < 1e-12 and set(record["relay"]) == {0.0, 1.0}
     assert record["late"][1:] == pytest.approx(record["wave"][:-1])

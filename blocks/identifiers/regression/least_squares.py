@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, RecordBlock, inport, model, outport, param, static
-from blocksim.contract.declarations import Inport
+from blocksim.contract.block import RecordBlock, inport, model, outport, param, static
+from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
 from .ends import ends_of, skip_problem
@@ -76,12 +75,14 @@ blocks:
     tau_model = outport("effort by the model with the estimates", size="rows")
     residual = outport("effort less that of the model", size="rows")
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
-            return type(self)
+            return {}
         plant = plants["model"]
-        base, kind = cast(Any, type(self)), cast(Any, plant.kind)
-        return bound_class(base, kind, plant.motion, plant.drive, rows_at_once(plant))
+        size = rows_at_once(plant) or plant.drive  # that of what is connected there
+        unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        efforts = {name: replace(type(self).of(Outport)[name], unit=unit, size=size) for name in ("tau_model", "residual")}
+        return {**motion_ports(plant), **efforts}
 
     def process(self, t, model, **signals):
         rows = rows_of(model, signals)
@@ -113,26 +114,17 @@ def rows_at_once(plant: Plant) -> int:
     return plant.effort(np.zeros(2) if size == 1 else np.zeros((2, size))).shape[1]
 
 
-@cache
-def bound_class(base: type[Block], kind: type[Block], motion: tuple[str, ...], drive: str, rows: int) -> type[Block]:
-    """A record block with the ports of a plant: its motion and its drive in, its effort out."""
-    declared: dict[str, Any] = dict(kind.declared)
-    members: dict[str, Any] = {"__doc__": base.__doc__, "__module__": base.__module__}
-    for name in (*motion, drive):
-        known = declared.get(name)  # an acceleration may be no output of the plant
+def motion_ports(plant: Plant) -> dict[str, Any]:
+    """Inputs for what a plant's regressor asks for and for what drives it."""
+    ports: dict[str, Any] = {}
+    for name in (*plant.motion, plant.drive):
+        known = plant.kind.declared.get(name)  # an acceleration may be no output of the plant
         if known is None:
-            members[name] = inport(f"{name} of the plant's regressor", size="any")
+            ports[name] = inport(f"{name} of the plant's regressor", size="any")
         else:
-            members[name] = inport(known.doc, known.unit, size=known.size if isinstance(known.size, int) else "any")
-    size: int | str = rows
-    unit = "" if "effort" in kind.functions else declared[drive].unit
-    if not rows:
-        made: dict[str, Any] = {}
-        exec(f"def size_joints({drive}):\n    return {drive}\n", made)
-        members["size_joints"], size = staticmethod(made["size_joints"]), "joints"
-    members["tau_model"] = outport("effort by the model with the estimates", unit, size=size)
-    members["residual"] = outport("effort less that of the model", unit, size=size)
-    return type(base.__name__, (base,), members)
+            size = getattr(known, "size", "any")
+            ports[name] = inport(known.doc, known.unit, size=size if isinstance(size, int) else "any")
+    return ports
 
 
 @dataclass(frozen=True)

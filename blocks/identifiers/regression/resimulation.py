@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, RecordBlock, inport, model, outport, param, static
+from blocksim.contract.block import RecordBlock, inport, model, outport, param, static
 from blocksim.contract.declarations import Outport, State
 from blocksim.contract.plant import Plant
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
@@ -79,9 +78,9 @@ class Resimulation(RecordBlock):
     def report(self, path: Path, looped: Looped, equations: Any) -> Estimates:
         """What is told of where it ended."""
 
-    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+    def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:
-            return type(self)
+            return {}
         plant = plants["model"]
         if not plant.path:
             raise DiagramError(
@@ -96,7 +95,11 @@ class Resimulation(RecordBlock):
                 "OutputError or RPEMHybrid, which need no regressor."
             )
         unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
-        return with_ports(type(self), plant.drive, plant.motion, self.motion_needed, unit)  # type: ignore[arg-type]
+        ports: dict[str, Any] = {plant.drive: inport(f"measured {plant.drive} of the plant", size="any")}
+        needed = self.motion_needed
+        ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in plant.motion}
+        efforts = {n: replace(type(self).of(Outport)[n], unit=unit, size=plant.drive) for n in ("predicted", "residual")}
+        return {**ports, **efforts}
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
@@ -163,18 +166,6 @@ class Resimulation(RecordBlock):
         count = self.counted(t, motion, effort.shape[1])
         rows = stacked(self.rows(t, plant.regressor(motion)), self.rows(t, effort), count)
         return weighted_fit(rows).values
-
-
-@functools.lru_cache
-def with_ports(base: type[Block], drive: str, motion: tuple[str, ...], needed: bool, unit: str) -> type[Block]:
-    """The identifier with the ports of a plant: what drives it, then what its regressor asks for; its effort is in `unit`."""
-    text = f"def size_n({drive}):\n    return {drive}\n"
-    made: dict[str, Any] = {}
-    exec(text, made)
-    ports: dict[str, Any] = {drive: inport(f"measured {drive} of the plant", size="any")}
-    ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in motion}
-    ports |= {name: replace(base.of(Outport)[name], unit=unit) for name in ("predicted", "residual")}
-    return type(base.__name__, (base,), {"__doc__": base.__doc__, **ports, "size_n": staticmethod(made["size_n"])})
 
 
 def start_problem(start: Any, plant: Plant) -> str:

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import blocksim as bs
 from blocks import LIBRARY
 from blocks.observers.observed import equations_of
-from blocks.observers.transition import transition_of
+from blocks.observers.transition import rates_of, transition
 from blocksim.contract.plant import Plant
 from blocksim.errors import DiagramError
 
@@ -145,7 +145,7 @@ def carried(x, tau, turns, p=JOINT):
     eq = equations_of(plant)
     x_next, S, work = np.zeros(2), np.zeros(12), np.zeros(3 * 14)
     values = [p[name] for name in eq.parameters]
-    transition_of(plant, eq, turns, plant.parameters)(x_next, S, list(x), [tau], values, Ts, 2, 4, turns, work)
+    transition(rates_of(plant, plant.parameters), x_next, S, list(x), [tau], values, Ts, 2, 4, turns, work)
     return x_next, S.reshape(2, 6)
 
 

@@ -7,7 +7,6 @@ import pytest
 
 import blocksim as bs
 from blocks.observers.joint_ekf import JointEKF, factor_output, factor_update
-from blocks.observers.observed import with_helpers
 from blocksim.errors import DiagramError
 
 EXACT = np.vectorize(lambda v: Fraction(float(v)), otypes=[object])
@@ -36,8 +35,7 @@ def updated(form, z, carried, y, variances, H):
     N, m = len(z), len(H)
     out = np.zeros(2 * N + 2 * N * N + m + 1 + N * m + N)
     update = factor_output if form == "udu" else JointEKF.functions["output"]
-    seen = with_helpers(update, readings=lambda x, u, p: (*(H @ x), *H.ravel()))
-    seen(y, z, carried.ravel(), z, variances, N, 0, N, m, out)
+    update(y, z, carried.ravel(), z, lambda x, u, p: (*(H @ x), *H.ravel()), variances, N, 0, N, m, out)
     P = out[2 * N : 2 * N + N * N].reshape(N, N)
     return out[:N], P, out[-N * N :].reshape(N, N) if form == "udu" else P
 
@@ -111,11 +109,6 @@ def test_the_covariance_cannot_lose_its_sign():
     assert z[1] == pytest.approx(1.0)
 
 
-def no_motion(z_next, S, x_hat, u, own, Ts, n, d, turns, work):
-    for i in range(n):
-        z_next[i] = x_hat[i]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_thorntons_prediction_is_the_plain_one(seed):
     """U' D' U'^T = F U D U^T F^T + Q in exact fractions; some Q and D are zero."""
@@ -125,12 +118,16 @@ def test_thorntons_prediction_is_the_plain_one(seed):
     D = 10.0 ** rng.uniform(-6, 6, N)
     D[seed % N] = 0.0
     factors = np.triu(rng.standard_normal((N, N)), 1) + np.diag(D)
-    S = rng.standard_normal((n, N))
+    slopes = rng.standard_normal((n, N)) / 1e-3
+
+    def rates(x, u, p):
+        return (*np.zeros(n), *slopes[:, :n].ravel(), *slopes[:, n:].ravel())
+
     drift = np.concatenate((10.0 ** rng.uniform(-6, 2, n), np.zeros(d)))
-    x, theta, P_next, work = np.zeros(n), np.zeros(d), np.zeros(N * N), np.zeros(2 * N * N)
-    step = with_helpers(factor_update, transition=no_motion)
-    step(x, theta, factors.ravel(), x, np.zeros(N), P_next, S.ravel(), theta, work, theta, drift, 1e-3, n, d, N, (0, 1), 0)
-    F = EXACT(np.vstack((S, np.eye(N)[n:])))
+    x, theta, P_next, S, work = np.zeros(n), np.zeros(d), np.zeros(N * N), np.zeros(n * N), np.zeros(2 * N * N)
+    memories = (np.zeros(N), P_next, S, theta, work)
+    factor_update(x, theta, factors.ravel(), x, *memories, rates, theta, drift, 1e-3, n, d, N, (0, 1), 0)
+    F = EXACT(np.vstack((S.reshape(n, N), np.eye(N)[n:])))
     U, weights = unpacked(EXACT(factors), N)
     wanted = F @ U @ weights @ U.T @ F.T + np.diag(EXACT(drift))
     V, found = unpacked(EXACT(P_next), N)

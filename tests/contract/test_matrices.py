@@ -1,0 +1,154 @@
+"""Matrices in block functions: the words against numpy, two-dimensional ports and memories, results by name."""
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.contract import matrices
+from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, static
+from blocksim.contract.vocabulary import MATRIX, add, diagonal, divide, identity, multiply, outer, scale, symmetric, transpose
+from blocksim.errors import BlockDefinitionError
+
+DRAW = np.random.default_rng(3)
+A, B, C = DRAW.standard_normal((3, 2)), DRAW.standard_normal((2, 4)), DRAW.standard_normal((3, 4))
+v, w = DRAW.standard_normal(2), DRAW.standard_normal(2)
+CASES = {
+    "dot": (matrices.dot(v, w, plus=2.0), 2.0 + v @ w),
+    "multiply": (matrices.multiply(A, B, plus=C), A @ B + C),
+    "multiply by a vector": (matrices.multiply(A, v), A @ v),
+    "transpose": (matrices.transpose(A), A.T),
+    "outer": (matrices.outer(v, w), np.outer(v, w)),
+    "add": (matrices.add(A, A), A + A),
+    "subtract": (matrices.subtract(v, w), v - w),
+    "scale": (matrices.scale(A, 3.0), 3 * A),
+    "scale by columns": (matrices.scale(A, v), A @ np.diag(v)),
+    "divide": (matrices.divide(A, 3.0), A / 3),
+    "divide by columns": (matrices.divide(A, v), A / v),
+    "identity": (matrices.identity(3), np.eye(3)),
+    "diagonal": (matrices.diagonal(v), np.diag(v)),
+    "symmetric": (matrices.symmetric([[1.0, 2.0], [9.0, 3.0]]), [[1, 2], [2, 3]]),
+    "part": (matrices.part(C[0], 1, 2), C[0, 1:3]),
+    "rows": (matrices.rows(B.ravel(), 1, 4, 4), B[1:]),
+    "chosen": (matrices.chosen(C[0], (2, 0)), C[0, [2, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_word_is_what_numpy_says(name):
+    found, wanted = CASES[name]
+    np.testing.assert_allclose(np.array(found), np.array(wanted), rtol=1e-14)
+
+
+def test_every_word_is_tried():
+    assert {name.partition(" ")[0] for name in CASES} == set(MATRIX)
+
+
+class Kalman(SampledBlock):
+    """x' = F x + K (y - H x), P' = F (P - K H P) F^T + Q: a linear filter in its textbook lines."""
+
+    n: int = static(2, "states")
+    q: float = param(0.1, "variance added to each state")
+    r: float = param(0.5, "variance of a reading")
+    y = inport("reading")
+    x_hat = outport("estimate", size="n")
+    P = outport("its covariance", size=("n", "n"))
+    x: float = memory(0.0, "predicted state", size="n")
+    S: float = memory(0.0, "predicted covariance", size=("n", "n"), internal=True)
+
+    @staticmethod
+    def step(y, x, S, q, r, n):
+        F = ((1.0, 0.1), (0.0, 1.0))
+        H = (1.0, 0.0)
+        Sh = multiply(S, H)
+        variance = Sh[0] + r
+        K = divide(Sh, variance)
+        x = add(x, scale(K, y - x[0]))
+        P = symmetric(add(S, scale(outer(K, Sh), -1.0)))
+        ahead = multiply(multiply(F, P), transpose(F), plus=scale(identity(n), q))
+        return {"x_hat": x, "P": P, "next_x": multiply(F, x), "next_S": ahead}
+
+    @staticmethod
+    def table_S(n):
+        return 2.0 * np.eye(n)
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_filter_of_matrices_is_the_one_of_numpy(engine):
+    made = bs.Diagram("kalman")
+    made.add("y", "Sine", frequency=0.3)
+    made.add("k", Kalman(Ts=0.1), inputs="y")
+    record = bs.simulate(made, stop=3, solver="rk4", step=0.1, engine=engine)
+    F, H, x, S = np.array([[1, 0.1], [0, 1]]), np.array([[1.0, 0.0]]), np.zeros(2), 2 * np.eye(2)
+    for k, y in enumerate(record["y"]):
+        K = S @ H.T / (H @ S @ H.T + 0.5)
+        x, P = x + K[:, 0] * (y - x[0]), S - K @ H @ S
+        np.testing.assert_allclose(record["k.x_hat"][k], x, rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(record["k.P"][k].reshape(2, 2), P, rtol=1e-10, atol=1e-13)
+        x, S = F @ x, F @ P @ F.T + 0.1 * np.eye(2)
+
+
+class Mixed(Block):
+    """Y = diag(u) U: a matrix in, a matrix out."""
+
+    u = inport("vector", size=2)
+    U = inport("matrix", size=(2, 3))
+    Y = outport("matrix", size=(2, 3))
+
+    @staticmethod
+    def output(u, U):
+        return multiply(diagonal(u), U)
+
+
+def test_ports_may_be_matrices():
+    made = bs.Diagram("mixed")
+    made.add("u", "Constant", value=[2.0, 3.0])
+    made.add("U", "Constant", value=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    made.add("Y", Mixed(), inputs={"u": "u", "U": "U"})
+    record = bs.simulate(made, stop=1, solver="rk4", step=1, engine="python")
+    assert record["Y"][0].tolist() == [2, 4, 6, 12, 15, 18]
+    made.add("Z", Mixed(), inputs={"u": "U", "U": "U"})
+    with pytest.raises(bs.DiagramError, match="has 6 elements, input 'u' of 'Z' \\(Mixed\\) takes 2"):
+        bs.simulate(made, stop=1)
+
+
+class Unfit(Mixed):
+    """Y = u U, which do not fit."""
+
+    @staticmethod
+    def output(u, U):
+        return multiply(U, u)
+
+
+class Short(Mixed):
+    """Y by a name that is not wanted."""
+
+    @staticmethod
+    def output(u, U):
+        return {"y": U}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Unfit, r"Unfit\.output has 'multiply\(U, u\)', whose parts do not fit together: 2 values, 2 values"),
+        (Short, r"Short\.output returns y by name where Y are wanted"),
+    ],
+)
+def test_what_does_not_fit_is_refused(kind, words):
+    made = bs.Diagram("unfit")
+    made.add("u", "Constant", value=[2.0, 3.0])
+    made.add("U", "Constant", value=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    made.add("Y", kind(), inputs={"u": "u", "U": "U"})
+    with pytest.raises(BlockDefinitionError, match=words):
+        bs.simulate(made, stop=1, engine="python")
+
+
+def test_zeros_of_structure_cost_nothing():
+    made = bs.Diagram("kalman")
+    made.add("y", "Sine")
+    made.add("k", Kalman(Ts=0.1), inputs="y")
+    from blocksim.simulation.experiment import make_experiment
+
+    text = make_experiment(made, stop=1, solver="rk4", step=0.1).program.source.text
+    lines = [line for line in text.splitlines() if " k_" in line]
+    assert not any("0.0 *" in line or "* 0.0" in line or "1.0 *" in line for line in lines)
