@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -188,11 +187,10 @@ def program_text(function: Callable[..., Any], rates: Callable[..., Any]) -> str
     """A function with all it calls, as one text."""
     from blocksim.compiler.codegen import helper_functions, prelude
     from blocksim.contract.vocabulary import LIBM
-    from blocksim.tracing.specialise import specialise, title_of
+    from blocksim.tracing.specialise import Helpers, bound, specialise
 
-    helpers: dict[str, Callable[..., Any]] = {}
-    env: dict[str, ast.expr] = {"rates": ast.Name(title_of(rates, helpers))}
-    entry = specialise(function, "backward", env, helpers, ("rates",))
+    helpers: Helpers = {}
+    entry = specialise(bound(function, {"rates": rates}), "backward", {}, helpers)
     code = "\n\n".join([*helper_functions(helpers), entry])
     head = f"from math import {', '.join((*LIBM, 'inf', 'nan'))}\nfrom math import pow as libm_pow\n"
     return "\n\n".join([head, *prelude(code), code]) + "\n"

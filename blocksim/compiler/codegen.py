@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
-from ..tracing.specialise import specialise
+from ..tracing.specialise import Helpers, specialise
 from .generator import Generator
 from .instants import hit
 from .slots import Slot, Slots
@@ -52,7 +50,7 @@ def prelude_text(name: str) -> str:
     return specialise(WORDS[name].meaning, name, {}, {}) + "\n"
 
 
-def helper_functions(helpers: dict[str, Callable[..., Any]]) -> list[str]:
+def helper_functions(helpers: Helpers) -> list[str]:
     """Functions of the block authors' own modules, with those they call."""
     written: dict[str, str] = {}
     while len(written) < len(helpers):

@@ -15,7 +15,7 @@ from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_
 from ..schedule.sizes import shape_of
 from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.code import Code, code, joined
-from ..tracing.specialise import constant, specialise, title_of
+from ..tracing.specialise import Helpers, bound, constant, specialise
 from ..tracing.values import Untraceable
 from .following import Binding, Following, Results, array_view, element_of, flat_binding, is_constant, split, written
 from .scope import Scope, Signal
@@ -35,7 +35,7 @@ class Emitter:
         self.slots = lay_out(schedule)
         self.large = len(self.units) > LARGE
         self.names = unique_names(self.units)
-        self.helpers: dict[str, Callable[..., Any]] = {}
+        self.helpers: Helpers = {}
         self.functions: dict[tuple[object, ...], tuple[str, str]] = {}  # functions that stay functions: key -> name, text
         self.shadows: dict[tuple[int, str, int], Region] = {}  # copies of array memories while `step` may run more than once
         self.wires: dict[Element, int] = {}  # large diagrams: where in m a signal is kept
@@ -128,18 +128,21 @@ class Emitter:
         function = unit.kind.functions[name]
         count = sum(size for _, size in results)
         known_here: dict[str, Any] = {}
+        laws: dict[str, Callable[..., Any]] = {}
         passed: list[Code] = []
         for argument in arguments(function):
             value: Any = bound.get(argument)
             if argument == "out":
                 passed.append(array_view(self.scratch(unit, f"{name}.out", count)))
+            elif callable(value):
+                laws[argument] = value
             elif is_constant(unit, argument):
-                known_here[argument] = ast.Name(title_of(value, self.helpers)) if callable(value) else constant(value)
+                known_here[argument] = constant(value)
             elif isinstance(value, tuple):
                 passed.append(self.gather(scope, unit, f"{name}.{argument}", value))
             else:
                 passed.append(array_view(value) if isinstance(value, Region) else written(value))
-        title = self.title(unit, name, known_here)
+        title = self.title(unit, name, known_here, laws)
         called = code(f"{title}(", joined(", ", passed), ")")
         if "out" in arguments(function) or not count:
             scope.write(called)
@@ -150,12 +153,12 @@ class Emitter:
         scope.write(code(", ".join(targets), " = ", called))
         return split(function, results, [code(t) for t in targets])
 
-    def title(self, unit: Unit, name: str, env: dict[str, Any]) -> str:
+    def title(self, unit: Unit, name: str, env: dict[str, Any], laws: dict[str, Callable[..., Any]]) -> str:
         """The name of a function of the program, specialised for these arguments."""
-        function = unit.kind.functions[name]
+        function = bound(unit.kind.functions[name], laws)
         key = (function, tuple((k, ast.dump(v)) for k, v in env.items()))
         if key not in self.functions:
-            title = f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if env else "")
+            title = f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if env or laws else "")
             while any(title == taken for taken, _ in self.functions.values()):  # of another class with the same name
                 title += "_"
             self.functions[key] = (title, specialise(function, title, env, self.helpers, tuple(env)))

@@ -11,7 +11,8 @@ import copy
 import functools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..contract.definition import arguments
@@ -21,6 +22,22 @@ from ..errors import BlockDefinitionError
 from .code import literal
 
 Env = dict[str, ast.expr]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A function with functions for some of its arguments: a law of a plant is handed on until it is called."""
+
+    function: Callable[..., Any]
+    laws: tuple[tuple[str, Callable[..., Any]], ...]
+
+
+#: Functions of a program that are not the engine's own, by their titles.
+Helpers = dict[str, Callable[..., Any] | Bound]
+
+
+def bound(function: Callable[..., Any], laws: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | Bound:
+    return Bound(function, tuple(laws.items())) if laws else function
 
 
 def constant(value: Any) -> ast.expr:
@@ -43,7 +60,10 @@ def value_of(node: ast.expr) -> Any:
 class Specialiser(ast.NodeTransformer):
     """Statements with what is known computed, and every word replaced by one that both interpreters agree on."""
 
-    def __init__(self, function: Callable[..., Any], env: Env, helpers: dict[str, Callable[..., Any]]):
+    def __init__(
+        self, function: Callable[..., Any], env: Env, helpers: Helpers, laws: Mapping[str, Callable[..., Any]] | None = None
+    ):
+        self.laws = laws or {}
         self.function, self.globals, self.locals = function, function.__globals__, function.__code__.co_varnames
         self.env, self.helpers = env, helpers
 
@@ -124,9 +144,11 @@ class Specialiser(ast.NodeTransformer):
         own = None if isinstance(node.func, ast.Attribute) or name in self.locals else self.globals.get(name)
         solver = isinstance(own, types.FunctionType) and module_of(own).startswith("blocksim.solvers")
         if isinstance(own, types.FunctionType) and not solver and (name not in WORDS or redefined(name, own)):
-            given = argument_list(self.function, own, node).values()
-            inputs = [self.visit(a) if isinstance(a, ast.expr) else constant(a) for a in given]
-            return ast.Call(self.visit(node.func), inputs, [])
+            given = argument_list(self.function, own, node)
+            laws = {n: self.laws[a.id] for n, a in given.items() if isinstance(a, ast.Name) and a.id in self.laws}
+            rest = [a for n, a in given.items() if n not in laws]
+            inputs = [self.visit(a) if isinstance(a, ast.expr) else constant(a) for a in rest]
+            return call(title_of(bound(own, laws), self.helpers), *inputs)
         inputs = [self.visit(a) for a in node.args]
         if name == "len" and isinstance(inputs[0], (ast.Tuple, ast.Constant)):
             return constant(len(value_of(inputs[0])) if known(inputs[0]) else len(inputs[0].elts))  # type: ignore[union-attr]
@@ -189,15 +211,16 @@ def module_of(function: Callable[..., Any]) -> str:
     return function.__module__ or "text"
 
 
-def title_of(function: Callable[..., Any], helpers: dict[str, Callable[..., Any]]) -> str:
+def title_of(target: Callable[..., Any] | Bound, helpers: Helpers) -> str:
     """The name of a block author's own function in the program: that of its module and its own, different for every function."""
     for title, other in helpers.items():
-        if other is function:
+        if other == target:
             return title
+    function = target.function if isinstance(target, Bound) else target
     title = f"{module_of(function).rpartition('.')[2].strip('_')}_{function.__name__}"
     while title in helpers:
         title += "_"
-    helpers[title] = function
+    helpers[title] = target
     return title
 
 
@@ -254,16 +277,17 @@ def uses_matrices(function: Callable[..., Any]) -> bool:
     return any(uses_matrices(f) for f in found.values() if isinstance(f, types.FunctionType) and f is not function)
 
 
-def specialise(
-    function: Callable[..., Any], name: str, env: Env, helpers: dict[str, Callable[..., Any]], drop: tuple[str, ...] = ()
-) -> str:
+def specialise(target: Callable[..., Any] | Bound, name: str, env: Env, helpers: Helpers, drop: tuple[str, ...] = ()) -> str:
     """The function's text under a new name, with what is known in its place and the dropped arguments gone."""
+    function, laws = (target.function, dict(target.laws)) if isinstance(target, Bound) else (target, {})
+    env = {**env, **{n: ast.Name(title_of(law, helpers), ast.Load()) for n, law in laws.items()}}
+    drop = (*drop, *laws)
     tree = parsed(function)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     first: list[ast.stmt] = [  # an argument that the function sets anew is a local that starts from it
         ast.Assign([ast.Name(n, ast.Store())], v, lineno=0) for n, v in env.items() if n in stored
     ]
-    folder = Specialiser(function, {n: v for n, v in env.items() if n not in stored}, helpers)
+    folder = Specialiser(function, {n: v for n, v in env.items() if n not in stored}, helpers, laws)
     body = [*first, *folder.body(copy.deepcopy(tree.body))]
     inputs = [ast.arg(a.arg) for a in tree.args.args if a.arg not in drop]
     made = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [])

@@ -12,10 +12,9 @@ from typing import Any
 
 from ..contract.syntax import parse, parsed
 from ..errors import BlockDefinitionError
-from .code import Code
 from .expression_trace import ExpressionTrace
 from .graph import Graph, Node
-from .specialise import results_of, stores_into_arguments, title_of
+from .specialise import Helpers, bound, results_of, stores_into_arguments, title_of
 from .values import Array, Env, Fields, Missing, Untraceable, Value, View, replaced, size_text
 
 #: Calls within calls, and statements of one function with its loops written out.
@@ -36,9 +35,7 @@ class Tracer:
     With `helpers`, a called function that cannot be followed stays a function of the program: it is put there by its title.
     """
 
-    def __init__(
-        self, graph: Graph, helpers: dict[str, Callable[..., Any]] | None = None, longest: int = LONG, turns: int = LONG
-    ):
+    def __init__(self, graph: Graph, helpers: Helpers | None = None, longest: int = LONG, turns: int = LONG):
         self.graph, self.helpers, self.longest, self.turns = graph, helpers, longest, turns
         self.assumed: dict[Node, bool] = {}  # the undecided tests on the way here
         self.heap: dict[Array, Value] = {}
@@ -74,23 +71,22 @@ class Tracer:
                 raise
         self.heap, self.statements = before, count
         inputs: list[Node] = []
-        pattern = tuple(self.passed(value, inputs) for value in env.values())
-        made = self.graph.node("call", tuple(inputs), (title_of(function, self.helpers), pattern))
+        laws = {name: value for name, value in env.items() if callable(value)}
+        pattern = tuple(self.passed(value, inputs) for name, value in env.items() if name not in laws)
+        made = self.graph.node("call", tuple(inputs), (title_of(bound(function, laws), self.helpers), pattern))
         count = results_of(function)
         return made if count == 1 else tuple(self.graph.node("item", (made,), k) for k in range(count))
 
     def passed(self, value: Value, inputs: list[Node]) -> Any:
         """How an argument of a call is made: None for one of the inputs, a tuple of such, or code."""
-        if isinstance(value, Missing):
-            raise BlockDefinitionError(value.why)
+        if isinstance(value, Missing):  # of an array that is only filled in part
+            raise Untraceable(value.why)
         if isinstance(value, (tuple, Array)):
             return tuple(self.passed(v, inputs) for v in self.items(value))
         if isinstance(value, View):
             if any(view == value for view, _, _ in self.stores):
                 raise Untraceable("an array is handed on after it has been changed")
             return value.code
-        if callable(value):
-            return Code((title_of(value, self.helpers or {}),))
         inputs.append(value)
         return None
 

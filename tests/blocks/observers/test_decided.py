@@ -167,3 +167,14 @@ def test_calling_an_argument_that_is_no_law_is_refused():
             @staticmethod
             def output(u):
                 return u(1.0)
+
+
+@pytest.mark.parametrize("kind", ["JointEKF", "RPEM", "EKF"])
+def test_a_program_with_laws_is_kept_on_disk(kind, tmp_path, monkeypatch, recwarn):
+    """A function handed over at the run would keep the compiled program from being cached."""
+    from blocksim.contract.library import find
+
+    monkeypatch.setenv("BLOCKSIM_CACHE", str(tmp_path / "kept"))
+    bs.simulate(find(kind).example, stop=0.01, engine="compiled")
+    assert not [w for w in recwarn if "Cannot cache" in str(w.message)]
+    assert list((tmp_path / "kept").rglob("*.nbi"))
