@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from typing import Any
 
 from llvmlite import ir
@@ -41,7 +43,8 @@ POWER = "blocksim_pow"
 def register_power() -> None:
     """Make the name known to the linker; a program loaded from the cache asks for it too."""
     if address_of_symbol(POWER) is None:
-        add_symbol(POWER, address_of_symbol("pow"))
+        library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+        add_symbol(POWER, address_of_symbol("pow") or ctypes.cast(library.pow, ctypes.c_void_p).value)
 
 
 @intrinsic

@@ -16,10 +16,9 @@ from typing import Any
 from ..contract.vocabulary import FUNCTIONS, VOCABULARY
 from .code import ATOM, Code, call, code, literal, operation
 from .code import joined as listed
-from .graph import COMPARISONS, Facts, Graph, Node, reached
+from .graph import COMPARISONS, Graph, Node, reached
+from .ways import Way, joined, operands, shortest, whole
 
-#: A way: the undecided tests that lead somewhere, with their outcomes.
-Way = tuple[tuple[Node, bool], ...]
 #: Operations that never fail, whatever the numbers: these may be computed before it is known whether they are needed.
 SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input", "parameter", "time", "read", *COMPARISONS} | {
     name for name, word in FUNCTIONS.items() if word.safe
@@ -235,64 +234,10 @@ def passed(pattern: Any, parts: Iterable[Code]) -> Code:
     return code("(", inner, ",)" if len(pattern) == 1 else ")")
 
 
-def operands(node: Node) -> list[tuple[Node, Way]]:
-    """What a node is made of, and the turn taken to get there."""
-    if node.op != "choice":
-        return [(n, ()) for n in node.inputs]
-    test, yes, no = node.inputs
-    return [(test, ()), (yes, ((test, True),)), (no, ((test, False),))]
-
-
 def logical(node: Node) -> str:
     """Whether a choice is `a and b` or `a or b`."""
     _, yes, no = node.inputs
     return "and" if no.known and no.value is False else "or" if yes.known and yes.value is True else ""
-
-
-def shortest(ways: set[Way]) -> list[Way]:
-    """The same places in as few ways as possible: without those that continue another, both outcomes of a test as one."""
-    left = set(ways)
-    while True:
-        left = {w for w in left if not any(w[:k] in left for k in range(len(w)))}
-        pairs = [w for w in left if w and w[-1][1] and (*w[:-1], (w[-1][0], False)) in left]
-        if not pairs:
-            return sorted(left, key=lambda w: [(test.index, outcome) for test, outcome in w])
-        for w in pairs:
-            left -= {w, (*w[:-1], (w[-1][0], False))}
-            left.add(w[:-1])
-
-
-def joined(ways: list[Way], homes: set[Facts]) -> list[Way]:
-    """Ways as one where they part, unless what is computed there might fail before they do: then further on."""
-    if len(ways) == 1:
-        return ways
-    start = common(ways)
-    if any(home <= set(start) for home in homes):
-        return [start]
-    groups: dict[tuple[Node, bool], list[Way]] = {}
-    for way in ways:
-        groups.setdefault(way[len(start)], []).append(way)
-    return [way for group in groups.values() for way in joined(group, homes)]
-
-
-def whole(homes: Iterable[Facts]) -> set[Facts]:
-    """The same places in fewer facts: a test that is there with both outcomes does not matter."""
-    left = set(homes)
-    while True:
-        pairs = [(h, f) for h in left for f in h if f[1] and (h - {f}) | {(f[0], False)} in left]
-        if not pairs:
-            return left
-        for home, fact in pairs:
-            left -= {home, (home - {fact}) | {(fact[0], False)}}
-            left.add(home - {fact})
-
-
-def common(ways: Sequence[Way]) -> Way:
-    """How far all ways are one."""
-    length = 0
-    while all(len(w) > length for w in ways) and len({w[length] for w in ways}) == 1:
-        length += 1
-    return ways[0][:length]
 
 
 def fullest(ready: list[Node], pending: list[Node]) -> list[Node]:
