@@ -9,6 +9,7 @@ from .contract.block import falling as falling
 from .contract.block import rising as rising
 from .contract.declarations import fixed as fixed
 from .contract.declarations import inport as inport
+from .contract.declarations import law as law
 from .contract.declarations import memory as memory
 from .contract.declarations import model as model
 from .contract.declarations import normal as normal
