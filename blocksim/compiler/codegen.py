@@ -21,7 +21,7 @@ from .generator import Generator
 from .instants import hit
 from .slots import Slot, Slots
 
-NAME = re.compile(r"[A-Za-z_]\w*")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass
@@ -39,7 +39,7 @@ def prelude(text: str) -> list[str]:
     used: set[str] = set()
     texts = [text]
     while texts:
-        found = (set(NAME.findall(texts.pop())) & set(PRELUDE)) - used
+        found = (set(IDENTIFIER.findall(texts.pop())) & set(PRELUDE)) - used
         used |= found
         texts += [prelude_text(name) for name in found]
     return [prelude_text(name) for name in sorted(used)]

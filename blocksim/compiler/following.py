@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 #: Arrays up to this length are written out element by element, loops up to this many turns, functions up to this many statements.
-SMALL, TURNS, LONG = 64, 40, 200
+SMALL, TURNS, STATEMENTS = 64, 40, 200
 Results = Sequence[tuple[str, int]]
 #: What an argument stands for: code, an array, a tuple of such, or something known.
 Binding = Any
@@ -36,7 +36,7 @@ class Following:
         self.graph = Graph()
         whole = uses_matrices(function)  # written out, however long
         self.small = 10**6 if whole else SMALL
-        self.tracer = Tracer(self.graph, emitter.helpers, *((10**6, 10**6) if whole else (LONG, TURNS)))
+        self.tracer = Tracer(self.graph, emitter.helpers, *((10**6, 10**6) if whole else (STATEMENTS, TURNS)))
         self.places: dict[Array, tuple[Region, Value]] = {}  # small array memories: where they are, and their first content
         self.reset = function.__name__.startswith("reset_")
         self.value: Value = None

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 Vector = Sequence[Any]
-Matrix = Sequence[Sequence[Any]]
 
 
 def dot(a: Vector, b: Vector, plus: Any = 0.0) -> Any:
@@ -21,7 +20,7 @@ def dot(a: Vector, b: Vector, plus: Any = 0.0) -> Any:
     return total
 
 
-def multiply(A: Matrix, B: Any, plus: Any = None) -> Any:
+def multiply(A: Sequence[Vector], B: Any, plus: Any = None) -> Any:
     """A B + plus, B being a matrix or a vector."""
     if not is_matrix(B):
         return tuple(dot(row, B, 0.0 if plus is None else plus[i]) for i, row in enumerate(A))
@@ -33,7 +32,7 @@ def multiply(A: Matrix, B: Any, plus: Any = None) -> Any:
     )
 
 
-def transpose(A: Matrix) -> Any:
+def transpose(A: Sequence[Vector]) -> Any:
     """A^T."""
     return tuple(tuple(row[j] for row in A) for j in range(len(A[0]) if len(A) else 0))
 
@@ -77,7 +76,7 @@ def diagonal(a: Vector) -> Any:
     return tuple(tuple(a[i] if i == j else 0.0 for j in range(len(a))) for i in range(len(a)))
 
 
-def symmetric(A: Matrix) -> Any:
+def symmetric(A: Sequence[Vector]) -> Any:
     """The upper half of A, mirrored."""
     return tuple(tuple(A[min(i, j)][max(i, j)] for j in range(len(A))) for i in range(len(A)))
 

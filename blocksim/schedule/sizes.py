@@ -102,8 +102,8 @@ def fit_unit(unit: Unit, by_path: dict[str, Unit]) -> None:
 
 def shape_of(unit: Unit, size: Size, ports: Mapping[str, Any] | None = None) -> tuple[int, ...]:
     """A declared size in numbers: one, or rows and columns. A name may be that of a size, a setting or an input."""
-    known = {**(ports or {}), **unit.settings, **unit.sizes}
-    values = [n if isinstance(n, int) else known.get(n) for n in (size if isinstance(size, tuple) else (size,))]
+    names = {**(ports or {}), **unit.settings, **unit.sizes}
+    values = [n if isinstance(n, int) else names.get(n) for n in (size if isinstance(size, tuple) else (size,))]
     return tuple(int(n) if n is not None else 1 for n in values)
 
 

@@ -21,7 +21,7 @@ from ..contract.vocabulary import CONSTANTS, MATRIX, WORDS, power_form
 from ..errors import BlockDefinitionError
 from .code import literal
 
-Env = dict[str, ast.expr]
+Constants = dict[str, ast.expr]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Specialiser(ast.NodeTransformer):
     """Statements with what is known computed, and every word replaced by one that both interpreters agree on."""
 
     def __init__(
-        self, function: Callable[..., Any], env: Env, helpers: Helpers, laws: Mapping[str, Callable[..., Any]] | None = None
+        self, function: Callable[..., Any], env: Constants, helpers: Helpers, laws: Mapping[str, Callable[..., Any]] | None = None
     ):
         self.laws = laws or {}
         self.function, self.globals, self.locals = function, function.__globals__, function.__code__.co_varnames
@@ -277,7 +277,9 @@ def uses_matrices(function: Callable[..., Any]) -> bool:
     return any(uses_matrices(f) for f in found.values() if isinstance(f, types.FunctionType) and f is not function)
 
 
-def specialise(target: Callable[..., Any] | Bound, name: str, env: Env, helpers: Helpers, drop: tuple[str, ...] = ()) -> str:
+def specialise(
+    target: Callable[..., Any] | Bound, name: str, env: Constants, helpers: Helpers, drop: tuple[str, ...] = ()
+) -> str:
     """The function's text under a new name, with what is known in its place and the dropped arguments gone."""
     function, laws = (target.function, dict(target.laws)) if isinstance(target, Bound) else (target, {})
     env = {**env, **{n: ast.Name(title_of(law, helpers), ast.Load()) for n, law in laws.items()}}

@@ -26,7 +26,7 @@ SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input"
 #: Expressions nest up to this deep.
 NESTED = 10
 #: What no local of a program may be called.
-WORDS = frozenset({*VOCABULARY, *keyword.kwlist, *dir(builtins)})
+RESERVED = frozenset({*VOCABULARY, *keyword.kwlist, *dir(builtins)})
 
 
 def function_text(graph: Graph, name: str, inputs: Sequence[str], reads: Mapping[Node, str], results: Sequence[Node]) -> str:
@@ -194,7 +194,7 @@ class Text:
         if node not in self.names:
             hint = re.sub(r"\W+", "", self.hints.get(node, "")) or "v"
             name, count = self.prefix + hint, 1
-            while name in self.taken or name in WORDS or (hint == "v" and count == 1):
+            while name in self.taken or name in RESERVED or (hint == "v" and count == 1):
                 name, count = f"{self.prefix}{hint}{'' if hint == 'v' else '_'}{count}", count + 1
             self.taken.add(name)
             self.names[node] = name

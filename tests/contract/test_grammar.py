@@ -69,7 +69,7 @@ REFUSALS = [
     ("return helper(*(u, k))", 2, "it has *", "one by one"),
     ("import math\nreturn u", 2, "it has import", "top of the module"),
     ("return (a := u) + a", 2, "it has :=", "on a line of its own"),
-    ("return {'y': u}", 2, "it has a dict", "only a reset"),
+    ("a = {'y': u}\nreturn u", 2, "it has a dict", "only what is returned may be one"),
     ("a = w[0:1]\nreturn u", 2, "it has a slice", "one by one"),
     ("return u @ k", 2, "the operator MatMult", "+ - * /"),
     ("return u ^ k", 2, "the operator BitXor", "+ - * /"),
