@@ -143,7 +143,7 @@ def shadow(made: Generator, scope: Scope, unit: Unit, function: str, copy: int) 
     for name, declaration in unit.kind.of(Memory).items():
         if declaration.array:
             own = made.slots.array(unit, name, copy)
-            region = made.slots.region(unit.index, f"{name}.shadow", (), unit.sizes.get(name, 1), copy)
+            region = made.slots.region(unit.index, f"{name}.shadow", own.shape, unit.sizes.get(name, 1), copy)
             made.shadows[(unit.index, name, copy)] = region
             scope.write(copied(own, region))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..contract.declarations import Memory, Model, Noise, Outport, Param, Period, State, Table
 from ..contract.definition import arguments
 from ..contract.times import exact
+from ..schedule.sizes import shape_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,8 +98,9 @@ def lay_out(schedule: Schedule) -> Slots:
 def place(slots: Slots, unit: Unit, name: str, declaration: Any) -> None:
     """One declared name of one unit."""
     if isinstance(declaration, Memory) and declaration.array:
+        shape = shape_of(unit, declaration.size) if isinstance(declaration.size, tuple) else ()
         for copy in range(unit.width):
-            slots.region(unit.index, name, copy=copy)
+            slots.region(unit.index, name, shape, copy=copy)
     elif isinstance(declaration, State):
         count = unit.width * unit.sizes.get(name, 1)
         slots.add(slots.m if isinstance(declaration, Memory) else slots.x, unit, name, count, count == 1)

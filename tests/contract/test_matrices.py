@@ -87,6 +87,41 @@ def test_a_filter_of_matrices_is_the_one_of_numpy(engine):
         x, S = F @ x, F @ P @ F.T + 0.1 * np.eye(2)
 
 
+class Shifted(SampledBlock):
+    """A[i, j] = A[i - 1, j] + u: an array memory of two dimensions, changed in place, written out or in loops."""
+
+    n: int = static(3, "rows and columns")
+    u = inport("input")
+    y = outport("last element")
+    A: float = memory(0.0, "matrix", size=("n", "n"), array=True, internal=True)
+
+    @staticmethod
+    def output(A, n):
+        return A[n - 1, n - 1] + A[0, n - 1]
+
+    @staticmethod
+    def update(u, A, n):
+        for r in range(n - 1):
+            i = n - 1 - r
+            for j in range(n):
+                A[i, j] = A[i - 1, j] + u
+        for j in range(n):
+            A[0, j] = u * j
+
+
+@pytest.mark.parametrize("n", [3, 12])
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_an_array_memory_may_have_two_dimensions(n, engine):
+    made = bs.Diagram("shifted")
+    made.add("u", "Ramp", slope=1.0)
+    made.add("s", Shifted(Ts=1, n=n), inputs="u")
+    record = bs.simulate(made, stop=20, solver="rk4", step=1, engine=engine)
+    A = np.zeros((n, n))
+    for k, u in enumerate(record["u"]):
+        assert record["s"][k] == A[-1, -1] + A[0, -1]
+        A = np.vstack([u * np.arange(n), A[:-1] + u])
+
+
 class Mixed(Block):
     """Y = diag(u) U: a matrix in, a matrix out."""
 
