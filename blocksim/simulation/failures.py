@@ -25,7 +25,8 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
         )
     if status == kernel.LOOP:
         number = int(machine.m[-1]) - 1
-        names = " -> ".join(experiment.schedule.units[u].path for u, _ in source.loops[number])
+        paths = [experiment.schedule.units[u].path for u, _ in source.loops[number]]
+        names = " -> ".join([*paths, paths[0]])
         return SimulationError(
             f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
             "lag or a UnitDelay.",

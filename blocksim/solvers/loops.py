@@ -7,6 +7,7 @@ from typing import Any
 K = 1  # unknowns, folded
 FLAG = 0  # where in m a failure is noted, folded
 NUMBER = 0
+SINGULAR = 1e-8  # what differences cannot tell from no slope; a Jacobian's diagonal is a gain less 1
 
 
 def view(a: Any, start: int, end: int) -> Any:
@@ -61,8 +62,8 @@ def eliminate(matrix: Any, right: Any, n: int) -> None:
             for i in range(n):
                 matrix[j * n + i], matrix[pivot * n + i] = matrix[pivot * n + i], matrix[j * n + i]
             right[j], right[pivot] = right[pivot], right[j]
-        if matrix[j * n + j] == 0.0:
-            matrix[j * n + j] = 1e-300
+        if abs(matrix[j * n + j]) < SINGULAR:  # a loop of gain 1 has no solution, or any: go on as it goes round
+            matrix[j * n + j] = -1.0
         for i in range(j + 1, n):
             factor = matrix[i * n + j] / matrix[j * n + j]
             if factor != 0.0:

@@ -204,7 +204,9 @@ def redefined(name: str, value: Any) -> bool:
     """Whether a block author's module means something else by a word of the vocabulary: e = 0.8, or a sign() of its own."""
     if isinstance(value, types.FunctionType):
         return value is not WORDS[name].meaning
-    return isinstance(value, (int, float, str, tuple)) and name not in ("inf", "nan") and value != CONSTANTS.get(name)
+    own = CONSTANTS.get(name)
+    same = value == own or (value != value and own != own)  # nan is not equal to itself
+    return isinstance(value, (int, float, str, tuple)) and not same
 
 
 def module_of(function: Callable[..., Any]) -> str:

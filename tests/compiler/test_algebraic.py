@@ -89,3 +89,53 @@ blocks:
     record = bs.simulate(text, engine=engine)
     np.testing.assert_allclose(record["a"], np.tile([1.0, -2.0], (len(record.t), 1)), rtol=1e-12)
     np.testing.assert_allclose(record["x"], 3 + record.t, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_loop_without_a_solution_names_itself_and_not_its_neighbour(engine):
+    """d = u + d has none for u > 0; a = u - a/2 has one."""
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 0.125, algebraic_loops: solve}
+blocks:
+  u: {type: Sine, frequency: 1.0, bias: 2.0}
+  a: {type: Sum, in: [u, b]}
+  b: {type: Gain, k: -0.5, in: a}
+  c: {type: Sum, in: [u, d]}
+  d: {type: Gain, k: 1.0, in: c}
+"""
+    with pytest.raises(bs.SimulationError, match=r"at t = 0 s the algebraic loop c -> d -> c has no solution") as caught:
+        bs.simulate(text, engine=engine)
+    assert caught.value.time == 0 and caught.value.block == "c"
+
+
+@pytest.mark.parametrize("gain", [1.0, 1 + 1e-12, 1 - 1e-15])
+def test_a_gain_of_one_is_no_loop_that_can_be_solved(gain):
+    """Not even where rounding makes it a little less: the solution would be 1e12 and more."""
+    text = f"""
+format: 1
+simulate: {{stop: 1, solver: rk4, step: 0.5, algebraic_loops: solve}}
+blocks:
+  one: {{type: Constant, value: 1}}
+  a: {{type: Sum, in: [one, b]}}
+  b: {{type: Gain, k: {gain!r}, in: a}}
+"""
+    with pytest.raises(bs.SimulationError, match="has no solution"):
+        bs.simulate(text)
+
+
+def test_two_unknowns_that_contradict_each_other():
+    """a = b + 1 and b = a - 2, as sums of two signals each, have no solution."""
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 0.5, algebraic_loops: solve}
+blocks:
+  one: {type: Constant, value: 1}
+  two: {type: Constant, value: 2}
+  a: {type: Sum, in: [b, one, half]}
+  b: {type: Sum, signs: "+-+", in: [a, two, rest]}
+  half: {type: Sum, signs: "+-", in: [a, a]}
+  rest: {type: Sum, signs: "+-", in: [b, b]}
+"""
+    with pytest.raises(bs.SimulationError, match="has no solution"):
+        bs.simulate(text)

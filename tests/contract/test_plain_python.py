@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from math import inf, nan
 
@@ -276,3 +277,33 @@ class TwoRates(Block):
             rate = 3.0
             lost = x * rate
         return -lost
+
+
+OWN_WORDS = '''
+from blocksim import Block, inport, outport
+
+inf, nan = 0.5, 0.25
+
+
+class Own(Block):
+    """y = min(u, inf) + nan, where both are numbers of this module."""
+
+    u = inport("input")
+    y = outport("output")
+
+    @staticmethod
+    def output(u):
+        return (u if u < inf else inf) + nan
+'''
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_module_may_call_its_own_numbers_inf_and_nan(tmp_path, monkeypatch, engine):
+    (tmp_path / "own_words.py").write_text(OWN_WORDS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = importlib.import_module("own_words").Own
+    diagram = bs.Diagram()
+    diagram.add("wave", "Sine", amplitude=1.0, frequency=1.0)
+    diagram.add("own", own(), inputs="wave")
+    record = bs.simulate(diagram, stop=1, solver="rk4", step=1 / 16, engine=engine)
+    assert list(record["own.y"]) == [own.output(float(u)) for u in record["wave"]]
