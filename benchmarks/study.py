@@ -38,7 +38,8 @@ blocks:
   encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, in: joint.q}
   torque:  {type: TorqueSensor, Ts: 1e-3, std: 0.02, in: pid}
   motion:  {type: BandPassDerivatives, cutoff: 60, factor: 1, in: encoder}
-  ls:      {type: LeastSquares, model: joint, decimate: 10, edges: 0, in: {tau: torque, q: motion.q, qd: motion.qd, qdd: motion.qdd}}
+  ls:      {type: LeastSquares, model: joint, decimate: 10, edges: 0,
+            in: {tau: torque, q: motion.q, qd: motion.qd, qdd: motion.qdd}}
   didim:   {type: DIDIM, model: joint, cutoff: 60, decimate: 10, edges: 0, in: torque}
 log: [torque, encoder]
 """
