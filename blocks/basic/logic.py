@@ -5,7 +5,7 @@ A decision jumps, so it is kept in memory, and the instant at which it changes i
 
 from __future__ import annotations
 
-from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, static
+from blocksim.contract.block import Block, SampledBlock, brief, inport, memory, outport, param, static
 from blocksim.contract.vocabulary import maximum, minimum
 from blocksim.errors import DiagramError
 
@@ -82,7 +82,7 @@ blocks:
 
     def label(self) -> list[str]:
         sign = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}.get(self.settings["operator"], self.settings["operator"])
-        return [f"{sign} {self.settings['value']:.4g}" if isinstance(self.settings["value"], (int, float)) else sign]
+        return [f"{sign} {brief(self.settings['value'])}" if self.settings["value"] else sign]
 
 
 class Logic(Block):
