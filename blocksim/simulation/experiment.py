@@ -30,7 +30,7 @@ from .machine import Machine, blank_machine
 if TYPE_CHECKING:
     import numpy as np
 
-    from .remembering.opened import Opened
+    from .remembering.opened import OpenedDiagram
 
 #: Refused above: steps of one run, unless `limit=` asks for more, and bytes of its log.
 MAX_STEPS = 10**9
@@ -57,11 +57,11 @@ class Experiment:
         return self.program.source.slots
 
     @functools.cached_property
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedDiagram:
         """The diagram it was made from, with what was made of it by changes that shape the code."""
-        from .remembering.opened import Opened
+        from .remembering.opened import OpenedDiagram
 
-        return Opened(self.diagram, self.schedule, vars(self.options), self)
+        return OpenedDiagram(self.diagram, self.schedule, vars(self.options), self)
 
     @functools.cached_property
     def method(self) -> Any:

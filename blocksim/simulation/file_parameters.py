@@ -29,7 +29,7 @@ def settings_of_parameters(diagram: Diagram, changes: Mapping[str, Any]) -> dict
     and says what is wrong with its line.
     """
     try:
-        return moved(diagram, "", diagram.given, grouped(changes))
+        return moved_settings(diagram, "", diagram.given, grouped(changes))
     except ValueError as error:
         raise MoreThanSettingsError(str(error)) from None
 
@@ -39,7 +39,9 @@ def grouped(changes: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
     return {tuple(name.split(".")): value for name, value in changes.items()}
 
 
-def moved(part: Diagram, prefix: str, values: Mapping[str, Any], changes: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+def moved_settings(
+    part: Diagram, prefix: str, values: Mapping[str, Any], changes: Mapping[tuple[str, ...], Any]
+) -> dict[str, Any]:
     """What changes inside one diagram: its parameters' `values` were given from outside, `changes` are named from here."""
     own = {name[0]: value for name, value in changes.items() if len(name) == 1}
     rest = {name: value for name, value in changes.items() if len(name) > 1}
@@ -61,8 +63,8 @@ def moved_in(node: Node, part: Diagram, path: str, new: ParameterScope, inner: M
     entry = part.spec.blocks.get(node.name) if part.spec is not None else None
     if isinstance(node.block, Diagram):
         if entry is None:  # put there in Python: nothing of it follows the file's parameters
-            return moved(node.block, f"{path}.", node.block.given, inner)
-        return moved(node.block, f"{path}.", written(entry, new, node.block), inner)
+            return moved_settings(node.block, f"{path}.", node.block.given, inner)
+        return moved_settings(node.block, f"{path}.", subsystem_settings(entry, new, node.block), inner)
     settings = {} if entry is None or new.values == part.parameters else followed(entry, node.block, part, new)
     named = {".".join(name): value for name, value in inner.items()}
     return {f"{path}.{key}": value for key, value in {**settings, **named}.items()}
@@ -83,7 +85,7 @@ def scope_with(part: Diagram, values: Mapping[str, Any]) -> ParameterScope:
     return scope
 
 
-def written(entry: BlockSpec, scope: ParameterScope, part: Diagram) -> dict[str, Any]:
+def subsystem_settings(entry: BlockSpec, scope: ParameterScope, part: Diagram) -> dict[str, Any]:
     """The settings of a subsystem as its user's file writes them."""
     return {key: substituted(text, scope) for key, text in entry.settings.items() if key in part.parameters}
 

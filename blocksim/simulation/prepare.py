@@ -13,8 +13,8 @@ from .experiment import Experiment
 from .file_parameters import MoreThanSettingsError, settings_of_parameters
 from .overrides import Overrides
 from .remembering.content import UnknownContentError, frozen
-from .remembering.memory import MEMORY
-from .remembering.opened import Opened
+from .remembering.opened import OpenedDiagram
+from .remembering.recollection import RECOLLECTION
 
 #: Whatever names a diagram: a path, a bundled name, YAML text, a Diagram, or an Experiment that is ready to run.
 Diagrammatic: TypeAlias = str | os.PathLike[str] | Diagram | Experiment
@@ -57,7 +57,7 @@ def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: Mapping[
     return base.ready(), overrides.changes
 
 
-def opened(diagram: Diagrammatic, options: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Opened:
+def opened(diagram: Diagrammatic, options: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> OpenedDiagram:
     """A diagram opened with these options, without changes but for parameters of its file; remembered, or opened now."""
     if isinstance(diagram, Experiment):
         if not options and not parameters:
@@ -65,13 +65,13 @@ def opened(diagram: Diagrammatic, options: Mapping[str, Any], parameters: Mappin
         options = {**vars(diagram.options), **options}
         diagram = diagram.diagram
 
-    def make(source: Any) -> Opened:
-        return Opened.of(open_diagram(source, parameters), options)
+    def make(source: Any) -> OpenedDiagram:
+        return OpenedDiagram.of(open_diagram(source, parameters), options)
 
-    return MEMORY.recall(diagram, {**options, "parameters": dict(parameters or {})}, make)
+    return RECOLLECTION.recall(diagram, {**options, "parameters": dict(parameters or {})}, make)
 
 
-def as_settings(base: Opened, overrides: Overrides) -> Overrides | None:
+def as_settings(base: OpenedDiagram, overrides: Overrides) -> Overrides | None:
     """The changes with those of parameters as settings of blocks; None where they are more, or wrong, which building tells."""
     try:
         settings = Overrides(settings_of_parameters(base.diagram, overrides.changes))
@@ -81,13 +81,13 @@ def as_settings(base: Opened, overrides: Overrides) -> Overrides | None:
     return settings
 
 
-def variant(base: Opened, overrides: Overrides) -> Opened:
+def variant(base: OpenedDiagram, overrides: Overrides) -> OpenedDiagram:
     """The same with changes in its diagram, for those that shape its code; the last few are remembered beside it."""
 
-    def make() -> Opened:
+    def make() -> OpenedDiagram:
         built = open_diagram(base.diagram, overrides.of_file)
         inner = overrides.without(overrides.of_file)
-        return Opened.of(inner.put_into(built) if inner.changes else built, base.options)
+        return OpenedDiagram.of(inner.put_into(built) if inner.changes else built, base.options)
 
     try:
         key = frozen(dict(sorted(overrides.changes.items())))

@@ -17,7 +17,7 @@ class UnknownContentError(Exception):
     """Something that can only be told by which object it is, not by what it holds."""
 
 
-def content(source: Any) -> Hashable:
+def content_of(source: Any) -> Hashable:
     """A text is its own content, a file is known by its path, a Diagram by all that it holds."""
     if isinstance(source, Diagram):
         return frozen(source)

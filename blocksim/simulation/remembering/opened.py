@@ -1,4 +1,4 @@
-"""Opened: a diagram with its schedule, whose program is generated when it is first run without changes to its code."""
+"""OpenedDiagram: a diagram with its schedule, whose program is generated when it is first run without changes to its code."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ..experiment import Experiment, make_experiment, merge
 from .shelf import Shelf
 
 #: How many diagrams of another shape, by changes of settings, are remembered beside one.
-MOST_SHAPES = 16
+MOST_VARIANTS = 16
 
 
 @dataclass
-class Opened:
+class OpenedDiagram:
     """What can be known of a diagram before a program is generated, and the program once it is there."""
 
     diagram: Diagram
     schedule: Schedule
     options: Mapping[str, Any]
     experiment: Experiment | None = None
-    variants: Shelf[Opened] = field(default_factory=lambda: Shelf(MOST_SHAPES))
+    variants: Shelf[OpenedDiagram] = field(default_factory=lambda: Shelf(MOST_VARIANTS))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, diagram: Diagram, options: Mapping[str, Any]) -> Opened:
+    def of(cls, diagram: Diagram, options: Mapping[str, Any]) -> OpenedDiagram:
         return cls(diagram, flatten(replace(diagram, simulate=merge(diagram, options))), options)
 
     def ready(self) -> Experiment:

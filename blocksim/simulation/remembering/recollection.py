@@ -14,14 +14,14 @@ from typing import Any
 
 from ...contract.library import registered
 from ...diagram.diagram import Diagram
-from .content import UnknownContentError, content, frozen, snapshot
-from .opened import Opened, files_of
+from .content import UnknownContentError, content_of, frozen, snapshot
+from .opened import OpenedDiagram, files_of
 from .shelf import Shelf
 
 #: How many diagrams are remembered, and how many bytes of numbers and tables they may hold together.
 MOST, MOST_BYTES = 64, 512 * 2**20
 #: A file written less than this many nanoseconds before it was read may be written again within the same time stamp.
-FRESH = 2 * 10**9
+JUST_WRITTEN = 2 * 10**9
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Stamp:
         """Whether the file is what it was; its text is read again only where its time stamp does not tell."""
         try:
             status, now = status_of(self.path), time.time_ns()
-            if status == self.status and self.read - status[0] > FRESH:
+            if status == self.status and self.read - status[0] > JUST_WRITTEN:
                 return True
             if digest_of(self.path) != self.digest:
                 return False
@@ -65,21 +65,21 @@ def digest_of(path: str) -> bytes:
 class Entry:
     """A diagram that was opened, and the files it came from."""
 
-    opened: Opened
+    opened: OpenedDiagram
     stamps: list[Stamp]
 
 
-class Memory:
-    """Opened diagrams by the content they were made from."""
+class Recollection:
+    """OpenedDiagram diagrams by the content they were made from."""
 
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES):
         self.shelf: Shelf[Entry] = Shelf(most)
         self.most_bytes = most_bytes
 
-    def recall(self, source: Any, options: Mapping[str, Any], make: Callable[[Any], Opened]) -> Opened:
+    def recall(self, source: Any, options: Mapping[str, Any], make: Callable[[Any], OpenedDiagram]) -> OpenedDiagram:
         """The diagram that `source` names, opened with these options: remembered, or made now."""
         try:
-            key = (content(source), frozen(dict(options)), tuple(registered()), os.getcwd())
+            key = (content_of(source), frozen(dict(options)), tuple(registered()), os.getcwd())
         except UnknownContentError:
             return make(source)
         entry = self.shelf.find(key)
@@ -99,7 +99,7 @@ class Memory:
             sizes.pop(0)
 
 
-def remembered(source: Any, make: Callable[[Any], Opened]) -> Entry:
+def remembered(source: Any, make: Callable[[Any], OpenedDiagram]) -> Entry:
     """Open a diagram and stamp its files; one that changed meanwhile has a stamp that is never true."""
     begin = time.time_ns()
     opened = make(source)
@@ -114,4 +114,4 @@ def remembered(source: Any, make: Callable[[Any], Opened]) -> Entry:
 
 
 #: What this process has prepared.
-MEMORY = Memory()
+RECOLLECTION = Recollection()

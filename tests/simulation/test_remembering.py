@@ -12,7 +12,7 @@ import blocksim as bs
 from blocksim.simulation import experiment as making
 from blocksim.simulation import prepare
 from blocksim.simulation.remembering.content import UnknownContentError, frozen
-from blocksim.simulation.remembering.memory import Memory
+from blocksim.simulation.remembering.recollection import Recollection
 
 LOOP = """
 format: 1
@@ -60,7 +60,7 @@ def programs(monkeypatch) -> list:
     generated: list = []
     generate = making.generate
     monkeypatch.setattr(making, "generate", lambda *a: generated.append(a) or generate(*a))
-    monkeypatch.setattr(prepare, "MEMORY", Memory())
+    monkeypatch.setattr(prepare, "RECOLLECTION", Recollection())
     return generated
 
 
@@ -172,8 +172,8 @@ def test_what_the_library_knows_belongs_to_the_content(programs):
 
 
 def test_memory_is_bounded_in_number_and_in_bytes(monkeypatch):
-    memory = Memory(most=3)
-    monkeypatch.setattr(prepare, "MEMORY", memory)
+    memory = Recollection(most=3)
+    monkeypatch.setattr(prepare, "RECOLLECTION", memory)
     texts = [LOOP.replace("frequency: 2", f"frequency: {n}") for n in range(1, 7)]
     for text in texts:
         bs.simulate(text)
