@@ -7,19 +7,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-Value = TypeVar("Value")
+Held = TypeVar("Held")
 
 
-class Shelf(Generic[Value]):
+class Shelf(Generic[Held]):
     """A bounded memory. `room` says how many values it holds."""
 
     def __init__(self, room: int):
         self.room = room
-        self.places: OrderedDict[Hashable, Value] = OrderedDict()
+        self.places: OrderedDict[Hashable, Held] = OrderedDict()
         self.lock = threading.RLock()
         self.turns: dict[Hashable, threading.Lock] = {}
 
-    def recall(self, key: Hashable, make: Callable[[], Value]) -> Value:
+    def recall(self, key: Hashable, make: Callable[[], Held]) -> Held:
         """The value of a key: the one that is there, or made now; a second thread that asks meanwhile waits for it."""
         with self.lock:
             turn = self.turns.setdefault(key, threading.Lock())
@@ -34,14 +34,14 @@ class Shelf(Generic[Value]):
             with self.lock:
                 self.turns.pop(key, None)
 
-    def find(self, key: Hashable) -> Value | None:
+    def find(self, key: Hashable) -> Held | None:
         with self.lock:
             value = self.places.get(key)
             if value is not None:
                 self.places.move_to_end(key)
             return value
 
-    def keep(self, key: Hashable, value: Value) -> None:
+    def keep(self, key: Hashable, value: Held) -> None:
         with self.lock:
             self.places[key] = value
             self.places.move_to_end(key)
@@ -58,6 +58,6 @@ class Shelf(Generic[Value]):
             if self.places:
                 self.places.popitem(last=False)
 
-    def values(self) -> list[Value]:
+    def values(self) -> list[Held]:
         with self.lock:
             return list(self.places.values())
