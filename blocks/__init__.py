@@ -11,6 +11,7 @@ MODULES = (
     "sources.sources",
     "sources.sequences",
     "sources.noise",
+    "sources.levels",
     "sources.multisine",
     "sources.trajectories",
     "basic.arithmetic",
