@@ -111,6 +111,10 @@ def twin_of(
     names, every = tuple(signals), interval_of(t)
     opening = Fraction(float(t[0])).limit_denominator(10**7)
     if not run.simulated:
+        nearest = every * round(
+            opening / every
+        )  # clocks jitter; what is sampled at multiples of its period must meet the first row
+        opening = nearest if abs(nearest - opening) < every / 1000 else opening
         opening = max(opening, Fraction(0))  # a record may begin before its trigger; a run begins at 0 or later
     begin = exact(run.diagram.simulate.start or 0) if run.simulated else opening
     first = (opening - begin) / every
