@@ -18,6 +18,7 @@ from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.units import derived, unit_text
 from ..simulation.overrides import Overrides
+from ..solvers.kernel import MOST_STATE
 from .estimates import Estimates
 from .running_estimates import estimators, running_estimates
 from .score import score
@@ -186,11 +187,16 @@ def arriving(unit: Unit, record: Record) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
+    """A signal of the record; one that has left any credible scale is refused, for nothing can be told from it."""
     try:
         values = record[f"{ref.block}.{ref.port}"]
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.at("in"))]) from None
-    return values if ref.element is None else values[:, ref.element]
+    values = values if ref.element is None else values[:, ref.element]
+    if len(values) and max(values.max(), -values.min()) > MOST_STATE:
+        told = f"'{ref}' goes up to {max(values.max(), -values.min()):.3g}: the loop diverged, and nothing can be told from that"
+        raise DiagramError([Problem(f"block '{unit.path}': {told}. Mend the loop, or end the record before.", unit.node.at("in"))])
+    return values
 
 
 def unit_in(record: Record, unit: Unit, port: str) -> str:
