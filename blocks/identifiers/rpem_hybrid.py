@@ -229,6 +229,7 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
     details: dict[str, Any] = {
         "simulations": search.simulations, "iterations": len(search.halvings), "halvings": search.halvings,
         "history": np.array(search.history), "loss": np.array(search.losses), "horizons": search.ends,
+        "converged": search.converged,
         "assumed": {"type": plant.kind.__name__, "settings": held_settings(problem, plant)},
     }  # fmt: skip
     method = f"RPEM hybrid, {method}"

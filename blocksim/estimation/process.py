@@ -195,7 +195,9 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     values = values if ref.element is None else values[:, ref.element]
     if len(values) and max(values.max(), -values.min()) > MOST_STATE:
         told = f"'{ref}' goes up to {max(values.max(), -values.min()):.3g}: the loop diverged, and nothing can be told from that"
-        raise DiagramError([Problem(f"block '{unit.path}': {told}. Mend the loop, or end the record before.", unit.node.at("in"))])
+        raise DiagramError(
+            [Problem(f"block '{unit.path}': {told}. Mend the loop, or end the record before.", unit.node.at("in"))]
+        )
     return values
 
 

@@ -90,7 +90,13 @@ def loop():
 
 #: Kind of failure: the diagram, when it happens, how close to that a solver sees it, the words, the solution until then.
 KINDS = {
-    "explosion": (lambda: alone(Explosion()), 1.0, 0.15, "cannot meet its tolerance|beyond any|became inf", lambda t: 1 / (1 - t)),
+    "explosion": (
+        lambda: alone(Explosion()),
+        1.0,
+        0.15,
+        "cannot meet its tolerance|beyond any|became inf",
+        lambda t: 1 / (1 - t),
+    ),
     "no number": (lambda: alone(Gap()), 0.555, 0.02, "cannot meet its tolerance|became nan", lambda t: np.exp(-t)),
     "chattering": (relay, 1.0, 1e-9, "chattering at t = 1 s: guard 'switch' of block 'relay'", lambda t: 1 - t),
     "memory": (sampled, 0.3, 1e-12, r"'value' of block 'b' became 1e\+160, ", lambda t: 10.0 ** (40 * np.floor(t * 10 + 1e-9))),
