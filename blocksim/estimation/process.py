@@ -193,11 +193,10 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.at("in"))]) from None
     values = values if ref.element is None else values[:, ref.element]
-    if len(values) and max(values.max(), -values.min()) > MOST_STATE:
-        told = f"'{ref}' goes up to {max(values.max(), -values.min()):.3g}: the loop diverged, and nothing can be told from that"
-        raise DiagramError(
-            [Problem(f"block '{unit.path}': {told}. Mend the loop, or end the record before.", unit.node.at("in"))]
-        )
+    if len(values) and (most := max(values.max(), -values.min())) > MOST_STATE:
+        told = f"'{ref}' goes up to {most:.3g}: the loop diverged, and nothing can be told from that"
+        what = f"block '{unit.path}': {told}. Mend the loop, or end the record before."
+        raise DiagramError([Problem(what, unit.node.at("in"))])
     return values
 
 
