@@ -158,7 +158,7 @@ def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], gi
 
 def read_columns(items: list[str]) -> dict[str, Any]:
     """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
-    from ..records.csvfile import name_and_unit
+    from ..records.conversion import name_and_unit
 
     found = {}
     for item in items:
@@ -173,7 +173,7 @@ def read_columns(items: list[str]) -> dict[str, Any]:
 
 def read_time(written: str | None) -> Any:
     """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
-    from ..records.csvfile import name_and_unit
+    from ..records.conversion import name_and_unit
 
     column, unit = name_and_unit(written) if written is not None else ("", "")
     return {"column": column, "unit": unit} if unit else written

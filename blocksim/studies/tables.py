@@ -183,7 +183,7 @@ def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults
 def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
     good = results.good & np.isfinite(results.values).any(axis=1) if results.names else results.good
-    shared = {"runs": results.runs, "failures": len(results.failures), "unconverged": len(results.unconverged)}
+    shared: dict[str, Any] = {"runs": results.runs, "failures": len(results.failures), "unconverged": len(results.unconverged)}
     shared |= scores.score_nees(results.nees[good], results.dimension)
     columns = [*head, "parameter", *scores.SCORE_COLUMNS]
     for column, name in enumerate(results.names):
