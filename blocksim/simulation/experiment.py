@@ -18,7 +18,7 @@ from ..contract.declarations import Memory, Outport, State
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
-from ..schedule.clock import Clock, exact_times, key_place, make_clock
+from ..schedule.clock import RunClock, exact_times, key_place, make_clock
 from ..schedule.flatten import flatten
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
@@ -43,7 +43,7 @@ class Experiment:
     schedule: Schedule
     program: Program
     options: SimulateSpec
-    clock: Clock
+    clock: RunClock
     logs: list[LogGroup]
     numbers: Numbers
     grid_times: dict[int, np.ndarray] = field(default_factory=dict)
