@@ -88,8 +88,8 @@ def unit_in_row(cell: str) -> str | None:
 
 def to_base(unit: str) -> float:
     """What a number in `unit` is multiplied with to be in SI units; 1 for a unit that is not known."""
-    known = measure(unit) if unit else None
-    return known[0] if known else 1.0
+    scaled = measure(unit) if unit else None
+    return scaled[0] if scaled else 1.0
 
 
 def unit_factor(unit: str, aim: str) -> float | None:

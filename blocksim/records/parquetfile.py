@@ -32,5 +32,5 @@ def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     description = (schema.metadata or {}).get(MARK.encode(), b"").decode()
     if description:
         return restore(description, gather(description, columns, with_units=False))
-    told = {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in schema}
-    return measurement(path, columns, axis, {name_and_unit(name)[0]: unit for name, unit in told.items() if unit})
+    units = {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in schema}
+    return measurement(path, columns, axis, {name_and_unit(name)[0]: unit for name, unit in units.items() if unit})
