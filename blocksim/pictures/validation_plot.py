@@ -58,7 +58,7 @@ def draw_signal(axes: Axes, label: str, entry: SignalFit, k: int, first: bool) -
     score = f"fit {100 * entry.fit:.2f} %, relative error {100 * entry.relative_error:.3g} %"
     axes.set_title(score, fontsize=8, loc="right", color=RESIDUAL_COLOUR)
     if first:
-        axes.legend(fontsize=8, frameon=False, loc="upper left", ncols=2)
+        axes.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1, ncols=2)
     tidy_axes(axes)
 
 
