@@ -160,9 +160,9 @@ def identify(
     deliver(outcome, file, out, plot, json, quiet)
 
 
-@app.command()
+@app.command("validate")
 @reported
-def validate(
+def judge(
     file: File,
     record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before.")] = None,
     with_estimates: Annotated[

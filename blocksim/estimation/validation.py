@@ -15,7 +15,7 @@ from ..extensions import extension
 
 #: Lags up to which residuals are looked at.
 LAGS = 20
-HEAD = ("signal", "rms error", "unit", "relative error %", "fit %", "lags outside", "with input")
+TABLE_HEAD = ("signal", "rms error", "unit", "relative error %", "fit %", "lags outside", "with input")
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class Validation(Mapping[str, SignalFit]):
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: the columns that say something, and a row per signal."""
         rows = [entry.row() for entry in self.entries]
-        kept = [i for i in range(len(HEAD)) if any(row[i] for row in rows)]
-        return [HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows]
+        kept = [i for i in range(len(TABLE_HEAD)) if any(row[i] for row in rows)]
+        return [TABLE_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows]
 
     def __str__(self) -> str:
         head, rows = self.rows()
@@ -142,13 +142,13 @@ def fit_of(
     for source, values in inputs.items():
         for column in np.asarray(values, dtype=float).reshape(len(t), -1).T:
             for rest in entry.residual.reshape(len(t), -1).T:
-                r = correlation(rest, column)
+                r = correlation_of(rest, column)
                 if math.isfinite(r) and (math.isnan(best) or abs(r) > abs(best)):
                     best, which = r, source
     return SignalFit(name, unit, t, measured, model, best, which)
 
 
-def correlation(a: np.ndarray, b: np.ndarray) -> float:
+def correlation_of(a: np.ndarray, b: np.ndarray) -> float:
     """The correlation coefficient of two signals at the same instants."""
     a, b = a - a.mean(), b - b.mean()
     size = float(np.linalg.norm(a) * np.linalg.norm(b))

@@ -30,7 +30,7 @@ from ..schedule.schedule import Schedule, Unit
 from .identify import MeasuredData, Planner, Reading, identify, read_measured
 
 #: Samples from which position and speed at the start are taken.
-OPENING = 20
+FIRST_SAMPLES = 20
 
 
 def validate(
@@ -67,7 +67,7 @@ def validate(
     if split is not None:
         if estimates is not None:
             raise DiagramError("split finds the estimates itself; give either split or estimates.")
-        first, record = parted(diagram, record, split, params, reading)
+        first, record = cut_in_two(diagram, record, split, params, reading)
         estimates = chosen_estimates(identify(diagram, first, params=params, **vars(reading)), block)
     values = fixed_values(open_diagram(diagram), estimates, block)
     data = read_measured(diagram, record, {**(params or {}), **values}, reading)
@@ -115,7 +115,7 @@ def owner_of(estimates: Estimates, diagram: Diagram) -> str:
     return same[0] if same else ""
 
 
-def parted(
+def cut_in_two(
     diagram: str | os.PathLike[str] | Diagram, record: Any, share: float, params: Mapping[str, Any] | None, reading: Reading
 ) -> tuple[Record, Record]:
     """A record cut in two: the first `share` of its time to identify on, the rest to judge by."""
@@ -180,7 +180,7 @@ def first_state(schedule: Schedule, record: Record) -> dict[str, Any]:
         if name is None:
             continue
         t, q = record.time(name), record[name]
-        count = min(OPENING, len(t))
+        count = min(FIRST_SAMPLES, len(t))
         parabola = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
         for state, values in (("q", parabola[0]), ("qd", parabola[1])):
             if state in states:
