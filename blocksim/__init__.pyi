@@ -48,7 +48,7 @@ from .pictures.estimate_traces import plot_traces as plot_traces
 from .pictures.plots import plot as plot
 from .records.record import Record as Record
 from .running.identify import identify as identify
-from .running.simulate import rerun as rerun
+from .running.rerun import rerun as rerun
 from .running.simulate import simulate as simulate
 from .running.simulate import simulate_many as simulate_many
 from .running.simulate import start as start

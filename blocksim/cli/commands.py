@@ -372,7 +372,8 @@ def study(
     options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
     try:
         if rerun is not None:
-            result = rerun_study(rerun, out=out or rerun.with_name(f"{rerun.name}-rerun"), **options)
+            again = out or rerun.with_name(f"{rerun.name}-rerun")
+            result = rerun_study(rerun, out=again, allow_outside=allow_outside, **options)
         else:
             folder = out or Path(f"{Path(str(file)).stem}-results")
             result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)

@@ -15,6 +15,7 @@ from ..compiler.codegen import generate
 from ..compiler.program import Program, compile_program
 from ..compiler.slots import Numbers, fill
 from ..contract.declarations import Memory, Outport, State
+from ..diagram.checks import raise_all, simulate_problems
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
@@ -174,7 +175,10 @@ def merge(diagram: Diagram, options: Mapping[str, Any]) -> SimulateSpec:
     for name in options:
         if name not in known:
             raise DiagramError(f"there is no option '{name}'. Options are: {listing(known)}." + did_you_mean(name, known))
-    return replace(diagram.simulate, **{n: v for n, v in options.items() if v is not None})
+    changes = {n: v for n, v in options.items() if v is not None}
+    times = ("start", "stop", "step", "every")  # `exact_times` looks at these
+    raise_all(simulate_problems(replace(SimulateSpec(), **{n: v for n, v in changes.items() if n not in times}), {}))
+    return replace(diagram.simulate, **changes)
 
 
 def check_solver_at(diagram: Diagram, name: str) -> str:
