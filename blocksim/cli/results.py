@@ -117,6 +117,7 @@ def checked(diagram: Diagram, params: dict[str, Any]) -> str:
     if diagram.ports is not None and diagram.ports.inputs:
         return f"ok, a subsystem of {count(len(diagram.nodes), 'block')}"
     ready = readied(diagram, params)
+    ready.check_length()
     states, rates = len(ready.numbers.x), len(ready.schedule.groups)
     parts = [count(len(ready.schedule.units), "block"), count(states, "continuous state"), count(rates, "sample rate")]
     if diagram.simulate.stop is None:
