@@ -12,10 +12,11 @@ from ..records.record import Record
 from ..solvers import kernel, stores
 from ..solvers.stores import LOG
 from .experiment import Experiment
-from .failures import failure
+from .failures import InterruptedRun, failure
 from .machine import fresh_machine
 from .noise import Noise, draw_noise
 from .overrides import Overrides
+from .pace import PATIENCE, Pace
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
@@ -32,18 +33,25 @@ def run_experiment(
     noise: Noise,
     engine: str = "auto",
     progress: Progress | None = None,
+    limit: int | None = None,
 ) -> Record:
-    """Experiment and noise -> Record: run the program from its first tick to its last."""
-    return Simulation(experiment, changes, noise, engine).run(progress)
+    """Experiment and noise -> Record: run the program from its first tick to its last, in at most `limit` steps."""
+    return Simulation(experiment, changes, noise, engine, limit).run(progress)
 
 
 class Simulation:
     """A run in progress. `step` carries it on, `set_input` and `set` change it in between, `record` is what it logged."""
 
     def __init__(
-        self, experiment: Experiment, changes: Mapping[str, Any] | None = None, noise: Noise | None = None, engine: str = "auto"
+        self,
+        experiment: Experiment,
+        changes: Mapping[str, Any] | None = None,
+        noise: Noise | None = None,
+        engine: str = "auto",
+        limit: int | None = None,
     ):
         self.experiment, self.engine = experiment, engine
+        self.limit = max(PATIENCE, 4 * experiment.length) if limit is None else limit
         self.params = dict(changes or {})
         noise = draw_noise(experiment) if noise is None else noise
         self.seed, self.end = noise.seed, experiment.clock.end
@@ -60,13 +68,16 @@ class Simulation:
         return float(f[stores.NOW]) if clock[stores.HANDLED] else self.experiment.clock.seconds(int(clock[stores.TICK]))
 
     def run(self, progress: Progress | None = None) -> Record:
-        """Run to the end; a run that fails raises SimulationError with the record so far."""
-        if not self.experiment.method.compiled:
-            from .scipy_bridge import advance_scipy
+        """Run to the end; a run that fails raises SimulationError with the record so far, and so does an interrupted one."""
+        try:
+            if not self.experiment.method.compiled:
+                from .scipy_bridge import advance_scipy
 
-            status = advance_scipy(self, progress)
-        else:
-            status = self.run_to(self.end, progress)
+                status = advance_scipy(self, progress)
+            else:
+                status = self.run_to(self.end, progress)
+        except KeyboardInterrupt as interrupt:
+            raise InterruptedRun(self.t, self.record()) from interrupt
         self.raise_failure(status)
         return self.record()
 
@@ -80,14 +91,14 @@ class Simulation:
     def run_to(self, end: int, progress: Progress | None = None) -> int:
         """Carry on to a tick, in CPython or compiled, whichever is sooner done; both give the same bits."""
         machine, program = self.machine, self.machine.program
-        if progress is None and (self.engine == "compiled" or (self.engine == "auto" and program.compiled)):
-            machine.f[stores.BUDGET] = math.inf
-            return machine.run_fast(end)
+        pace = Pace(self.limit, self.t)
+        last = self.experiment.clock.seconds(end)
         slice_steps = float(FIRST_SLICE)
         begun, fraction_begun = wall.perf_counter(), self.fraction(end)
         while True:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
-            machine.f[stores.BUDGET] = machine.f[stores.STEPS] + slice_steps
+            unwatched = fast and progress is None
+            machine.f[stores.BUDGET] = pace.next if unwatched else min(machine.f[stores.STEPS] + slice_steps, pace.next)
             started = wall.perf_counter()
             status = machine.run_fast(end) if fast else machine.run_plain(end)
             spent = wall.perf_counter() - started
@@ -95,13 +106,15 @@ class Simulation:
                 if progress:
                     progress(1.0)
                 return status
+            if pace.stuck(machine.f, last):
+                return kernel.STUCK
             done = self.fraction(end)
             if progress:
                 progress(done)
             slice_steps *= 2.0 if spent < 0.1 else 1.0
-            if self.engine == "auto" and not fast and done > fraction_begun:
+            if self.engine == "auto" and not fast:
                 elapsed = wall.perf_counter() - begun
-                left = elapsed * (1.0 - done) / (done - fraction_begun)
+                left = elapsed * (1.0 - done) / (done - fraction_begun) if done > fraction_begun else 10.0 * elapsed
                 if left > self.cost_of_compiling():
                     program.fast()
 
