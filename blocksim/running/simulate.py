@@ -81,7 +81,7 @@ def simulate(
     }
     ready, changes = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     noise = draw_noise(ready, seed, limit)
-    record = run_experiment(ready, changes, noise, engine, progress, params)
+    record = run_experiment(ready, changes, noise, engine, progress, params, limit)
     return process(ready.schedule, record, changes)
 
 

@@ -117,8 +117,8 @@ def countless(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGrou
     """Times that cannot be counted in ticks of the base, in words."""
     named = named_times(schedule, times, logs)
     most = f"at most {EXACT:.3g}"
-    written = [key for key in times if getattr(schedule.diagram.simulate, key) is not None]
-    named = [entry for entry in named if not entry[0].startswith("simulate.") or entry[0][9:] in written] or named
+    keys = [key for key in times if getattr(schedule.diagram.simulate, key) is not None]
+    named = [entry for entry in named if not entry[0].startswith("simulate.") or entry[0][9:] in keys] or named
     endless = [
         Problem(f"{n}: {float(t):.3g} s is too long to be counted exactly; {most} s is.", p) for n, t, p in named if t >= EXACT
     ]
