@@ -114,6 +114,9 @@ class Block:
     after_run: ClassVar[bool] = False
     #: Names of the parameters it estimates while it runs: its outputs theta and std end up among the record's estimates.
     estimated: ClassVar[tuple[str, ...]] = ()
+    #: Settings in which the name of another block stands for what that block found: {J: ls}; and words that are no such name.
+    starts_from: ClassVar[tuple[str, ...]] = ()
+    start_words: ClassVar[tuple[str, ...]] = ("truth",)
     #: YAML for a complete small diagram that uses the block; shown in the catalogue and run by the tests.
     example: ClassVar[str] = ""
 
@@ -171,6 +174,10 @@ class Block:
         """The class for these plants: with what they decide. Equal plants, the same class."""
         parts = self.decided(plants)
         return decided_class(type(self), parts) if parts else type(self)
+
+    def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
+        """Of each parameter that it estimates the first value, and how far that may be off, nan where nothing is said."""
+        return {}
 
     def ideal(self) -> Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
