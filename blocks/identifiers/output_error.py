@@ -38,7 +38,8 @@ class CLOE(RecordBlock):
     min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the
     block declares. For a number may stand the name of a block that found it, `start: ls`, {joint.J: ls}; or `truth`. The twin
     begins where the diagram does; a first state that somebody set is a parameter like others, or said to be known by `initial:
-    diagram`. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given
+    diagram`. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
+    pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given
     the fit is repeated with those of its residuals until they stay.
 
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule, Unit
     from .estimates import Estimates
 
-SAME = 1e-9  # relative: a start so near to the truth is the truth
+EQUAL = 1e-9  # relative: a start so near to the truth is the truth
 
 #: What controllers and sources hold acts on the plant as it stands; what these hold only stands for something that moves on.
 READINGS = ("sensors", "observers")
@@ -57,7 +57,7 @@ def begins_at_truth(estimates: Estimates, unit: Unit, changes: Mapping[str, Any]
     named = start_keys(unit, settings)
     if "" in named:
         return []
-    same = [n for n, e in estimates.items() if e.truth and abs(e.start - e.truth) <= SAME * abs(e.truth) and n not in named]
+    same = [n for n, e in estimates.items() if e.truth and abs(e.start - e.truth) <= EQUAL * abs(e.truth) and n not in named]
     if not same:
         return []
     return [

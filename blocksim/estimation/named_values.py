@@ -9,7 +9,7 @@ from typing import Any
 from ..contract.block import Block
 from ..errors import RecordError, listing
 from ..records.record import Record
-from ..schedule.named_starts import beside, describes
+from ..schedule.named_starts import TRUTH, describes, neighbour
 from ..schedule.schedule import Unit
 from .estimates import Estimates
 
@@ -35,7 +35,7 @@ def one_value(setting: str, key: str, value: Any, unit: Unit, record: Record) ->
     """A number for the name of a block; everything else as it was."""
     if isinstance(value, Mapping) and isinstance(value.get("start"), str):
         return {**value, "start": one_value(setting, key, value["start"], unit, record)}
-    if not isinstance(value, str) or value in unit.kind.start_words or describes(unit, key):
+    if not isinstance(value, str) or value == TRUTH or describes(unit, key):
         return value
     estimates = estimates_of(setting, value, unit, record)
     for name in (key, key.rpartition(".")[2]):
@@ -51,8 +51,8 @@ def everything(estimates: Estimates) -> dict[str, float]:
 
 
 def estimates_of(setting: str, name: str, unit: Unit, record: Record) -> Estimates:
-    if beside(unit, name) not in record.estimates:
+    if neighbour(unit, name) not in record.estimates:
         raise RecordError(
             f"{setting}: '{name}' has found nothing before this block. Estimates are there of: {listing(record.estimates)}."
         )
-    return record.estimates[beside(unit, name)]
+    return record.estimates[neighbour(unit, name)]

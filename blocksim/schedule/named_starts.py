@@ -9,16 +9,18 @@ from ..contract.declarations import Static
 from ..errors import DiagramError, Problem, did_you_mean, listing
 from .schedule import Unit
 
+TRUTH = "truth"  # the plant's own value, by name
+
 
 def start_names(unit: Unit, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The settings of a block that name another one, each with that name."""
     for setting in unit.kind.starts_from:
         value = settings.get(setting)
-        if isinstance(value, str):
+        if isinstance(value, str) and value not in unit.kind.start_words:
             yield setting, value
         for key, one in value.items() if isinstance(value, Mapping) else ():
             first = one.get("start") if isinstance(one, Mapping) else one
-            if isinstance(first, str) and not describes(unit, key):
+            if isinstance(first, str) and first != TRUTH and not describes(unit, key):
                 yield setting, first
 
 
@@ -39,7 +41,7 @@ def describes(unit: Unit, key: str) -> bool:
     return plant is not None and isinstance(plant.kind.declared.get(key), Static)
 
 
-def beside(unit: Unit, name: str) -> str:
+def neighbour(unit: Unit, name: str) -> str:
     """The path of a block of that name in the same part of the diagram."""
     scope = unit.path.rpartition(".")[0]
     return f"{scope}.{name}" if scope else name
@@ -47,8 +49,7 @@ def beside(unit: Unit, name: str) -> str:
 
 def awaited(unit: Unit) -> list[str]:
     """The paths of the blocks whose estimates a block starts from."""
-    words = unit.kind.start_words
-    return list(dict.fromkeys(beside(unit, name) for _, name in start_names(unit, unit.settings) if name not in words))
+    return list(dict.fromkeys(neighbour(unit, name) for _, name in start_names(unit, unit.settings)))
 
 
 def check_names(units: list[Unit]) -> None:
@@ -57,14 +58,14 @@ def check_names(units: list[Unit]) -> None:
     problems = []
     for unit in units:
         for setting, name in start_names(unit, unit.settings):
-            if name in unit.kind.start_words or (beside(unit, name) in finding and beside(unit, name) != unit.path):
+            if neighbour(unit, name) in finding and neighbour(unit, name) != unit.path:
                 continue
             words = listing(f"'{word}'" for word in unit.kind.start_words)
             others = [path for path in finding if path != unit.path]
             problems.append(
                 Problem(
                     f"block '{unit.path}': {setting}: '{name}' is neither a number nor {words} nor a block that estimates "
-                    f"something. Such blocks are: {listing(others) or 'none'}." + did_you_mean(name, others),
+                    f"something. Such blocks are: {listing(others)}." + did_you_mean(name, others),
                     unit.node.at(setting),
                 )
             )

@@ -186,7 +186,7 @@ def diverged(method: str, path: Path, looped: Looped) -> Estimates:
     return Estimates.of(method, looped.plant.parameters, nothing, nothing, looped.plant, **told)
 
 
-def first_values(path: Path, looped: Looped) -> dict[str, tuple[float, float]]:
+def starting_values(path: Path, looped: Looped) -> dict[str, tuple[float, float]]:
     """Where the iteration began; it knows no spread of that."""
     return {n: (float(v), np.nan) for n, v in zip(looped.plant.parameters, path.history[0], strict=True)}
 
