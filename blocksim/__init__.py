@@ -47,6 +47,8 @@ PUBLIC = {
     "DiagramError": "errors",
     "RecordError": "errors",
     "StudyError": "errors",
+    "Finding": "errors",
+    "findings": "checking.findings",
     "SimulationError": "errors",
     "load": "diagram.loader",
     "save": "diagram.loader",

@@ -1,5 +1,6 @@
 """The front door for type checkers and editors: the public names of `__init__.py`, which loads them when first used."""
 
+from .checking.findings import findings as findings
 from .compiler.codegen import generate as generate
 from .contract.block import Block as Block
 from .contract.block import RecordBlock as RecordBlock
@@ -33,6 +34,7 @@ from .diagram.spec import Spec as Spec
 from .errors import BlockDefinitionError as BlockDefinitionError
 from .errors import BlocksimError as BlocksimError
 from .errors import DiagramError as DiagramError
+from .errors import Finding as Finding
 from .errors import RecordError as RecordError
 from .errors import SimulationError as SimulationError
 from .errors import StudyError as StudyError

@@ -51,6 +51,7 @@ def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: boo
     if json:
         typer.echo(results.as_json(outcome))
     elif not quiet:
+        console.warn(outcome.findings)
         console.show_outcome(outcome)
     if outcome.error is not None:
         raise outcome.error
@@ -95,13 +96,13 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Simulate a diagram and print what came of it."""
-    from ..diagram.build import open_diagram
     from ..records.writing import make_folder
     from . import console, results
+    from . import verdict as verdicts
 
     options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
     outer, inner = results.read_settings(set_ or [])
-    diagram = open_diagram(file, outer, allow_outside=allow_outside)
+    diagram = verdicts.open_file(file, outer, allow_outside)
     if with_estimates is not None:
         estimated, told = results.estimated_settings(with_estimates, estimates_of, diagram)
         inner = {**estimated, **inner}
@@ -161,13 +162,26 @@ def identify(
 
 @app.command()
 @reported
-def check(file: File, set_: Set = None, allow_outside: AllowOutside = False) -> None:
-    """Find every mistake in a diagram without running it."""
-    from ..diagram.build import open_diagram
-    from . import results
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A diagram or a study: a path, or a bundled name.")],
+    set_: Set = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for mistakes.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Find every mistake in a diagram or a study without running it.
+
+    Warns of what would run and cannot be meant: units on wires, rates, what identifiers read, steps, unstable loops.
+    """
+    from . import console, results
+    from . import verdict as verdicts
 
     outer, inner = results.read_settings(set_ or [])
-    typer.echo(f"{file}: {results.checked(open_diagram(file, outer, allow_outside=allow_outside), inner)}")
+    verdict = verdicts.check_file(file, outer, inner, allow_outside)
+    console.warn(verdict.findings)
+    if strict and verdict.findings:
+        raise typer.Exit(2)
+    warned = f", {verdicts.counted_noun(len(verdict.findings), 'warning')}" if verdict.findings else ""
+    typer.echo("\n  ".join([f"{file}: {verdict.summary}{warned}", *verdict.lines]))
 
 
 @app.command()
