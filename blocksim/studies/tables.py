@@ -33,7 +33,16 @@ ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "er
              "converged", "reason")  # fmt: skip
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
-OWN = {"method", "ablation", "point", *ESTIMATES, *scores.SCORE_COLUMNS, *ablation.BUDGET_COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+OWN_COLUMNS = {
+    "method",
+    "ablation",
+    "point",
+    *ESTIMATES,
+    *scores.SCORE_COLUMNS,
+    *ablation.BUDGET_COLUMNS,
+    *SIGNALS,
+    *SIGNAL_SCORES,
+}
 #: Settings that vary together and are all shown; of more, the first stands for them.
 MOST_TOGETHER = 3
 #: The files a study may write beside its results.
@@ -128,7 +137,7 @@ class Sheets:
 
 def swept_columns(plan: Plan) -> dict[str, str]:
     """The column of each swept setting: its name, marked where a column of ours has that name."""
-    return {name: f"{name}_swept" if name in OWN else name for axis in plan.spec.axes for name in axis.names}
+    return {name: f"{name}_swept" if name in OWN_COLUMNS else name for axis in plan.spec.axes for name in axis.names}
 
 
 def shown_columns(plan: Plan) -> list[str]:
