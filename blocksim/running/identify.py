@@ -33,6 +33,7 @@ from ..records.record import MAX_RECORD_BYTES, Record, brief_listing
 from ..records.storage import read_record
 from ..records.timebase import even, resampled
 from ..schedule.flatten import flatten
+from ..schedule.named_starts import awaited
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.overrides import Overrides
 from .columns import grids_of, mapped, unmapped
@@ -221,6 +222,9 @@ class Planner:
                 why = f"'{ref.block}' waits for itself" if ref.block in trail else self.obtain(maker, trail)
                 if why:
                     return f"its input '{port}' comes from '{signal}'\n{why}"
+        for name in awaited(unit):
+            if why := f"'{name}' waits for itself" if name in trail else self.obtain(self.by_path[name], trail):
+                return f"its start comes from '{name}', which cannot be had: {why.replace(chr(10), ': ')}"
         return ""
 
 

@@ -199,9 +199,10 @@ def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, s
         used = good & np.isfinite(results.values[:, column])
         arrays = (a[used, column] for a in (results.values, results.truths, results.stds, results.quantiles, results.bounds))
         line = {"parameter": name, "unit": results.units[column], **shared, **scores.score(*arrays)}
+        line["not_learnt"] = int(np.count_nonzero(results.still[used, column] == 1))
         sheets.put("scores.csv", columns, head | line)
     if not results.names:
-        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False})
+        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False, "not_learnt": 0})
 
 
 def write_budgets(plan: Plan, row: PlanRow, errors: dict[tuple[int, int, str], dict[str, MethodResults]], sheets: Sheets) -> None:
