@@ -64,6 +64,8 @@ PUBLIC = {
     "StudyResult": "studies.study",
     "process": "estimation.process",
     "identify": "running.identify",
+    "validate": "running.validate",
+    "Validation": "estimation.validation",
     "linearize": "linear.linearize",
     "operating_point": "linear.linearize",
     "LinearModel": "linear.linear_model",

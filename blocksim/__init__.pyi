@@ -41,6 +41,7 @@ from .errors import StudyError as StudyError
 from .estimation.estimates import Estimate as Estimate
 from .estimation.estimates import Estimates as Estimates
 from .estimation.process import process as process
+from .estimation.validation import Validation as Validation
 from .linear.linear_model import LinearModel as LinearModel
 from .linear.linearize import linearize as linearize
 from .linear.linearize import operating_point as operating_point
@@ -56,6 +57,7 @@ from .running.rerun import rerun as rerun
 from .running.simulate import simulate as simulate
 from .running.simulate import simulate_many as simulate_many
 from .running.simulate import start as start
+from .running.validate import validate as validate
 from .schedule.flatten import flatten as flatten
 from .schedule.schedule import Schedule as Schedule
 from .simulation.experiment import Experiment as Experiment

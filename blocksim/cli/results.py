@@ -221,20 +221,11 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     """
     from ..diagram.diagram import walk
     from ..estimation.estimate_files import read_estimates
+    from ..running.validate import owner_of
 
     found = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
-    kind = found.details.get("assumed", {}).get("type", "")
-    where = found.model if found.model in blocks else ""
-    if not where and kind:
-        same = [p for p, b in blocks.items() if type(b).__name__ == kind]
-        if len(same) != 1:
-            raise BlocksimError(
-                f"'{path}' has estimates of {found.model or 'a'} ({kind}); of that type the diagram has "
-                f"{', '.join(same) or 'no block'}. One is wanted."
-            )
-        where = same[0]
-    settings = found.as_params(where)
+    settings = found.as_params(owner_of(found, diagram))
     told = []
     for name, value in settings.items():
         block, _, setting = name.rpartition(".")

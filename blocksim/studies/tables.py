@@ -33,7 +33,16 @@ ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "er
              "converged", "reason")  # fmt: skip
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
-OWN = {"method", "ablation", "point", *ESTIMATES, *scores.SCORE_COLUMNS, *ablation.BUDGET_COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+OWN_COLUMNS = {
+    "method",
+    "ablation",
+    "point",
+    *ESTIMATES,
+    *scores.SCORE_COLUMNS,
+    *ablation.BUDGET_COLUMNS,
+    *SIGNALS,
+    *SIGNAL_SCORES,
+}
 #: Settings that vary together and are all shown; of more, the first stands for them.
 MOST_TOGETHER = 3
 #: The files a study may write beside its results.
@@ -128,7 +137,7 @@ class Sheets:
 
 def swept_columns(plan: Plan) -> dict[str, str]:
     """The column of each swept setting: its name, marked where a column of ours has that name."""
-    return {name: f"{name}_swept" if name in OWN else name for axis in plan.spec.axes for name in axis.names}
+    return {name: f"{name}_swept" if name in OWN_COLUMNS else name for axis in plan.spec.axes for name in axis.names}
 
 
 def shown_columns(plan: Plan) -> list[str]:
@@ -192,9 +201,10 @@ def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, s
         used = good & np.isfinite(results.values[:, column])
         arrays = (a[used, column] for a in (results.values, results.truths, results.stds, results.quantiles, results.bounds))
         line = {"parameter": name, "unit": results.units[column], **shared, **scores.score(*arrays)}
+        line["not_learnt"] = int(np.count_nonzero(results.still[used, column] == 1))
         sheets.put("scores.csv", columns, head | line)
     if not results.names:
-        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False})
+        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False, "not_learnt": 0})
 
 
 def write_budgets(plan: Plan, row: PlanRow, errors: dict[tuple[int, int, str], dict[str, MethodResults]], sheets: Sheets) -> None:
