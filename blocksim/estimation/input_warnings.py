@@ -6,14 +6,21 @@ time on average, with steps that a filter takes for motion. An identifier fed wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+from ..contract.declarations import Memory, State
+from ..contract.plant import Plant
 from ..errors import RecordError, listing
+from ..schedule.named_starts import start_keys
+from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
     from ..records.record import Record
     from ..schedule.schedule import Schedule, Unit
+    from .estimates import Estimates
+
+EQUAL = 1e-9  # relative: a start so near to the truth is the truth
 
 #: What controllers and sources hold acts on the plant as it stands; what these hold only stands for something that moves on.
 READINGS = ("sensors", "observers")
@@ -54,6 +61,33 @@ def leaks(unit: Unit, record: Record) -> list[str]:
     if not told:
         return []
     return [f"leak of truth: {'; '.join(told)}: no sensor delivers that. Fit for a check, not for a claim."]
+
+
+def true_states(plant: Plant, but: Collection[str] = ()) -> list[str]:
+    """States of a plant that begin where somebody set them instead of at its type's rest, 'joint.q = 0.3'; but for some."""
+    states = {n: d for n, d in plant.kind.of(State).items() if not isinstance(d, Memory) and n not in but}
+    set_ones = [n for n, d in states.items() if plant.settings.get(n, d.default) != d.default]
+    return [f"{plant.path}.{n} = {plant.settings[n]}" for n in set_ones]
+
+
+def first_state_words(states: Collection[str], remedy: str) -> str:
+    """Said where a simulation of the identifier's own begins where the plant truly did."""
+    return f"leak of truth: the simulation begins in the plant's true first state ({listing(states)}): {remedy}."
+
+
+def begins_at_truth(estimates: Estimates, unit: Unit, changes: Mapping[str, Any]) -> list[str]:
+    """In words: the parameters whose start was the truth, where no word says so and no other block found it."""
+    settings = {**unit.settings, **Overrides(changes).by_path.get(unit.path, {})}
+    named = start_keys(unit, settings)
+    if "" in named:
+        return []
+    same = [n for n, e in estimates.items() if e.truth and abs(e.start - e.truth) <= EQUAL * abs(e.truth) and n not in named]
+    if not same:
+        return []
+    return [
+        f"starts at the truth: {listing(same)} began at the value the plant has, so that a small error is no merit. Start "
+        "elsewhere, or say truth where that is meant."
+    ]
 
 
 def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..contract.block import Block
 from ..contract.declarations import Inport, Outport
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
@@ -21,6 +22,7 @@ from ..simulation.overrides import Overrides
 from ..solvers.kernel import MOST_STATE
 from .estimates import Estimates
 from .input_warnings import apart
+from .named_values import with_values
 from .running_estimates import estimators, running_estimates
 from .score import score
 
@@ -70,16 +72,29 @@ def process_units(
     def run_of(unit: Unit, record: Record) -> Run:
         return Run(schedule.diagram, changes, record, unit.path, simulated)
 
+    record = with_estimates(
+        record, {**record.estimates, **last_estimates((u for u in estimating if not u.after), record, run_of)}
+    )
     record, failures = in_turn(units, record, run_of, measured)
-    for unit in estimating:
-        run = run_of(unit, record)
-        if (last := running_estimates(unit, record, plants_in(unit, run).get("model"))) is not None:
-            record = with_estimates(record, {**record.estimates, unit.path: last})
+    late = {unit.path for unit in estimating}
+    ordered = sorted(record.estimates, key=lambda path: path in late)  # those of record blocks first
+    record = with_estimates(record, {path: record.estimates[path] for path in ordered})
     record = with_estimates(record, score(record, schedule, changes, simulated))
     if failures:
         problems = [problem for failure in failures for problem in failure.problems]
         raise DiagramError(problems, record) from failures[0].__cause__
     return record
+
+
+def last_estimates(units: Iterable[Unit], record: Record, run_of: Callable[[Unit, Record], Run]) -> dict[str, Estimates]:
+    """What blocks that estimate while they run say at the end, by path."""
+    last = {}
+    for unit in units:
+        run = run_of(unit, record)
+        estimates = running_estimates(unit, started(unit, record, run), record, plants_in(unit, run))
+        if estimates is not None:
+            last[unit.path] = estimates
+    return last
 
 
 def in_turn(
@@ -103,6 +118,7 @@ def in_turn(
         for grid in after.grids:
             for name in grid.signals.keys() & measured:
                 grid.signals[name] = record.signal(name)
+        after.estimates.update(last_estimates([unit] if unit.kind.estimated else [], after, run_of))
         record = after
     return record, failures
 
@@ -120,7 +136,7 @@ def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | Non
 
         return replay(unit, record, run)
     t, given = arriving(unit, record, makers)
-    block = Overrides(run.changes).block(unit)
+    block = started(unit, record, run)
     values = {"t": t, **given, **plants_in(unit, run), "run": run}
     wanted, optional, rest = asked(type(block).process)  # type: ignore[attr-defined]
     if missing := [n for n in wanted if n not in values]:
@@ -147,6 +163,14 @@ def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | Non
         if isinstance(found, Estimates):
             made.estimates[unit.path] = found
     return made
+
+
+def started(unit: Unit, record: Record, run: Run) -> Block:
+    """The block as it is in this run, with what others have found where it names them."""
+    try:
+        return with_values(Overrides(run.changes).block(unit), unit, record)
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
 
 
 @lru_cache(maxsize=256)

@@ -33,6 +33,7 @@ class MethodResults:
     bounds: FloatArray
     nees: FloatArray
     dimension: int  # of the NEES
+    still: FloatArray  # 1 where a parameter was not learnt, nan elsewhere
     reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
     failures: dict[int, str] = field(default_factory=dict)  # why there are no numbers, by repetition
     unconverged: dict[int, str] = field(default_factory=dict)  # why the numbers are no answer, by repetition
@@ -76,9 +77,9 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
                 names.append(name)
                 units.append(unit)
     shape = (repeat, len(names))
-    arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb")}
-    values, stds, truths, quantiles, bounds = arrays.values()
-    results = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0)
+    arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb", "still")}
+    values, stds, truths, quantiles, bounds, still = arrays.values()
+    results = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0, still)
     place = {name: column for column, name in enumerate(names)}
     for k, result in runs.items():
         results.runs += 1

@@ -42,6 +42,13 @@ def study_remarks(result: StudyResult) -> list[str]:
         )
     for method, warned in result.about["warnings"].items():
         texts.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
+    for line in records(result.scores):
+        if line["ablation"] == FULL and line["not_learnt"]:
+            where = ", ".join(f"{n} {short(line[n])}" for n in result.shown)
+            texts.append(
+                f"{line['method']}{' at ' + where if where else ''}: {line['parameter']} not learnt in {line['not_learnt']} of "
+                f"{line['n']} runs: it moved less than a tenth of its prior spread, and its scores are those of the start."
+            )
     return texts
 
 
