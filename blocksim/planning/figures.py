@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pictures.plots import COLOURS, suffix, write_figure
+from ..pictures.palette import COLOURS
+from ..pictures.plots import suffix, write_figure
 from ..running.signals import Analysis
 
 if TYPE_CHECKING:
