@@ -21,6 +21,7 @@ from .observed import (
     estimate_port,
     first_state,
     known_plant,
+    port_name,
     reading_variance,
     spread,
     starting_plant,
@@ -274,7 +275,7 @@ blocks:
         n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
         parts: dict[str, Any] = {"dd": d * d, "dm": d * m, "nd": n * d, "room": max(d * d, 3 * (n + n * d))}
         parts |= {"readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
-        return {**parts, **{f"{name}_hat": estimate_port(plant, name) for name in names}}
+        return {**parts, **{f"{port_name(name)}_hat": estimate_port(plant, name) for name in names}}
 
 
 def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:

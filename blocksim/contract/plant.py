@@ -90,7 +90,17 @@ class Plant:
     def updated(self, new: Mapping[str, Mapping[str, Any]]) -> Plant:
         """With new settings by path, for itself and for the plants it names."""
         plants = {name: plant.updated(new) for name, plant in self.plants.items()}
-        return replace(self.changed(new.get(self.path, {})), plants=plants)
+        return replace(self.changed(changes_within(self.path, self.settings, new)), plants=plants)
+
+
+def changes_within(path: str, settings: Mapping[str, Any], new: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """New settings by path, as settings of one plant: its own, and where it is a subsystem those of its parts by dotted names."""
+    changes = dict(new.get(path, {}))
+    for part, own in new.items() if path else ():
+        if part.startswith(f"{path}."):
+            dotted = {f"{part[len(path) + 1 :]}.{name}": value for name, value in own.items()}
+            changes |= {name: value for name, value in dotted.items() if name in settings}
+    return changes
 
 
 def plants_of(block: Block, blocks: Mapping[str, Block], prefix: str = "") -> dict[str, Plant]:
