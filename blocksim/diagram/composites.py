@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..contract.block import Block
-from ..contract.composite import Part, PartSignal, composite_class, refuse_sampled
+from ..contract.plant import Part, PartSignal, composite_class, refuse_sampled
 from ..errors import DiagramError
 from .diagram import Diagram, Links, Ref, reference, resolve
 
@@ -23,7 +23,7 @@ def composite(diagram: Diagram, name: str) -> Block:
             if isinstance(node.block, Diagram):
                 continue
             path = prefix + node.name
-            wires = {port: [source_of(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
+            wires = {port: [wire_source(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
             ends = tuple((port, tuple(w for w in arriving if w is not None)) for port, arriving in wires.items())
             parts.append(Part(path, type(node.block), tuple((port, arriving) for port, arriving in ends if arriving)))
             settings |= {f"{path}.{n}": v for n, v in node.block.settings.items()}
@@ -48,13 +48,13 @@ def output_wire(scopes: dict[str, tuple[Diagram, Links]], name: str, port: str) 
     assert whole.ports is not None
     texts: list[str] = []
     ref = reference(whole, whole.ports.outputs[port], texts.append)
-    wire = source_of(scopes, "", ref) if ref is not None else None
+    wire = wire_source(scopes, "", ref) if ref is not None else None
     if wire is None:
         raise DiagramError(f"output '{port}' of {name}: {texts[0] if texts else 'nothing makes it.'}")
     return wire
 
 
-def source_of(scopes: dict[str, tuple[Diagram, Links]], prefix: str, ref: Ref) -> PartSignal | None:
+def wire_source(scopes: dict[str, tuple[Diagram, Links]], prefix: str, ref: Ref) -> PartSignal | None:
     """A signal followed through inner borders to the part that makes it; None where an optional input is open."""
     if not ref.block and not prefix:
         return PartSignal("", ref.port, ref.element)
@@ -62,13 +62,13 @@ def source_of(scopes: dict[str, tuple[Diagram, Links]], prefix: str, ref: Ref) -
         outer, _, name = prefix.rstrip(".").rpartition(".")
         outer = f"{outer}." if outer else ""
         refs = scopes[outer][1][name][ref.port]
-        return picked(source_of(scopes, outer, refs[0]), ref.element) if refs else None
+        return picked(wire_source(scopes, outer, refs[0]), ref.element) if refs else None
     block = scopes[prefix][0].nodes[ref.block].block
     if not isinstance(block, Diagram):
         return PartSignal(prefix + ref.block, ref.port, ref.element)
     assert block.ports is not None
     inside = reference(block, block.ports.outputs[ref.port], lambda _: None)
-    return picked(source_of(scopes, f"{prefix}{ref.block}.", inside), ref.element) if inside is not None else None
+    return picked(wire_source(scopes, f"{prefix}{ref.block}.", inside), ref.element) if inside is not None else None
 
 
 def picked(wire: PartSignal | None, element: int | None) -> PartSignal | None:

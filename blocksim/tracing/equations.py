@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..contract.block import Block
-from ..contract.composite import Composite
 from ..contract.declarations import Inport, Outport
 from ..contract.expression import function
+from ..contract.plant import Composite
 from ..errors import DiagramError, did_you_mean, listing
 from .bindings import Bindings, port_nodes
 from .derivative_rules import differentiate
@@ -143,7 +143,7 @@ def equations(kind: type[Block], settings: Mapping[str, Any]) -> Equations:
     """
     if issubclass(kind, Composite):
         wiring = Wiring(kind, settings)
-        return gathered(kind, settings, wiring, wiring.rates(), {p: wiring.output for p in kind.of(Outport)})
+        return with_outputs(kind, settings, wiring, wiring.rates(), {p: wiring.output for p in kind.of(Outport)})
     block = kind(**settings)
     variant = block.variant(len(kind.of(Inport)))
     law = variant.functions.get("equations") or variant.functions.get("derivative")
@@ -152,10 +152,10 @@ def equations(kind: type[Block], settings: Mapping[str, Any]) -> Equations:
     plant = Bindings(kind, variant, block.settings)
     rates = plant.followed(law, len(plant.states))
     outputs = {p: lambda port: port_nodes(plant, port)[port] for p in variant.of(Outport)}
-    return gathered(kind, block.settings, plant, rates, outputs)
+    return with_outputs(kind, block.settings, plant, rates, outputs)
 
 
-def gathered(
+def with_outputs(
     kind: type[Block],
     settings: Mapping[str, Any],
     plant: Bindings | Wiring,

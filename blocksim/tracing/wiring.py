@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..contract.composite import Composite, Part, PartSignal
 from ..contract.declarations import Inport, Outport
+from ..contract.plant import Composite, Part, PartSignal
 from ..errors import DiagramError
 from .bindings import Bindings, port_nodes
 from .graph import Graph, Node
