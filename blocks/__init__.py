@@ -24,6 +24,7 @@ MODULES = (
     "basic.nonlinear",
     "basic.lookup",
     "plants.friction",
+    "plants.parts",
     "plants.two_mass",
     "plants.three_mass",
     "plants.joints",
