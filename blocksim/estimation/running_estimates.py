@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Outport, Param
 from ..contract.plant import Plant
+from ..errors import listing
 from .estimates import Estimates
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 ENDLESS = 1e30
 #: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
 SURPRISE = 3.0
+#: Of a standard deviation at the start: what is left of it at the end where nothing was learnt.
+UNLEARNT = 0.95
 STILL = "moved nothing: every estimate is still where it started, so these numbers are the start, and no finding"
 
 
@@ -44,8 +47,22 @@ def running_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estima
     known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
     still = bool(len(record[theta]) > 1 and (record[theta] == record[theta][0]).all())
     told = (*([STILL] if still else []), *unphysical(plant, names, values), *surprised(unit, record))
-    reason, details = f"at {record.time(theta)[-1]:g} s", {"converged": False} if still else {}
+    unlearnt = unlearnt_names(names, record[std])
+    if unlearnt:
+        told += (f"not determined: of {listing(unlearnt)} nothing was learnt; its standard deviation is still that of the start",)
+    reason = f"at {record.time(theta)[-1]:g} s"
+    details: dict[str, Any] = {**({"converged": False} if still else {}), **({"unlearnt": unlearnt} if unlearnt else {})}
     return Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told, details=details)
+
+
+def unlearnt_names(names: tuple[str, ...], std: np.ndarray) -> list[str]:
+    """Parameters of which a filter knows at the end what it knew at the start."""
+    import numpy as np
+
+    rows = std.reshape(len(std), -1)[:, -len(names) :]
+    first, last = rows[0], rows[-1]
+    same = (first > 0) & np.isfinite(first) & (last > UNLEARNT * first) & (first < ENDLESS)
+    return [name for name, lost in zip(names, same, strict=True) if lost]
 
 
 def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:
