@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocksim.contract.declarations import Param
 from blocksim.contract.plant import Plant
 from blocksim.estimation.estimates import Estimates
 
@@ -132,7 +131,7 @@ def physical_warnings(plant: Plant, found: Found) -> list[str]:
     """Values the plant itself would refuse."""
     told = []
     for name, value in zip(found.names, found.fit.values, strict=True):
-        declared = plant.kind.of(Param)[name]
+        declared = plant.declared(name)
         if declared.problems(float(value)):
             told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {str(declared.limits) or 'finite'}.")
     return told

@@ -156,7 +156,7 @@ class Resimulation(RecordBlock):
 
     def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
         """The first beta."""
-        own = np.array([float(plant.settings[n]) for n in plant.parameters])
+        own = np.array(list(plant.values.values()))
         given = self.settings["start"]
         if isinstance(given, Mapping):
             return np.array([float(given.get(n, v)) for n, v in zip(plant.parameters, own, strict=True)])
@@ -178,7 +178,7 @@ def start_problem(start: Any, plant: Plant) -> str:
                 return f"{plant.name} has no parameter '{name}' in its inverse model; it has: {listing(plant.parameters)}." + (
                     did_you_mean(name, plant.parameters)
                 )
-            wrong = plant.kind.declared[name].problems(value)
+            wrong = plant.declared(name).problems(value)
             if wrong:
                 return f"{name}: {wrong[0]}"
         return ""

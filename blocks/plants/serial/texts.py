@@ -1,0 +1,95 @@
+"""The texts of a chain: functions of plain numbers that programs contain and that numpy evaluates sample by sample at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from blocksim.contract.expression import function
+from blocksim.tracing.graph import Graph, Node, reached
+from blocksim.tracing.straight_line import function_text
+
+from .chain import Chain
+from .dynamics import bias_of, factorised, frames_of, inertial_names, mass_matrix, motion_of, number, reads, solution
+
+
+@dataclass(frozen=True)
+class TextLaw:
+    """A function made of text, and the parameters it asks for, in the order of its last argument."""
+
+    function: Callable[..., Any]
+    parameters: tuple[str, ...]
+
+
+def motor_names(chain: Chain) -> list[str]:
+    """Ia1, ..., and the Iam of motors that several joints turn."""
+    return [f"Ia{j + 1}" for j in range(len(chain))] + [f"Iam{k + 1}" for k in chain.coupled]
+
+
+def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
+    """The mass matrix with the inertia of the motors: Ia on the diagonal, Iam where two joints turn one motor."""
+    total = dict(M)
+    for j in range(len(chain)):
+        if not chain.links[j].flexible:
+            total[j, j] = total[j, j] + reads(graph, "parameter", [f"Ia{j + 1}"])[0]
+    for k in chain.coupled:
+        (inertia,) = reads(graph, "parameter", [f"Iam{k + 1}"])
+        row = chain.coupling[k]
+        for i in range(len(chain)):
+            for j in range(i):
+                if row[i] and row[j]:
+                    total[i, j] = total[i, j] + inertia * number(graph, row[i] * row[j])
+    return total
+
+
+def written(graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Node]) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """A function of vectors by name and of the parameters P that its results need."""
+    names = tuple(n.value for n in reached(results) if n.op == "parameter")
+    places = {graph.read("state", f"{vector}{k}"): f"{vector}[{k}]" for vector in inputs for k in range(n)}
+    places |= {graph.read("parameter", n): f"P[{k}]" for k, n in enumerate(names)}
+    return function(function_text(graph, name, (*inputs, "P"), places, results)), names
+
+
+def vector_of(graph: Graph, name: str, n: int) -> list[Any]:
+    return reads(graph, "state", [f"{name}{k}" for k in range(n)])
+
+
+@functools.lru_cache(maxsize=64)
+def acceleration_law(chain: Chain) -> TextLaw:
+    """qdd of M(q) qdd = e - bias(q, v): nan where the mass matrix is not positive definite."""
+    graph, n = Graph(), len(chain)
+    q, v, e = (vector_of(graph, name, n) for name in ("q", "v", "e"))
+    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    frames = frames_of(graph, chain, q)
+    bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
+    L, D = factorised(with_motors(chain, graph, mass_matrix(chain, frames, P)), n)
+    a = solution(L, D, [drive - load for drive, load in zip(e, bias, strict=True)])
+    least = D[0].node
+    for pivot in D[1:]:
+        least = graph.apply("minimum", least, pivot.node)
+    test = graph.apply(">", least, graph.constant(0.0))
+    results = [graph.choose(test, item.node, graph.constant(float("nan"))) for item in a]
+    return TextLaw(*written(graph, "accelerations", "qve", n, results))
+
+
+@functools.lru_cache(maxsize=64)
+def pivot_law(chain: Chain) -> TextLaw:
+    """The pivots of the mass matrix, joint by joint: all are above 0 where the motion is possible."""
+    graph, n = Graph(), len(chain)
+    q = vector_of(graph, "q", n)
+    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    M = with_motors(chain, graph, mass_matrix(chain, frames_of(graph, chain, q), P))
+    return TextLaw(*written(graph, "pivots", "q", n, [pivot.node for pivot in factorised(M, n)[1]]))
+
+
+@functools.lru_cache(maxsize=64)
+def effort_law(chain: Chain) -> TextLaw:
+    """The efforts of the joints that a motion takes, friction and motors left out."""
+    graph, n = Graph(), len(chain)
+    q, v, a = (vector_of(graph, name, n) for name in ("q", "v", "a"))
+    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    frames = frames_of(graph, chain, q)
+    efforts = bias_of(chain, frames, motion_of(chain, frames, v, a), P)
+    return TextLaw(*written(graph, "efforts", "qva", n, [item.node for item in efforts]))
