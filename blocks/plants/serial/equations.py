@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from blocksim.contract import vocabulary
 from blocksim.contract.syntax import compiled
 
+from ..friction import slip_direction
+from ..joints import stiction_margin
 from .chain import INERTIAL, Chain
-from .texts import acceleration_law
+from .texts import TextLaw, acceleration_law, contact_law
+
+Functions = dict[str, Callable[..., Any]]
 
 
 def function_of(text: str, **names: Any) -> Callable[..., Any]:
@@ -17,67 +21,130 @@ def function_of(text: str, **names: Any) -> Callable[..., Any]:
     space: dict[str, Any] = {word: getattr(vocabulary, word) for word in vocabulary.__all__}
     space |= {"__name__": "serial", **names}
     exec(compiled(text, "<serial robot>", "exec"), space)
-    title = text[4 : text.index("(")]
-    result: Callable[..., Any] = space[title]
+    result: Callable[..., Any] = space[text[4 : text.index("(")]]
     result.__dict__["__source__"] = text
     return result
 
 
-def effort_texts(chain: Chain, motors: bool, speeds: list[str] | None = None) -> list[str]:
-    """Of each joint: what drives it less friction; `speeds` in the place of tanh of the speed where a mode says the sign."""
+def row(parts: Sequence[str]) -> str:
+    """A tuple as text."""
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def effort_texts(chain: Chain, motors: bool, signs: Sequence[str]) -> list[str]:
+    """Of each joint: what drives it less friction, `signs` being those of its speed in the law of dry friction."""
     n = len(chain)
     texts = []
     for j in range(n):
-        dry = f"tanh(beta * qd[{j}])" if speeds is None else speeds[j]
-        driven = [f"tau[{j}]"] if not motors else [f"N{j + 1} * tau[{j}]"]
-        lost = [f"Fv{j + 1} * qd[{j}]", f"Fc{j + 1} * {dry}", f"off{j + 1}"]
+        driven = [f"N{j + 1} * tau[{j}]" if motors else f"tau[{j}]"]
+        lost = [f"Fv{j + 1} * qd[{j}]", f"Fc{j + 1} * {signs[j]}", f"off{j + 1}"]
         for k in chain.coupled:
-            row = chain.coupling[k]
-            if not row[j]:
+            shares = chain.coupling[k]
+            if not shares[j]:
                 continue
-            others = " + ".join(f"{row[i]!r} * qd[{i}]" for i in range(n) if row[i] and i != j)
-            every = " + ".join(f"{row[i]!r} * qd[{i}]" for i in range(n) if row[i])
-            lost.append(f"{row[j]!r} * (Fvm{k + 1} * ({others}) + Fcm{k + 1} * {coupled_sign(every, speeds)})")
+            others = " + ".join(f"{shares[i]!r} * qd[{i}]" for i in range(n) if shares[i] and i != j)
+            every = " + ".join(f"{shares[i]!r} * qd[{i}]" for i in range(n) if shares[i])
+            lost.append(f"{shares[j]!r} * (Fvm{k + 1} * ({others}) + Fcm{k + 1} * tanh(beta * ({every})))")
             if motors and k != j:
-                driven.append(f"{row[j]!r} * N{k + 1} * tau[{k}]")
+                driven.append(f"{shares[j]!r} * N{k + 1} * tau[{k}]")
         texts.append(" + ".join(driven) + "".join(f" - {term}" for term in lost))
     return texts
 
 
-def coupled_sign(speed: str, speeds: list[str] | None) -> str:
-    return f"tanh(beta * ({speed}))" if speeds is None else f"sign({speed})"
-
-
-def drive_names(chain: Chain, motors: bool, smooth: bool) -> list[str]:
+def drive_names(chain: Chain, motors: bool) -> list[str]:
     """The parameters that `effort_texts` asks for."""
-    names = [f"{symbol}{j}" for j in range(1, len(chain) + 1) for symbol in ("Fv", "Fc", "off", *(("N",) if motors else ()))]
-    names += [f"{symbol}{k + 1}" for k in chain.coupled for symbol in ("Fvm", "Fcm")]
-    return [*names, *(("beta",) if smooth or chain.coupled else ())]
+    symbols = ("Fv", "Fc", "off", *(("N",) if motors else ()))
+    names = [f"{symbol}{j}" for j in range(1, len(chain) + 1) for symbol in symbols]
+    return [*names, *(f"{symbol}{k + 1}" for k in chain.coupled for symbol in ("Fvm", "Fcm")), "beta"]
 
 
-def robot_functions(chain: Chain, friction: str, motors: bool, payload: bool) -> dict[str, Callable[..., Any]]:
-    """output, derivative and effort of a chain."""
-    law = acceleration_law(chain)
-    last = len(chain)
-    held = [f"{symbol}{last}" for symbol in INERTIAL] if payload else []
-    inertial = [f"{name} + {name.removesuffix(str(last))}L" if name in held else name for name in law.parameters]
-    loads = [f"{name.removesuffix(str(last))}L" for name in law.parameters if name in held]
-    names = [*law.parameters, *loads, *drive_names(chain, motors, True)]
-    efforts = ", ".join(effort_texts(chain, motors))
-    body = f"    a = accelerations(q, qd, ({efforts},), ({', '.join(inertial)},))\n"
-    arguments = ", ".join(["q", "qd", "tau", *names])
-    given = {"accelerations": law.function}
-    rates = ", ".join([*(f"qd[{j}]" for j in range(last)), *(f"a[{j}]" for j in range(last))])
-    slopes = ", ".join(f"a[{j}]" for j in range(last))
-    functions = {
-        "derivative": function_of(f"def derivative({arguments}):\n{body}    return {rates}\n", **given),
-        "output": function_of(f"def output({arguments}):\n{body}    return {slopes}{',' if last == 1 else ''}\n", **given),
-    }
+def inertial_texts(chain: Chain, law: TextLaw, payload: bool) -> tuple[list[str], list[str]]:
+    """What the law's parameters are in terms of settings, the payload within the last link; and the settings asked for."""
+    last = str(len(chain))
+    carried = {f"{symbol}{last}": f"{symbol}L" for symbol in INERTIAL} if payload else {}
+    texts = [f"{name} + {carried[name]}" if name in carried else name for name in law.parameters]
+    return texts, [*law.parameters, *(carried[name] for name in law.parameters if name in carried)]
+
+
+def robot_functions(chain: Chain, friction: str, motors: bool, payload: bool) -> Functions:
+    """output, derivative and effort of a chain; with true dry friction its guard and reset too."""
+    functions = smooth_functions(chain, motors, payload) if friction == "tanh" else sticking_functions(chain, motors, payload)
     if motors:
-        ratios = [f"N{j}" for j in range(1, last + 1)]
-        text = f"def effort(tau, {', '.join(ratios)}):\n    return on_joints(tau, ({', '.join(ratios)},))\n"
+        ratios = [f"N{j}" for j in range(1, len(chain) + 1)]
+        text = f"def effort(tau, {', '.join(ratios)}):\n    return on_joints(tau, {row(ratios)})\n"
         functions["effort"] = function_of(text, on_joints=joint_efforts(chain))
     return functions
+
+
+def smooth_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
+    """Dry friction as tanh(beta qd)."""
+    law, n = acceleration_law(chain), range(len(chain))
+    inertial, names = inertial_texts(chain, law, payload)
+    efforts = effort_texts(chain, motors, [f"tanh(beta * qd[{j}])" for j in n])
+    body = f"    a = accelerations(q, qd, {row(efforts)}, {row(inertial)})\n"
+    head = f"({', '.join(['q', 'qd', 'tau', *names, *drive_names(chain, motors)])}):\n"
+    rates = row([f"qd[{j}]" for j in n] + [f"a[{j}]" for j in n])
+    slopes = row([f"a[{j}]" for j in n])
+    given = {"accelerations": law.function}
+    return {
+        "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **given),
+        "output": function_of(f"def output{head}{body}    return {slopes}\n", **given),
+    }
+
+
+def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
+    """True dry friction: each joint has a mode, 1 and -1 slip, 0 sticks. One guard watches all, so that the chain is asked once."""
+    law, n = contact_law(chain), range(len(chain))
+    inertial, names = inertial_texts(chain, law, payload)
+    settings = [*names, *drive_names(chain, motors)]
+    head = f"({', '.join(['q', 'qd', 'tau', 'mode', *settings])}):\n"
+    efforts = effort_texts(chain, motors, [f"mode[{j}]" for j in n])
+    body = f"    a = contacts(q, qd, {row(efforts)}, mode, {row(inertial)})\n"
+    rates = row([f"qd[{j}]" for j in n] + [f"a[{j}]" for j in n])
+    margins = [f"stiction_margin(mode[{j}], qd[{j}], a[{j + len(chain)}], Fc{j + 1})" for j in n]
+    least = "".join(f"    least = minimum(least, {text})\n" for text in margins[1:])
+    given = {"contacts": law.function, "stiction_margin": stiction_margin, "slip_direction": slip_direction}
+    plain = smooth_functions(chain, motors, payload)["derivative"].__dict__["__source__"]
+    for j in n:
+        plain = plain.replace(f"tanh(beta * qd[{j}])", f"sign(qd[{j}])")
+    return {
+        "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **given),
+        "output": function_of(f"def output{head}{body}    return {row([f'a[{j}]' for j in n])}\n", **given),
+        "equations": function_of(
+            plain.replace("def derivative", "def equations"), accelerations=acceleration_law(chain).function
+        ),
+        "guard_contact": function_of(f"def guard_contact{head}{body}    least = {margins[0]}\n{least}    return least\n", **given),
+        "reset_contact": function_of(reset_text(chain, head, motors, inertial), **given),
+    }
+
+
+def reset_text(chain: Chain, head: str, motors: bool, inertial: Sequence[str]) -> str:
+    """Joints that have come to rest stick; then, one after another, those that cannot hold what pulls at them slip."""
+    count = len(chain)
+    n = range(count)
+    efforts = effort_texts(chain, motors, [f"s[{j}]" for j in n])
+    ask = f"    a = contacts(q, v, {row([text.replace('qd[', 'v[') for text in efforts])}, s, {row(inertial)})\n"
+    lines = [f"    c{j} = mode[{j}] != 0.0 and mode[{j}] * qd[{j}] <= 0.0" for j in n]  # comes to rest
+    first = "    a = contacts(q, qd, " + row(effort_texts(chain, motors, [f"mode[{j}]" for j in n])) + f", mode, {row(inertial)})\n"
+    margins = [f"stiction_margin(mode[{j}], qd[{j}], a[{j + count}], Fc{j + 1})" for j in n]
+    text = f"def reset_contact{head}{first}" + "\n".join(lines) + "\n"
+    text += "".join(f"    m{j} = {margin}\n" for j, margin in enumerate(margins))
+    text += f"    least = {'min(' + ', '.join(f'm{j}' for j in n) + ')' if count > 1 else 'm0'}\n"
+    for j in n:  # the one the guard has found is at its margin, whatever rounding says
+        text += f"    c{j} = c{j} or (mode[{j}] != 0.0 and m{j} <= least)\n"
+        text += f"    v{j} = 0.0 if c{j} else qd[{j}]\n"
+        text += f"    s{j} = sign(v{j}) if mode[{j}] == 0.0 else 0.0 if c{j} else mode[{j}]\n"
+        text += f"    b{j} = mode[{j}] == 0.0 and v{j} == 0.0 and m{j} <= least\n"  # breaks away
+    vector = row([f"v{j}" for j in n])
+    text += f"    v = {vector}\n"
+    for turn in range(count + 1):
+        text += f"    s = {row([f's{j}' for j in n])}\n{ask}"
+        for j in n:
+            breaks = f"slip_direction(a[{j + count}], Fc{j + 1})"
+            if turn == 0:
+                breaks = f"(sign(a[{j + count}]) if b{j} else {breaks})"
+            text += f"    s{j} = {breaks} if s{j} == 0.0 and v{j} == 0.0 else s{j}\n"
+    return text + f'    return {{"qd": {vector}, "mode": {row([f"s{j}" for j in n])}}}\n'
 
 
 def joint_efforts(chain: Chain) -> Callable[..., Any]:

@@ -59,7 +59,7 @@ blocks:
 
     #: What the chain decides; the class of a robot has its own.
     shape_here: ClassVar[Shape | None] = None
-    inverse_parameters: tuple[str, ...] = ()
+    inverse_parameters: tuple[str, ...] = ("ZZ1",)  # of the least chain there is
 
     joints: list[dict[str, Any]] | None = static(None, "a row of modified Denavit-Hartenberg parameters per joint", kind=list)
     file: str | None = static(None, "a URDF file instead of the table, in the diagram's folder", kind=str)
@@ -75,6 +75,11 @@ blocks:
     q: Any = state(0.0, "joint positions", "rad", size="n", port=True)
     qd: Any = state(0.0, "joint speeds", "rad/s", size="n", port=True)
     qdd = outport("joint accelerations", "rad/s^2", size="n")
+
+    @staticmethod
+    def regressor(q, qd, qdd):
+        """Rows of the inverse model; the class of a chain has its own."""
+        raise NotImplementedError
 
     def __new__(cls, **settings: Any) -> SerialRobot:
         kind = class_for(cls, settings)

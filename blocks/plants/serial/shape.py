@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, fixed, inport, param
+from blocksim.contract.block import Block, fixed, inport, memory, param
 from blocksim.contract.declarations import Param
 from blocksim.contract.grouping import Grouping
 from blocksim.errors import did_you_mean, listing
@@ -171,6 +171,8 @@ def declarations(shape: Shape) -> dict[str, Param]:
         declare(f"Fcm{k + 1}", f"Coulomb friction of motor {k + 1}", "N m", "Fcm")
     for symbol, (doc, unit) in WORDS.items() if shape.payload else ():
         declare(f"{symbol}L", f"payload: {doc}", unit, symbol)
+    if shape.friction == "sign":
+        made["mode"] = memory(0.0, "of each joint: 1 slips forward, -1 slips backward, 0 sticks", size="n")
     if not all(link.prismatic is False for link in chain.links):
         made["tau"] = inport("efforts of the joints, or torques of the motors", "", size="n")
     return made

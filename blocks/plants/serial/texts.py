@@ -9,6 +9,7 @@ from typing import Any
 
 from blocksim.contract.expression import function
 from blocksim.tracing.graph import Graph, Node, reached
+from blocksim.tracing.scalars import Scalar
 from blocksim.tracing.straight_line import function_text
 
 from .chain import Chain
@@ -66,12 +67,45 @@ def acceleration_law(chain: Chain) -> TextLaw:
     bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
     L, D = factorised(with_motors(chain, graph, mass_matrix(chain, frames, P)), n)
     a = solution(L, D, [drive - load for drive, load in zip(e, bias, strict=True)])
+    return TextLaw(*written(graph, "accelerations", "qve", n, positive_only(graph, D, a)))
+
+
+@functools.lru_cache(maxsize=64)
+def contact_law(chain: Chain) -> TextLaw:
+    """Accelerations while joints of mode 0 stick, which have none; then what dry friction has to hold at each of these."""
+    graph, n = Graph(), len(chain)
+    q, v, e, mode = (vector_of(graph, name, n) for name in "qves")
+    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    frames = frames_of(graph, chain, q)
+    bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
+    M = with_motors(chain, graph, mass_matrix(chain, frames, P))
+    one, zero = graph.constant(1.0), graph.constant(0.0)
+    slips = [graph.apply("!=", item.node, zero) for item in mode]
+    free = [Scalar(graph, graph.choose(test, one, zero)) for test in slips]
+    held = {
+        (i, j): Scalar(graph, graph.choose(slips[i], M[i, i].node, one)) if i == j else M[i, j] * (free[i] * free[j]) for i, j in M
+    }
+    b = [drive - load for drive, load in zip(e, bias, strict=True)]
+    L, D = factorised(held, n)
+    a = solution(L, D, [item * share for item, share in zip(b, free, strict=True)])
+    loads = []
+    for i in range(n):
+        load = b[i]
+        for j in range(n):
+            if j != i:
+                load = load - M[max(i, j), min(i, j)] * a[j]
+        loads.append(load)
+    results = [*positive_only(graph, D, a), *(load.node for load in loads)]
+    return TextLaw(*written(graph, "contacts", "qves", n, results))
+
+
+def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list[Node]:
+    """The values where all pivots are above 0, else nan."""
     least = D[0].node
     for pivot in D[1:]:
         least = graph.apply("minimum", least, pivot.node)
     test = graph.apply(">", least, graph.constant(0.0))
-    results = [graph.choose(test, item.node, graph.constant(float("nan"))) for item in a]
-    return TextLaw(*written(graph, "accelerations", "qve", n, results))
+    return [graph.choose(test, item.node, graph.constant(float("nan"))) for item in values]
 
 
 @functools.lru_cache(maxsize=64)
