@@ -96,9 +96,9 @@ class Plant:
         import numpy as np
 
         function = self.row_function()
-        rows = np.asarray(function(**{a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}))
-        if self.grouping:
-            rows = rows[:, :, [self.grouping.standard.index(n) for n in self.grouping.kept]]
+        given = {a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}
+        kind: Any = self.kind
+        rows = np.asarray(kind.rows(self.grouping.kept, **given) if self.grouping else function(**given))
         if not np.isfinite(rows).all():
             raise RecordError(f"the regressor of {self.name} is not finite everywhere; are there nan in the signals?")
         return rows[:, None, :] if rows.ndim == 2 else rows

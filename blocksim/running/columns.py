@@ -187,7 +187,9 @@ def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSp
                 f"columns: '{signal}': found {written!r}; the name of a column is wanted, a list of them for a vector, or "
                 "{'column': name, 'unit': 'mm', 'scale': 1, 'offset': 0}."
             )
-        found[signal] = ColumnSpec(names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", ""))
+        found[signal] = ColumnSpec(
+            names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", "")
+        )
     return found
 
 

@@ -58,6 +58,8 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         "dropped": dropped,
         "held": task.held,
     }
+    if plant.grouping:
+        details["formulas"] = plant.grouping.formulas()
     told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
     quantile: Any = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
     if found.coloured is not None and block.errors == "coloured":

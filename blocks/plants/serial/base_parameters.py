@@ -1,7 +1,7 @@
 """Base parameters: those combinations of standard ones that motion can tell apart, by QR (Gautier 1991).
 
 Columns of the regressor of random motions are taken one after another; one that depends on those before it is dropped, and its
-parameter regrouped with theirs: W_dropped = W_kept K. YY, MZ and M come last, so that what is kept are the literature's ZZ1R, XX2R.
+parameter regrouped with theirs: W_dropped = W_kept K. YY, MZ and M come last: what is kept is then the literature's ZZ1R, XX2R.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Chain: the joints of a serial robot from its base to its last link, from rows of modified Denavit-Hartenberg parameters.
 
 The frame of link j follows from that of link j - 1 by Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), q being added to
-d where the joint is prismatic (Khalil and Dombre 2002, ch. 3; Craig's convention). A row of a URDF file is any fixed pose instead.
+d where the joint is prismatic (Khalil and Dombre 2002, ch. 3; Craig's convention). A joint of a URDF file is any fixed pose.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ GEOMETRY = ("alpha", "a", "theta", "d")
 INERTIAL = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 #: Numbers of a joint and its motor, on the joint's side.
 DRIVE = ("Ia", "Fv", "Fc", "off", "N")
-#: Numbers of a spring between motor and link, where a row says `flexible: true`.
-SPRING = ("k", "c")
 SNAP = 2e-11  # what is nearer to 0 or 1 is meant to be it: cos(pi/2) is 6e-17
 MOST = 20  # joints
 
@@ -36,7 +34,6 @@ class Link:
     place: Vector
     axis: Vector = (0.0, 0.0, 1.0)
     prismatic: bool = False
-    flexible: bool = False
     name: str = ""
 
     @property
@@ -82,7 +79,7 @@ def link_of(row: Mapping[str, Any]) -> Link:
     ca, sa = snapped(math.cos(alpha)), snapped(math.sin(alpha))
     prismatic = row.get("joint", "revolute") == "prismatic"
     place = (a, 0.0 - sa * d, ca * d)
-    return Link(turned(alpha, theta), place, prismatic=prismatic, flexible=bool(row.get("flexible")), name=str(row.get("name", "")))
+    return Link(turned(alpha, theta), place, prismatic=prismatic, name=str(row.get("name", "")))
 
 
 def chain_of(rows: Sequence[Mapping[str, Any]], gravity: Sequence[float], coupling: Sequence[Sequence[float]] | None) -> Chain:
@@ -99,25 +96,25 @@ def number_problem(value: Any) -> bool:
 def table_problem(rows: Any) -> str:
     """What is wrong with a table of joints, in words; '' where nothing is."""
     if not isinstance(rows, (list, tuple)) or not rows:
-        return "joints: a list with a row for each joint is wanted, from the base outwards, such as {alpha: 0, a: 0, theta: 0, d: 0}."
+        return "joints: a list with a row for each joint is wanted, from the base out, such as {alpha: 0, a: 0, theta: 0, d: 0}."
     if len(rows) > MOST:
         return f"joints: {len(rows)} rows; chains of up to {MOST} joints are written out."
-    allowed = (*GEOMETRY, "joint", "name", "flexible", *INERTIAL, *DRIVE, *SPRING)
+    allowed = (*GEOMETRY, "joint", "name", *INERTIAL, *DRIVE)
     for number, row in enumerate(rows, 1):
         where = f"joints: row {number}"
         if not isinstance(row, Mapping):
             return f"{where}: found {row!r}; a mapping such as {{alpha: 0, a: 0, theta: 0, d: 0}} is wanted."
         for key, value in row.items():
             if key in ("parent", "child", "children", "branch"):
-                return f"{where}: '{key}': an open chain has one link after another, without branches and loops; a row follows the one before it."
+                return (
+                    f"{where}: '{key}': an open chain has one link after another, without branches and loops; a row follows "
+                    "the one before it."
+                )
             if key not in allowed:
                 return f"{where} has no '{key}'. A row takes: {listing(allowed)}." + did_you_mean(str(key), allowed)
             if key == "joint":
                 if value not in ("revolute", "prismatic"):
                     return f"{where}: joint: {value!r} is not one of revolute, prismatic."
-            elif key == "flexible":
-                if not isinstance(value, bool):
-                    return f"{where}: flexible: found {value!r}; true or false is wanted."
             elif key != "name" and number_problem(value):
                 return f"{where}: {key}: found {value!r}; a finite number is wanted."
     return ""
@@ -130,7 +127,10 @@ def coupling_problem(coupling: Any, joints: int) -> str:
     square = isinstance(coupling, (list, tuple)) and len(coupling) == joints
     square = square and all(isinstance(row, (list, tuple)) and len(row) == joints for row in coupling)
     if not square or any(number_problem(value) for row in coupling for value in row):
-        return f"coupling: a matrix of {joints} rows of {joints} numbers is wanted: motor speeds, on the joints' side, by joint speeds."
+        return (
+            f"coupling: a matrix of {joints} rows of {joints} numbers is wanted: motor speeds, on the joints' side, by joint "
+            "speeds."
+        )
     if any(coupling[k][k] != 1 for k in range(joints)):
         return "coupling: its diagonal is 1, motor speeds being on the joints' side; the ratios of gears are N1, N2, ..."
     return ""

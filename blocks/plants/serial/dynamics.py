@@ -1,4 +1,4 @@
-"""The dynamics of a chain as graphs of scalars, from which straight text is written: nothing is computed that is 0 or 1 by structure.
+"""The dynamics of a chain as graphs of scalars, of which straight text is written: what is 0 or 1 by structure costs nothing.
 
 Newton-Euler recursion outwards and inwards, composite bodies for the mass matrix, L D L' for its inverse (Khalil and Dombre 2002,
 ch. 9; Featherstone 2008). Wrenches are about the origin of a link's own frame, and linear in the ten numbers of each link.

@@ -8,11 +8,11 @@ from typing import Any
 from blocksim.contract import vocabulary
 from blocksim.contract.syntax import compiled
 
-from ..friction import slip_direction
 from ..joints import stiction_margin
 from .chain import INERTIAL, Chain
 from .texts import TextLaw, acceleration_law, contact_law
 
+TURNS = 4  # joints that start to slip because another one did
 Functions = dict[str, Callable[..., Any]]
 
 
@@ -93,7 +93,7 @@ def smooth_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
 
 
 def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
-    """True dry friction: each joint has a mode, 1 and -1 slip, 0 sticks. One guard watches all, so that the chain is asked once."""
+    """True dry friction: each joint has a mode, 1 and -1 slip, 0 sticks. One guard watches all: the chain is asked once."""
     law, n = contact_law(chain), range(len(chain))
     inertial, names = inertial_texts(chain, law, payload)
     settings = [*names, *drive_names(chain, motors)]
@@ -103,7 +103,7 @@ def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
     rates = row([f"qd[{j}]" for j in n] + [f"a[{j}]" for j in n])
     margins = [f"stiction_margin(mode[{j}], qd[{j}], a[{j + len(chain)}], Fc{j + 1})" for j in n]
     least = "".join(f"    least = minimum(least, {text})\n" for text in margins[1:])
-    given = {"contacts": law.function, "stiction_margin": stiction_margin, "slip_direction": slip_direction}
+    given = {"contacts": law.function, "stiction_margin": stiction_margin}
     plain = smooth_functions(chain, motors, payload)["derivative"].__dict__["__source__"]
     for j in n:
         plain = plain.replace(f"tanh(beta * qd[{j}])", f"sign(qd[{j}])")
@@ -113,38 +113,46 @@ def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
         "equations": function_of(
             plain.replace("def derivative", "def equations"), accelerations=acceleration_law(chain).function
         ),
-        "guard_contact": function_of(f"def guard_contact{head}{body}    least = {margins[0]}\n{least}    return least\n", **given),
+        "guard_contact": function_of(
+            f"def guard_contact{head}{body}    least = {margins[0]}\n{least}    return least\n", **given
+        ),
         "reset_contact": function_of(reset_text(chain, head, motors, inertial), **given),
     }
 
 
 def reset_text(chain: Chain, head: str, motors: bool, inertial: Sequence[str]) -> str:
-    """Joints that have come to rest stick; then, one after another, those that cannot hold what pulls at them slip."""
+    """Joints that have come to rest stick; then, turn by turn, those that cannot hold what pulls at them slip."""
     count = len(chain)
     n = range(count)
-    efforts = effort_texts(chain, motors, [f"s[{j}]" for j in n])
-    ask = f"    a = contacts(q, v, {row([text.replace('qd[', 'v[') for text in efforts])}, s, {row(inertial)})\n"
-    lines = [f"    c{j} = mode[{j}] != 0.0 and mode[{j}] * qd[{j}] <= 0.0" for j in n]  # comes to rest
-    first = "    a = contacts(q, qd, " + row(effort_texts(chain, motors, [f"mode[{j}]" for j in n])) + f", mode, {row(inertial)})\n"
-    margins = [f"stiction_margin(mode[{j}], qd[{j}], a[{j + count}], Fc{j + 1})" for j in n]
-    text = f"def reset_contact{head}{first}" + "\n".join(lines) + "\n"
-    text += "".join(f"    m{j} = {margin}\n" for j, margin in enumerate(margins))
-    text += f"    least = {'min(' + ', '.join(f'm{j}' for j in n) + ')' if count > 1 else 'm0'}\n"
-    for j in n:  # the one the guard has found is at its margin, whatever rounding says
-        text += f"    c{j} = c{j} or (mode[{j}] != 0.0 and m{j} <= least)\n"
-        text += f"    v{j} = 0.0 if c{j} else qd[{j}]\n"
-        text += f"    s{j} = sign(v{j}) if mode[{j}] == 0.0 else 0.0 if c{j} else mode[{j}]\n"
-        text += f"    b{j} = mode[{j}] == 0.0 and v{j} == 0.0 and m{j} <= least\n"  # breaks away
-    vector = row([f"v{j}" for j in n])
-    text += f"    v = {vector}\n"
-    for turn in range(count + 1):
-        text += f"    s = {row([f's{j}' for j in n])}\n{ask}"
-        for j in n:
-            breaks = f"slip_direction(a[{j + count}], Fc{j + 1})"
-            if turn == 0:
-                breaks = f"(sign(a[{j + count}]) if b{j} else {breaks})"
-            text += f"    s{j} = {breaks} if s{j} == 0.0 and v{j} == 0.0 else s{j}\n"
-    return text + f'    return {{"qd": {vector}, "mode": {row([f"s{j}" for j in n])}}}\n'
+    numbers = row(inertial)
+    before = row(effort_texts(chain, motors, [f"mode[{j}]" for j in n]))
+    after = row([text.replace("qd[", "v[") for text in effort_texts(chain, motors, [f"s[{j}]" for j in n])])
+    load = {j: f"a[{j + count}]" for j in n}
+
+    def slip(j: int) -> str:
+        return f"(1.0 if {load[j]} > Fc{j + 1} else -1.0 if {load[j]} < -Fc{j + 1} else 0.0)"
+
+    margins = [
+        f"mode[{j}] * qd[{j}] if mode[{j}] != 0.0 else Fc{j + 1} - abs({load[j]}) if qd[{j}] == 0.0 else -abs(qd[{j}])" for j in n
+    ]
+    # The contact that the guard has found is at its margin, whatever rounding says of it.
+    rests = [f"mode[{j}] != 0.0 and (mode[{j}] * qd[{j}] <= 0.0 or m[{j}] <= least)" for j in n]
+    modes = [f"sign(v[{j}]) if mode[{j}] == 0.0 else 0.0 if rests[{j}] else mode[{j}]" for j in n]
+    lines = [
+        f"a = contacts(q, qd, {before}, mode, {numbers})",
+        f"m = {row(margins)}",
+        f"least = {'min(' + ', '.join(f'm[{j}]' for j in n) + ')' if count > 1 else 'm[0]'}",
+        f"rests = {row(rests)}",
+        f"v = {row([f'0.0 if rests[{j}] else qd[{j}]' for j in n])}",
+        f"breaks = {row([f'mode[{j}] == 0.0 and v[{j}] == 0.0 and m[{j}] <= least' for j in n])}",
+        f"s = {row(modes)}",
+    ]
+    for turn in range(min(count, TURNS) + 1):
+        slips = [f"(sign({load[j]}) if breaks[{j}] else {slip(j)})" if turn == 0 else slip(j) for j in n]
+        lines.append(f"a = contacts(q, v, {after}, s, {numbers})")
+        lines.append(f"s = {row([f'{slips[j]} if s[{j}] == 0.0 and v[{j}] == 0.0 else s[{j}]' for j in n])}")
+    lines.append('return {"qd": v, "mode": s}')
+    return f"def reset_contact{head}" + "".join(f"    {line}\n" for line in lines)
 
 
 def joint_efforts(chain: Chain) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,14 +57,20 @@ def inertial_columns(chain: Chain) -> Columns:
 
 def inertial_regressor(chain: Chain, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
     """(samples, joints, 10 joints): columns XX1, XY1, ..., M1, XX2, ..."""
-    entries, n = inertial_columns(chain), len(chain)
-    W = np.zeros((n, len(INERTIAL) * n, len(q)))
+    W = np.zeros((len(chain), len(INERTIAL) * len(chain), len(q)))
+    fill_inertial(W, {k: k for k in range(W.shape[1])}, chain, q, qd, qdd)
+    return W.transpose(2, 0, 1)
+
+
+def fill_inertial(W: np.ndarray, places: Mapping[int, int], chain: Chain, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> None:
+    """Put the inertial columns into W, (joints, columns, samples): number k at places[k], where it is wanted."""
+    entries = inertial_columns(chain)
     for start in range(0, len(q), PIECE):
         part = slice(start, start + PIECE)
         values = entries.function(*(np.ascontiguousarray(x[part].T) for x in (q, qd, qdd)))
         for i, j, value in zip(entries.rows, entries.columns, values, strict=True):
-            W[i, j, part] = value
-    return W.transpose(2, 0, 1)
+            if j in places:
+                W[i, places[j], part] = value
 
 
 def standard_names(chain: Chain) -> tuple[str, ...]:
@@ -73,25 +79,28 @@ def standard_names(chain: Chain) -> tuple[str, ...]:
     return (*own, *(f"{symbol}{k + 1}" for k in chain.coupled for symbol in ("Iam", "Fvm", "Fcm")))
 
 
-def standard_regressor(chain: Chain, q: Any, qd: Any, qdd: Any, sign: Callable[[Any], Any]) -> np.ndarray:
-    """(samples, joints, parameters) in the order of `standard_names`; `sign` is the law of dry friction."""
+def standard_regressor(
+    chain: Chain, q: Any, qd: Any, qdd: Any, sign: Callable[[Any], Any], names: Sequence[str] | None = None
+) -> np.ndarray:
+    """(samples, joints, parameters), of these parameters or of all `standard_names`; `sign` is the law of dry friction.
+
+    The samples of an entry lie side by side, since filters work along them.
+    """
     q, qd, qdd = (np.asarray(x, dtype=float).reshape(len(x), len(chain)) for x in (q, qd, qdd))
-    names = standard_names(chain)
-    place = {name: k for k, name in enumerate(names)}
-    W = np.zeros((len(q), len(chain), len(names)))
-    inertial = inertial_regressor(chain, q, qd, qdd)
-    dry = sign(qd)
+    place = {name: k for k, name in enumerate(standard_names(chain) if names is None else names)}
+    W = np.zeros((len(chain), len(place), len(q)))
+    bodies = [f"{symbol}{j}" for j in range(1, len(chain) + 1) for symbol in INERTIAL]
+    fill_inertial(W, {k: place[name] for k, name in enumerate(bodies) if name in place}, chain, q, qd, qdd)
     for j in range(len(chain)):
-        ten = len(INERTIAL) * j
-        first = place[f"XX{j + 1}"]
-        W[:, :, first : first + len(INERTIAL)] = inertial[:, :, ten : ten + len(INERTIAL)]
-        for symbol, column in (("Ia", qdd[:, j]), ("Fv", qd[:, j]), ("Fc", dry[:, j]), ("off", 1.0)):
-            W[:, j, place[f"{symbol}{j + 1}"]] = column
+        for symbol, column in (("Ia", qdd[:, j]), ("Fv", qd[:, j]), ("Fc", sign(qd[:, j])), ("off", 1.0)):
+            if (name := f"{symbol}{j + 1}") in place:
+                W[j, place[name]] = column
     for k in chain.coupled:
         row = np.array(chain.coupling[k])
         others = np.outer(row, row)
         np.fill_diagonal(others, 0.0)
-        W[:, :, place[f"Iam{k + 1}"]] = qdd @ others
-        W[:, :, place[f"Fvm{k + 1}"]] = qd @ others
-        W[:, :, place[f"Fcm{k + 1}"]] = sign(qd @ row)[:, None] * row
-    return W
+        columns = {"Iam": qdd @ others, "Fvm": qd @ others, "Fcm": sign(qd @ row)[:, None] * row}
+        for symbol, values in columns.items():
+            if (name := f"{symbol}{k + 1}") in place:
+                W[:, place[name]] = values.T
+    return W.transpose(2, 0, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ class SerialRobot(Block):
     """M(q) qdd = tau - c(q, qd) - g(q) - Fv qd - Fc sign(qd) - off: an open chain of 1 to 20 revolute and prismatic joints.
 
     `joints` is a table with a row per joint, modified Denavit-Hartenberg parameters in rad and m (a quarter turn is
-    "${pi / 2}"): Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), and `joint: prismatic` where q is added to d instead. Or
+    "${pi / 2}"): Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), or with `joint: prismatic` q is added to d. Or
     `file` is a URDF file. A row may also hold the numbers of its link and drive; each is a parameter of the block, named with
     the number of its joint, `ZZ1`, `MX2`, `Fv3`, which wins over the row:
 
@@ -32,11 +31,10 @@ class SerialRobot(Block):
     motors, tau_joint = coupling' N tau. `payload` is a body held by the last link, in its frame: XXL, ..., ML.
 
     `friction: tanh` smooths the sign to tanh(beta qd). With `friction: sign` each joint sticks on its own, its speed exactly 0,
-    while what it has to hold is at most its Fc (not with coupled motors). A joint with `flexible: true` has a spring k and a
-    damper c between motor and link: tau, Ia and friction act on the motor, at qm, and q is the link's.
+    while what it has to hold, the pull of the others included, is at most its Fc; Fcm of coupled motors stays smooth.
 
     The inverse model is linear in base parameters such as ZZ1R, which regroup those that motion cannot tell apart: identifiers
-    estimate these. `blocksim show FILE --parameters` prints what each is made of.
+    estimate these, and the details of their estimates say what each is made of (`formulas`).
     """
 
     abstract = True
@@ -106,6 +104,12 @@ blocks:
     def grouping(cls) -> Grouping | None:
         """The base parameters of this chain; None of a robot without one."""
         return None if cls.shape_here is None else cls.shape_here.grouping
+
+    @classmethod
+    def rows(cls, names: tuple[str, ...], q: Any, qd: Any, qdd: Any, friction: str, beta: float) -> Any:
+        """The regressor's columns of these standard parameters alone."""
+        assert cls.shape_here is not None
+        return cls.shape_here.rows(q, qd, qdd, friction, beta, names)
 
     def label(self) -> list[str]:
         return [type(self).__name__, f"{self.declared['n'].default} joints"]

@@ -16,7 +16,7 @@ from blocksim.contract.grouping import Grouping
 from blocksim.errors import did_you_mean, listing
 
 from .base_parameters import regrouped
-from .chain import DRIVE, INERTIAL, SPRING, Chain, chain_of, coupling_problem, gravity_problem, number_problem, table_problem
+from .chain import DRIVE, INERTIAL, Chain, chain_of, coupling_problem, gravity_problem, number_problem, table_problem
 from .equations import robot_functions
 from .regressor import standard_names, standard_regressor
 
@@ -32,7 +32,7 @@ WORDS = {
     "MZ": ("first moment along z", "kg m"),
     "M": ("mass", "kg"),
 }
-POSITIVE = ("Fc", "k", "c", "Fcm")
+POSITIVE = ("Fc", "Fcm")
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,22 @@ class Shape:
         names = standard_names(self.chain)
         return (*names, *(f"{symbol}L" for symbol in INERTIAL)) if self.payload else names
 
-    def rows(self, q: Any, qd: Any, qdd: Any, friction: str, beta: float) -> np.ndarray:
-        """The regressor of the standard parameters; the payload is one more body on the last link."""
+    def rows(self, q: Any, qd: Any, qdd: Any, friction: str, beta: float, names: tuple[str, ...] | None = None) -> np.ndarray:
+        """The regressor of these standard parameters, or of all; the payload is one more body on the last link."""
         law = np.sign if friction == "sign" else lambda v: np.tanh(beta * v)
-        W = standard_regressor(self.chain, q, qd, qdd, law)
-        if not self.payload:
-            return W
-        first = standard_names(self.chain).index(f"XX{len(self.chain)}")
-        return np.concatenate([W, W[:, :, first : first + len(INERTIAL)]], axis=2)
+        wanted = self.standard if names is None else names
+        own = dict.fromkeys(last_link(name, len(self.chain)) for name in wanted)
+        W = standard_regressor(self.chain, q, qd, qdd, law, tuple(own))
+        return W if len(own) == len(wanted) else W[:, :, [list(own).index(last_link(n, len(self.chain))) for n in wanted]]
 
     @functools.cached_property
     def grouping(self) -> Grouping:
         return regrouped(self.standard, lambda q, qd, qdd: self.rows(q, qd, qdd, "sign", 1.0), len(self.chain))
+
+
+def last_link(name: str, joints: int) -> str:
+    """The parameter of the last link whose column a number of the payload has."""
+    return f"{name[:-1]}{joints}" if name.endswith("L") else name
 
 
 def shape_problem(settings: Mapping[str, Any]) -> tuple[str, str]:
@@ -104,7 +108,7 @@ def table_of(settings: Mapping[str, Any]) -> tuple[Any, Any]:
         return urdf_links(os.fspath(settings["file"]), settings.get("tip"))
     rows = settings["joints"]
     chain = chain_of(rows, (0.0, 0.0, 0.0), None)
-    return chain.links, [{k: v for k, v in row.items() if k in (*INERTIAL, *DRIVE, *SPRING)} for row in rows]
+    return chain.links, [{k: v for k, v in row.items() if k in (*INERTIAL, *DRIVE)} for row in rows]
 
 
 def shape_of(settings: Mapping[str, Any]) -> Shape:
@@ -129,7 +133,9 @@ def shaped_class(root: type[Any], shape: Shape) -> type[Any]:
     if key not in CLASSES:
         members: dict[str, Any] = {"__doc__": root.__doc__, "__module__": root.__module__, "__qualname__": root.__qualname__}
         members |= {"shape_here": shape, "inverse_parameters": shape.standard, **declarations(shape)}
-        members |= {name: staticmethod(f) for name, f in robot_functions(shape.chain, shape.friction, shape.motors, shape.payload).items()}
+        members |= {
+            name: staticmethod(f) for name, f in robot_functions(shape.chain, shape.friction, shape.motors, shape.payload).items()
+        }
         members["regressor"] = staticmethod(regressor_of(shape))
         CLASSES[key] = type(root.__name__, (root,), members)
     return CLASSES[key]
@@ -162,9 +168,6 @@ def declarations(shape: Shape) -> dict[str, Param]:
         declare(f"off{j}", f"offset of the effort of joint {j}", link.effort, "off")
         if shape.motors:
             declare(f"N{j}", f"gear ratio of joint {j}: turns of the motor by those of the joint", "", "N", 1.0)
-        if link.flexible:
-            declare(f"k{j}", f"stiffness between motor and link of joint {j}", f"{link.effort}/{link.unit}", "k")
-            declare(f"c{j}", f"damping between motor and link of joint {j}", f"{link.effort} s/{link.unit}", "c")
     for k in chain.coupled:
         declare(f"Iam{k + 1}", f"inertia of motor {k + 1} felt by one joint from another", "kg m^2", "Iam")
         declare(f"Fvm{k + 1}", f"viscous friction of motor {k + 1} felt by one joint from another", "N m s/rad", "Fvm")

@@ -14,7 +14,7 @@ CONFIGURATIONS = 40
 ROUNDING = 1e-9
 
 
-def pseudo_inertia(ten: Sequence[float]) -> np.ndarray:
+def pseudo_inertia(ten: Any) -> np.ndarray:
     """[[sum m r r', sum m r], [sum m r', M]]: positive semidefinite of every body that can be (Wensing et al. 2018)."""
     XX, XY, XZ, YY, YZ, ZZ, MX, MY, MZ, M = (float(v) for v in ten)
     half = (XX + YY + ZZ) / 2
@@ -38,12 +38,12 @@ def body_problem(ten: Sequence[float], name: str) -> str:
     central = np.linalg.eigvalsh(inertia_matrix(values) - values[9] * (centre @ centre * np.eye(3) - np.outer(centre, centre)))
     moments = ", ".join(f"{v:.3g}" for v in central)
     return (
-        f"{name} is no body: with its centre of mass at ({at}) m its principal moments of inertia there are {moments} kg m^2, and each "
-        "must be above 0 and at most the sum of the two others. Inertias are about the origin of the link's frame."
+        f"{name} is no body: with its centre of mass at ({at}) m its principal moments of inertia there are {moments} kg m^2, "
+        "and each must be above 0 and at most the sum of the two others. Inertias are about the origin of the link's frame."
     )
 
 
-def inertia_matrix(ten: Sequence[float]) -> np.ndarray:
+def inertia_matrix(ten: Any) -> np.ndarray:
     XX, XY, XZ, YY, YZ, ZZ = ten[:6]
     return np.array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]])
 
@@ -66,10 +66,14 @@ def pivot_problem(chain: Chain, values: Mapping[str, Any], q: Sequence[float]) -
     for j, pivot in enumerate(pivots):
         if not pivot > ROUNDING * max(abs(p) for p in pivots):
             at = ", ".join(f"{v:.4g}" for v in q)
-            kind = "singular" if abs(pivot) < ROUNDING * max((abs(p) for p in pivots), default=1.0) or pivot == 0 else "not positive definite"
+            kind = (
+                "singular"
+                if abs(pivot) < ROUNDING * max((abs(p) for p in pivots), default=1.0) or pivot == 0
+                else "not positive definite"
+            )
             return (
-                f"the mass matrix is {kind}: joint {j + 1} has the inertia {pivot:.3g} at q = [{at}]. Give link {j + 1} (or one it "
-                f"carries) an inertia about its axis, or its motor one, Ia{j + 1}."
+                f"the mass matrix is {kind}: joint {j + 1} has the inertia {pivot:.3g} at q = [{at}]. Give link {j + 1} (or one "
+                f"it carries) an inertia about its axis, or its motor one, Ia{j + 1}."
             )
     return ""
 

@@ -33,8 +33,7 @@ def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> di
     """The mass matrix with the inertia of the motors: Ia on the diagonal, Iam where two joints turn one motor."""
     total = dict(M)
     for j in range(len(chain)):
-        if not chain.links[j].flexible:
-            total[j, j] = total[j, j] + reads(graph, "parameter", [f"Ia{j + 1}"])[0]
+        total[j, j] = total[j, j] + reads(graph, "parameter", [f"Ia{j + 1}"])[0]
     for k in chain.coupled:
         (inertia,) = reads(graph, "parameter", [f"Iam{k + 1}"])
         row = chain.coupling[k]
@@ -45,7 +44,9 @@ def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> di
     return total
 
 
-def written(graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Node]) -> tuple[Callable[..., Any], tuple[str, ...]]:
+def written(
+    graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Node]
+) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """A function of vectors by name and of the parameters P that its results need."""
     names = tuple(n.value for n in reached(results) if n.op == "parameter")
     places = {graph.read("state", f"{vector}{k}"): f"{vector}[{k}]" for vector in inputs for k in range(n)}
@@ -83,7 +84,8 @@ def contact_law(chain: Chain) -> TextLaw:
     slips = [graph.apply("!=", item.node, zero) for item in mode]
     free = [Scalar(graph, graph.choose(test, one, zero)) for test in slips]
     held = {
-        (i, j): Scalar(graph, graph.choose(slips[i], M[i, i].node, one)) if i == j else M[i, j] * (free[i] * free[j]) for i, j in M
+        (i, j): Scalar(graph, graph.choose(slips[i], M[i, i].node, one)) if i == j else M[i, j] * (free[i] * free[j])
+        for i, j in M
     }
     b = [drive - load for drive, load in zip(e, bias, strict=True)]
     L, D = factorised(held, n)

@@ -31,8 +31,19 @@ def random_rows(joints, random):
     rows = []
     for _ in range(joints):
         angles = random.choice([0.0, HALF, -HALF, random.uniform(-3, 3)]), random.uniform(-3, 3)
-        row = {"alpha": float(angles[0]), "theta": float(angles[1]), "a": float(random.normal() * 0.3), "d": float(random.normal() * 0.3)}
-        rows.append({**row, "joint": "prismatic" if random.uniform() < 0.3 else "revolute", **{k: float(v) for k, v in body(random).items()}})
+        row = {
+            "alpha": float(angles[0]),
+            "theta": float(angles[1]),
+            "a": float(random.normal() * 0.3),
+            "d": float(random.normal() * 0.3),
+        }
+        rows.append(
+            {
+                **row,
+                "joint": "prismatic" if random.uniform() < 0.3 else "revolute",
+                **{k: float(v) for k, v in body(random).items()},
+            }
+        )
     return rows
 
 
