@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from blocksim.contract.grouping import Grouping
+from blocksim.contract.plant import Grouping
 
 LAST = ("YY", "MZ", "M")
 DEPENDENT = 1e-9  # share of a column's length that is left of it where it depends on others

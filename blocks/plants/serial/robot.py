@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
-from blocksim.contract.grouping import Grouping
+from blocksim.contract.plant import Grouping
 
 from .shape import Shape, shape_of, shape_problem, shaped_class
 from .soundness import inertia_problem

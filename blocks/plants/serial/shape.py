@@ -12,7 +12,7 @@ import numpy as np
 
 from blocksim.contract.block import Block, fixed, inport, memory, param
 from blocksim.contract.declarations import Param
-from blocksim.contract.grouping import Grouping
+from blocksim.contract.plant import Grouping
 from blocksim.errors import did_you_mean, listing
 
 from .base_parameters import regrouped

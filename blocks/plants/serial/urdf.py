@@ -193,7 +193,7 @@ def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]]
     for joint in joints:
         for link in (joint.parent, joint.child):
             if link not in bodies:
-                raise UrdfError(f"line {joint.line}: joint '{joint.name}' names the link '{link}', which the file has not.")
+                raise UrdfError(f"line {joint.line}: joint '{joint.name}' names the link '{link}', which is not there.")
         if joint.child in children:
             raise UrdfError(
                 f"line {joint.line}: link '{joint.child}' hangs on two joints, '{children[joint.child].name}' and '{joint.name}': a "

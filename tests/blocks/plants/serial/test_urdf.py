@@ -17,7 +17,8 @@ ROBOT = """<?xml version="1.0"?>
     <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
   <link name="fore"><inertial><origin xyz="0 0.1 0"/><mass value="1.5"/>
     <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.02"/></inertial></link>
-  <link name="slide"><inertial><mass value="0.7"/><inertia ixx="0.002" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.004"/></inertial></link>
+  <link name="slide"><inertial><mass value="0.7"/>
+    <inertia ixx="0.002" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.004"/></inertial></link>
   <joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.3" rpy="0 1.5707963267948966 0"/>
     <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="10" velocity="3"/><dynamics damping="0.4" friction="0.2"/></joint>
   <joint name="f1" type="fixed"><parent link="upper"/><child link="plate"/><origin xyz="0.2 0 0.1" rpy="0.3 0 0.5"/></joint>
@@ -78,7 +79,7 @@ BAD = {
         "hangs on two joints, 'j3' and 'j4': a loop",
     ),
     "round": (ROBOT.replace('<parent link="base"/>', '<parent link="slide"/>').replace('<link name="base"/>', ""), "in a loop"),
-    "unknown link": (ROBOT.replace('<parent link="fore"/>', '<parent link="arm"/>'), "names the link 'arm', which the file"),
+    "unknown link": (ROBOT.replace('<parent link="fore"/>', '<parent link="arm"/>'), "names the link 'arm', which is not there"),
     "floating": (ROBOT.replace("continuous", "floating"), "joint 'j2': floating has several degrees of freedom"),
     "mimic": (ROBOT.replace('<axis xyz="0 -1 0"/>', '<mimic joint="j1"/>'), "joint 'j3' mimics another one"),
     "axis": (ROBOT.replace("0 -1 0", "0 0 0"), "joint 'j3': its axis has no direction"),
