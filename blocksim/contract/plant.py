@@ -40,12 +40,12 @@ class Grouping:
 
     def formulas(self) -> dict[str, str]:
         """What each base parameter is made of: {'ZZ1R': 'ZZ1 + Ia1 + YY2 + 0.05185 M3'}."""
-        return {name: self.formula(row, kept) for name, row, kept in zip(self.names, self.matrix, self.kept, strict=True)}
+        return {name: self.formula(row, own) for name, row, own in zip(self.names, self.matrix, self.kept, strict=True)}
 
-    def formula(self, row: Sequence[float], kept: str) -> str:
-        text = kept
+    def formula(self, row: Sequence[float], own: str) -> str:
+        text = own
         for name, share in zip(self.standard, row, strict=True):
-            if share and name != kept:
+            if share and name != own:
                 size = f"{abs(share):.9g}"
                 text += (" - " if share < 0 else " + ") + (name if size == "1" else f"{size} {name}")
         return text
@@ -77,8 +77,8 @@ class Plant:
     @property
     def grouping(self) -> Grouping | None:
         """What its base parameters are made of; None where its parameters can be told apart one by one."""
-        made: Grouping | None = self.kind.grouping() if hasattr(self.kind, "grouping") else None
-        return made
+        regrouped: Grouping | None = self.kind.grouping() if hasattr(self.kind, "grouping") else None
+        return regrouped
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -136,9 +136,9 @@ class Plant:
         import numpy as np
 
         function = self.row_function()
-        given = {a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}
+        signals = {a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}
         kind: Any = self.kind
-        rows = np.asarray(kind.rows(self.grouping.kept, **given) if self.grouping else function(**given))
+        rows = np.asarray(kind.rows(self.grouping.kept, **signals) if self.grouping else function(**signals))
         if not np.isfinite(rows).all():
             raise RecordError(f"the regressor of {self.name} is not finite everywhere; are there nan in the signals?")
         return rows[:, None, :] if rows.ndim == 2 else rows

@@ -107,15 +107,15 @@ def axis_of(spec: RecordSpec) -> TimeAxis:
     return TimeAxis(time["column"], time.get("unit", ""), spec.every)
 
 
-def others_of(diagram: Diagram, spec: RecordSpec, given: Any) -> dict[str, Record]:
+def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record]:
     """The records of files that columns name themselves, found as the record's own is, or beside the one that was given."""
-    beside = [] if given is None or isinstance(given, Record) else [os.path.dirname(os.fspath(given)) or "."]
-    found = {}
+    beside = [] if main is None or isinstance(main, Record) else [os.path.dirname(os.fspath(main)) or "."]
+    records = {}
     for column in spec.signals.values():
-        if column.file and column.file not in found:
+        if column.file and column.file not in records:
             path = located(diagram, replace(spec, file=column.file), None, beside)
-            found[column.file] = read_record(path, MAX_RECORD_BYTES, axis_of(spec))
-    return found
+            records[column.file] = read_record(path, MAX_RECORD_BYTES, axis_of(spec))
+    return records
 
 
 def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:

@@ -12,39 +12,39 @@ import numpy as np
 
 from blocksim.contract.plant import Grouping
 
-LAST = ("YY", "MZ", "M")
-DEPENDENT = 1e-9  # share of a column's length that is left of it where it depends on others
+REGROUPED_FIRST = ("YY", "MZ", "M")
+DEPENDENT_SHARE = 1e-9  # share of a column's length that is left of it where it depends on others
 COEFFICIENT = 1e-8  # smaller ones are rounding
-SAMPLES = 60
+RANDOM_SAMPLES = 60
 
 
 def regrouped(names: Sequence[str], rows: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], joints: int) -> Grouping:
     """The base parameters of a regressor, `rows`, of that many joints, with what each is made of."""
     random = np.random.default_rng(1)
-    q = random.uniform(-np.pi, np.pi, (SAMPLES, joints))
-    qd, qdd = random.normal(size=(2, SAMPLES, joints))
+    q = random.uniform(-np.pi, np.pi, (RANDOM_SAMPLES, joints))
+    qd, qdd = random.normal(size=(2, RANDOM_SAMPLES, joints))
     W = rows(q, qd, qdd).reshape(-1, len(names))
     lengths = np.linalg.norm(W, axis=0)
     symbols = [name.rstrip("0123456789") for name in names]
-    shown = [k for k in range(len(names)) if lengths[k] > DEPENDENT * lengths.max()]
-    order = [k for k in shown if symbols[k] not in LAST] + [k for k in shown if symbols[k] in LAST]
+    visible = [k for k in range(len(names)) if lengths[k] > DEPENDENT_SHARE * lengths.max()]
+    order = [k for k in visible if symbols[k] not in REGROUPED_FIRST] + [k for k in visible if symbols[k] in REGROUPED_FIRST]
     unit = W[:, order] / lengths[order]
-    kept, dropped, basis = [], [], np.zeros((len(unit), 0))
+    base, dropped, basis = [], [], np.zeros((len(unit), 0))
     for place, column in zip(order, unit.T, strict=True):
         rest = column - basis @ (basis.T @ column)
         rest = rest - basis @ (basis.T @ rest)  # once more: twice is enough
         size = float(np.linalg.norm(rest))
-        if size > DEPENDENT:
-            kept.append(place)
+        if size > DEPENDENT_SHARE:
+            base.append(place)
             basis = np.column_stack([basis, rest / size])
         else:
             dropped.append(place)
-    kept.sort()
-    K = np.linalg.lstsq(W[:, kept], W[:, dropped], rcond=None)[0] if dropped else np.zeros((len(kept), 0))
+    base.sort()
+    K = np.linalg.lstsq(W[:, base], W[:, dropped], rcond=None)[0] if dropped else np.zeros((len(base), 0))
     K[np.abs(K) < COEFFICIENT] = 0.0
     K = np.round(K, 12)
-    matrix = np.zeros((len(kept), len(names)))
-    matrix[range(len(kept)), kept] = 1.0
+    matrix = np.zeros((len(base), len(names)))
+    matrix[range(len(base)), base] = 1.0
     matrix[:, dropped] = K
-    labels = tuple(names[k] + ("R" if np.count_nonzero(matrix[row]) > 1 else "") for row, k in enumerate(kept))
-    return Grouping(labels, tuple(names), tuple(names[k] for k in kept), tuple(map(tuple, matrix.tolist())))
+    labels = tuple(names[k] + ("R" if np.count_nonzero(matrix[row]) > 1 else "") for row, k in enumerate(base))
+    return Grouping(labels, tuple(names), tuple(names[k] for k in base), tuple(map(tuple, matrix.tolist())))

@@ -13,8 +13,8 @@ from typing import Any
 
 from blocksim.errors import did_you_mean, listing
 
-Vector = tuple[float, float, float]
-Matrix = tuple[Vector, Vector, Vector]
+Triple = tuple[float, float, float]
+RotationMatrix = tuple[Triple, Triple, Triple]
 
 #: Lengths and angles of a row, each 0 where it is left out.
 GEOMETRY = ("alpha", "a", "theta", "d")
@@ -27,12 +27,12 @@ MOST = 20  # joints
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """A joint and the link it moves: the pose of its frame in that of the link before at q = 0, and the joint's axis in it."""
 
-    rotation: Matrix
-    place: Vector
-    axis: Vector = (0.0, 0.0, 1.0)
+    rotation: RotationMatrix
+    place: Triple
+    axis: Triple = (0.0, 0.0, 1.0)
     prismatic: bool = False
     name: str = ""
 
@@ -49,8 +49,8 @@ class Link:
 class Chain:
     """The links in their order, and the acceleration of gravity in the frame of the base."""
 
-    links: tuple[Link, ...]
-    gravity: Vector = (0.0, 0.0, -9.81)
+    links: tuple[ChainLink, ...]
+    gravity: Triple = (0.0, 0.0, -9.81)
     coupling: tuple[tuple[float, ...], ...] = ()  # motor speeds on the joints' side, by joint speeds; () where each has its own
 
     def __len__(self) -> int:
@@ -67,19 +67,19 @@ def snapped(value: float) -> float:
     return whole if abs(value - whole) < SNAP and abs(whole) <= 1 else value
 
 
-def turned(alpha: float, theta: float) -> Matrix:
+def turned(alpha: float, theta: float) -> RotationMatrix:
     """Rot(x, alpha) Rot(z, theta), quarter turns exact."""
     ca, sa, ct, st = (snapped(f(angle)) for angle in (alpha, theta) for f in (math.cos, math.sin))
     return ((ct, -st, 0.0), (snapped(ca * st), snapped(ca * ct), -sa), (snapped(sa * st), snapped(sa * ct), ca))
 
 
-def link_of(row: Mapping[str, Any]) -> Link:
+def link_of(row: Mapping[str, Any]) -> ChainLink:
     """A row of modified Denavit-Hartenberg parameters."""
     alpha, a, theta, d = (float(row.get(key, 0.0)) for key in GEOMETRY)
     ca, sa = snapped(math.cos(alpha)), snapped(math.sin(alpha))
     prismatic = row.get("joint", "revolute") == "prismatic"
     place = (a, 0.0 - sa * d, ca * d)
-    return Link(turned(alpha, theta), place, prismatic=prismatic, name=str(row.get("name", "")))
+    return ChainLink(turned(alpha, theta), place, prismatic=prismatic, name=str(row.get("name", "")))
 
 
 def chain_of(rows: Sequence[Mapping[str, Any]], gravity: Sequence[float], coupling: Sequence[Sequence[float]] | None) -> Chain:
@@ -137,6 +137,6 @@ def coupling_problem(coupling: Any, joints: int) -> str:
 
 
 def gravity_problem(gravity: Any) -> str:
-    wanted = "gravity: three numbers are wanted, the acceleration of gravity in the frame of the base, such as [0, 0, -9.81]."
+    words = "gravity: three numbers are wanted, the acceleration of gravity in the frame of the base, such as [0, 0, -9.81]."
     fine = isinstance(gravity, (list, tuple)) and len(gravity) == 3 and not any(number_problem(v) for v in gravity)
-    return "" if fine else wanted
+    return "" if fine else words

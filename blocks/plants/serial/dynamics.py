@@ -15,37 +15,37 @@ from blocksim.tracing.scalars import Scalar
 
 from .chain import INERTIAL, Chain
 
-Vector = Sequence[Any]  # of scalars
+Spatial = Sequence[Any]  # of scalars
 
 
-def cross(a: Vector, b: Vector) -> list[Any]:
+def cross(a: Spatial, b: Spatial) -> list[Any]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def inner(a: Vector, b: Vector) -> Any:
+def inner(a: Spatial, b: Spatial) -> Any:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def plus(a: Vector, b: Vector) -> list[Any]:
+def plus(a: Spatial, b: Spatial) -> list[Any]:
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def times(a: Vector, k: Any) -> list[Any]:
+def scaled_by(a: Spatial, k: Any) -> list[Any]:
     return [x * k for x in a]
 
 
-def rotated(R: Sequence[Vector], v: Vector) -> list[Any]:
+def turned_by(R: Sequence[Spatial], v: Spatial) -> list[Any]:
     """R v."""
     return [inner(row, v) for row in R]
 
 
-def rotated_back(R: Sequence[Vector], v: Vector) -> list[Any]:
+def turned_back_by(R: Sequence[Spatial], v: Spatial) -> list[Any]:
     """R^T v."""
     return [R[0][i] * v[0] + R[1][i] * v[1] + R[2][i] * v[2] for i in range(3)]
 
 
 @dataclass
-class Frames:
+class LinkFrames:
     """Of each link: its rotation and place in the frame of the one before, and its axis; all scalars of one graph."""
 
     graph: Graph
@@ -54,7 +54,7 @@ class Frames:
     axes: list[list[Any]]
 
 
-def number(graph: Graph, value: float) -> Scalar:
+def constant_of(graph: Graph, value: float) -> Scalar:
     return Scalar(graph, graph.constant(float(value)))
 
 
@@ -62,28 +62,28 @@ def reads(graph: Graph, kind: str, names: Sequence[str]) -> list[Scalar]:
     return [Scalar(graph, graph.read(kind, name)) for name in names]
 
 
-def frames_of(graph: Graph, chain: Chain, q: Sequence[Any]) -> Frames:
+def frames_of(graph: Graph, chain: Chain, q: Sequence[Any]) -> LinkFrames:
     """The pose of each frame at this configuration."""
     rotations, places, axes = [], [], []
     for link, angle in zip(chain.links, q, strict=True):
-        fixed = [[number(graph, v) for v in row] for row in link.rotation]
-        axis = [number(graph, v) for v in link.axis]
-        place = [number(graph, v) for v in link.place]
+        fixed = [[constant_of(graph, v) for v in row] for row in link.rotation]
+        axis = [constant_of(graph, v) for v in link.axis]
+        place = [constant_of(graph, v) for v in link.place]
         if link.prismatic:
-            place = plus(place, times(rotated(fixed, axis), angle))
+            place = plus(place, scaled_by(turned_by(fixed, axis), angle))
         else:
             turn = about(graph, axis, angle)
             fixed = [[inner(row, [turn[k][j] for k in range(3)]) for j in range(3)] for row in fixed]
         rotations.append(fixed)
         places.append(place)
         axes.append(axis)
-    return Frames(graph, rotations, places, axes)
+    return LinkFrames(graph, rotations, places, axes)
 
 
 def about(graph: Graph, axis: Sequence[Any], angle: Any) -> list[list[Any]]:
     """The rotation about an axis of unit length: c 1 + s [axis] + (1 - c) axis axis^T."""
     c, s = (Scalar(graph, graph.call(name, angle.node)) for name in ("cos", "sin"))
-    one, zero = number(graph, 1.0), number(graph, 0.0)
+    one, zero = constant_of(graph, 1.0), constant_of(graph, 0.0)
     x, y, z = axis
     skew = [[zero, zero - z, y], [z, zero, zero - x], [zero - y, x, zero]]
     turn = []
@@ -98,7 +98,7 @@ def about(graph: Graph, axis: Sequence[Any], angle: Any) -> list[list[Any]]:
 
 
 @dataclass
-class Motion:
+class LinkMotion:
     """Of each link, in its frame: angular speed and acceleration, and the acceleration of its origin less gravity."""
 
     w: list[list[Any]]
@@ -106,25 +106,25 @@ class Motion:
     a: list[list[Any]]
 
 
-def motion_of(chain: Chain, frames: Frames, qd: Sequence[Any], qdd: Sequence[Any] | None) -> Motion:
+def motion_of(chain: Chain, frames: LinkFrames, qd: Sequence[Any], qdd: Sequence[Any] | None) -> LinkMotion:
     """The recursion outwards. Without accelerations of the joints it is the motion that bias forces come from."""
     graph = frames.graph
-    zero = number(graph, 0.0)
-    w, dw, a = [zero] * 3, [zero] * 3, [number(graph, -g) for g in chain.gravity]
-    motion = Motion([], [], [])
+    zero = constant_of(graph, 0.0)
+    w, dw, a = [zero] * 3, [zero] * 3, [constant_of(graph, -g) for g in chain.gravity]
+    motion = LinkMotion([], [], [])
     for j, link in enumerate(chain.links):
         R, p, axis = frames.rotations[j], frames.places[j], frames.axes[j]
         origin = plus(a, plus(cross(dw, p), cross(w, cross(w, p))))
-        a = rotated_back(R, origin)
-        carried, dw = rotated_back(R, w), rotated_back(R, dw)
-        along = times(axis, qd[j])
+        a = turned_back_by(R, origin)
+        carried, dw = turned_back_by(R, w), turned_back_by(R, dw)
+        along = scaled_by(axis, qd[j])
         w = carried
         if link.prismatic:
-            a = plus(a, times(cross(carried, along), number(graph, 2.0)))
-            a = a if qdd is None else plus(a, times(axis, qdd[j]))
+            a = plus(a, scaled_by(cross(carried, along), constant_of(graph, 2.0)))
+            a = a if qdd is None else plus(a, scaled_by(axis, qdd[j]))
         else:
             dw = plus(dw, cross(carried, along))
-            dw = dw if qdd is None else plus(dw, times(axis, qdd[j]))
+            dw = dw if qdd is None else plus(dw, scaled_by(axis, qdd[j]))
             w = plus(carried, along)
         motion.w.append(w)
         motion.dw.append(dw)
@@ -132,33 +132,33 @@ def motion_of(chain: Chain, frames: Frames, qd: Sequence[Any], qdd: Sequence[Any
     return motion
 
 
-def inertia_times(P: Sequence[Any], v: Vector) -> list[Any]:
+def inertia_times(P: Sequence[Any], v: Spatial) -> list[Any]:
     """J v of the inertia (XX, XY, XZ, YY, YZ, ZZ)."""
     XX, XY, XZ, YY, YZ, ZZ = P[:6]
     return [inner((XX, XY, XZ), v), inner((XY, YY, YZ), v), inner((XZ, YZ, ZZ), v)]
 
 
-def wrench(P: Sequence[Any], w: Vector, dw: Vector, a: Vector) -> tuple[list[Any], list[Any]]:
+def wrench(P: Sequence[Any], w: Spatial, dw: Spatial, a: Spatial) -> tuple[list[Any], list[Any]]:
     """Force and moment about the origin that move a body of these ten numbers so."""
     moment, mass = P[6:9], P[9]
-    force = plus(times(a, mass), plus(cross(dw, moment), cross(w, cross(w, moment))))
+    force = plus(scaled_by(a, mass), plus(cross(dw, moment), cross(w, cross(w, moment))))
     turning = plus(inertia_times(P, dw), plus(cross(w, inertia_times(P, w)), cross(moment, a)))
     return force, turning
 
 
-def along_axis(chain: Chain, frames: Frames, j: int, force: Vector, moment: Vector) -> Any:
+def along_axis(chain: Chain, frames: LinkFrames, j: int, force: Spatial, moment: Spatial) -> Any:
     return inner(frames.axes[j], force if chain.links[j].prismatic else moment)
 
 
-def handed_down(frames: Frames, j: int, force: Vector, moment: Vector) -> tuple[list[Any], list[Any]]:
+def handed_down(frames: LinkFrames, j: int, force: Spatial, moment: Spatial) -> tuple[list[Any], list[Any]]:
     """A wrench on link j in the frame of the link before it."""
-    down = rotated(frames.rotations[j], force)
-    return down, plus(rotated(frames.rotations[j], moment), cross(frames.places[j], down))
+    down = turned_by(frames.rotations[j], force)
+    return down, plus(turned_by(frames.rotations[j], moment), cross(frames.places[j], down))
 
 
-def bias_of(chain: Chain, frames: Frames, motion: Motion, P: Sequence[Sequence[Any]]) -> list[Any]:
+def bias_of(chain: Chain, frames: LinkFrames, motion: LinkMotion, P: Sequence[Sequence[Any]]) -> list[Any]:
     """The efforts of the joints for this motion: the recursion inwards."""
-    zero = number(frames.graph, 0.0)
+    zero = constant_of(frames.graph, 0.0)
     force, moment = [zero] * 3, [zero] * 3
     efforts: list[Any] = [zero] * len(chain)
     for j in reversed(range(len(chain))):
@@ -169,14 +169,14 @@ def bias_of(chain: Chain, frames: Frames, motion: Motion, P: Sequence[Sequence[A
     return efforts
 
 
-def moved_body(R: Sequence[Vector], p: Vector, P: Sequence[Any]) -> list[Any]:
+def moved_body(R: Sequence[Spatial], p: Spatial, P: Sequence[Any]) -> list[Any]:
     """The ten numbers of a body in the frame before: J' = R J R' + shift by p, s' = R s + M p."""
     XX, XY, XZ, YY, YZ, ZZ = P[:6]
     J = ((XX, XY, XZ), (XY, YY, YZ), (XZ, YZ, ZZ))
     half = [[inner(row, (J[0][k], J[1][k], J[2][k])) for k in range(3)] for row in R]
     turned = {(i, k): inner(half[i], R[k]) for i in range(3) for k in range(i, 3)}
-    s, mass = rotated(R, P[6:9]), P[9]
-    shifted = plus(s, times(p, mass))  # its first moments in the frame before
+    s, mass = turned_by(R, P[6:9]), P[9]
+    shifted = plus(s, scaled_by(p, mass))  # its first moments in the frame before
     both = plus(s, shifted)  # 2 s + M p
     across = [p[i] * both[i] for i in range(3)]
     J_new = [
@@ -190,14 +190,14 @@ def moved_body(R: Sequence[Vector], p: Vector, P: Sequence[Any]) -> list[Any]:
     return [*J_new, *shifted, mass]
 
 
-def mass_matrix(chain: Chain, frames: Frames, P: Sequence[Sequence[Any]]) -> dict[tuple[int, int], Any]:
+def mass_matrix(chain: Chain, frames: LinkFrames, P: Sequence[Sequence[Any]]) -> dict[tuple[int, int], Any]:
     """Its lower triangle, by composite bodies."""
     body = list(P[-1])
     M: dict[tuple[int, int], Any] = {}
     for j in reversed(range(len(chain))):
         axis, moment = frames.axes[j], body[6:9]
         if chain.links[j].prismatic:
-            force, turning = times(axis, body[9]), cross(moment, axis)
+            force, turning = scaled_by(axis, body[9]), cross(moment, axis)
         else:
             force, turning = cross(axis, moment), inertia_times(body, axis)
         for i in reversed(range(j + 1)):

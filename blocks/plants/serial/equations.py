@@ -12,7 +12,7 @@ from ..joints import stiction_margin
 from .chain import INERTIAL, Chain
 from .texts import TextLaw, acceleration_law, contact_law
 
-TURNS = 4  # joints that start to slip because another one did
+RELEASES = 4  # joints that start to slip because another one did
 Functions = dict[str, Callable[..., Any]]
 
 
@@ -85,10 +85,10 @@ def smooth_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
     head = f"({', '.join(['q', 'qd', 'tau', *names, *drive_names(chain, motors)])}):\n"
     rates = row([f"qd[{j}]" for j in n] + [f"a[{j}]" for j in n])
     slopes = row([f"a[{j}]" for j in n])
-    given = {"accelerations": law.function}
+    laws = {"accelerations": law.function}
     return {
-        "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **given),
-        "output": function_of(f"def output{head}{body}    return {slopes}\n", **given),
+        "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **laws),
+        "output": function_of(f"def output{head}{body}    return {slopes}\n", **laws),
     }
 
 
@@ -103,20 +103,18 @@ def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
     rates = row([f"qd[{j}]" for j in n] + [f"a[{j}]" for j in n])
     margins = [f"stiction_margin(mode[{j}], qd[{j}], a[{j + len(chain)}], Fc{j + 1})" for j in n]
     least = "".join(f"    least = minimum(least, {text})\n" for text in margins[1:])
-    given = {"contacts": law.function, "stiction_margin": stiction_margin}
+    laws = {"contacts": law.function, "stiction_margin": stiction_margin}
     plain = smooth_functions(chain, motors, payload)["derivative"].__dict__["__source__"]
     for j in n:
         plain = plain.replace(f"tanh(beta * qd[{j}])", f"sign(qd[{j}])")
     return {
-        "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **given),
-        "output": function_of(f"def output{head}{body}    return {row([f'a[{j}]' for j in n])}\n", **given),
+        "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **laws),
+        "output": function_of(f"def output{head}{body}    return {row([f'a[{j}]' for j in n])}\n", **laws),
         "equations": function_of(
             plain.replace("def derivative", "def equations"), accelerations=acceleration_law(chain).function
         ),
-        "guard_contact": function_of(
-            f"def guard_contact{head}{body}    least = {margins[0]}\n{least}    return least\n", **given
-        ),
-        "reset_contact": function_of(reset_text(chain, head, motors, inertial), **given),
+        "guard_contact": function_of(f"def guard_contact{head}{body}    least = {margins[0]}\n{least}    return least\n", **laws),
+        "reset_contact": function_of(reset_text(chain, head, motors, inertial), **laws),
     }
 
 
@@ -147,7 +145,7 @@ def reset_text(chain: Chain, head: str, motors: bool, inertial: Sequence[str]) -
         f"breaks = {row([f'mode[{j}] == 0.0 and v[{j}] == 0.0 and m[{j}] <= least' for j in n])}",
         f"s = {row(modes)}",
     ]
-    for turn in range(min(count, TURNS) + 1):
+    for turn in range(min(count, RELEASES) + 1):
         slips = [f"(sign({load[j]}) if breaks[{j}] else {slip(j)})" if turn == 0 else slip(j) for j in n]
         lines.append(f"a = contacts(q, v, {after}, s, {numbers})")
         lines.append(f"s = {row([f'{slips[j]} if s[{j}] == 0.0 and v[{j}] == 0.0 else s[{j}]' for j in n])}")

@@ -14,10 +14,10 @@ from blocksim.tracing.graph import Graph
 from blocksim.tracing.straight_line import function_text
 
 from .chain import INERTIAL, Chain
-from .dynamics import along_axis, frames_of, handed_down, motion_of, number, wrench
+from .dynamics import along_axis, constant_of, frames_of, handed_down, motion_of, wrench
 from .texts import vector_of
 
-PIECE = 1024  # samples that are worked on together: their columns stay in the cache
+TOGETHER = 1024  # samples that are worked on together: their columns stay in the cache
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def inertial_columns(chain: Chain) -> Columns:
     rows, columns, results = [], [], []
     for j in range(n):
         for k in range(len(INERTIAL)):
-            unit = [number(graph, float(i == k)) for i in range(len(INERTIAL))]
+            unit = [constant_of(graph, float(i == k)) for i in range(len(INERTIAL))]
             force, moment = wrench(unit, motion.w[j], motion.dw[j], motion.a[j])
             for i in reversed(range(j + 1)):
                 node = along_axis(chain, frames, i, force, moment).node
@@ -65,8 +65,8 @@ def inertial_regressor(chain: Chain, q: np.ndarray, qd: np.ndarray, qdd: np.ndar
 def fill_inertial(W: np.ndarray, places: Mapping[int, int], chain: Chain, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> None:
     """Put the inertial columns into W, (joints, columns, samples): number k at places[k], where it is wanted."""
     entries = inertial_columns(chain)
-    for start in range(0, len(q), PIECE):
-        part = slice(start, start + PIECE)
+    for start in range(0, len(q), TOGETHER):
+        part = slice(start, start + TOGETHER)
         values = entries.function(*(np.ascontiguousarray(x[part].T) for x in (q, qd, qdd)))
         for i, j, value in zip(entries.rows, entries.columns, values, strict=True):
             if j in places:

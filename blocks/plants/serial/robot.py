@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 from blocksim.contract.plant import Grouping
 
-from .shape import Shape, shape_of, shape_problem, shaped_class
-from .soundness import inertia_problem
+from .shape import RobotShape, robot_shape, shape_problem, shaped_class
+from .soundness import robot_inertia_problem
 
 __all__ = ["SerialRobot"]
 
@@ -56,7 +56,7 @@ blocks:
 """
 
     #: What the chain decides; the class of a robot has its own.
-    shape_here: ClassVar[Shape | None] = None
+    shape_here: ClassVar[RobotShape | None] = None
     inverse_parameters: tuple[str, ...] = ("ZZ1",)  # of the least chain there is
 
     joints: list[dict[str, Any]] | None = static(None, "a row of modified Denavit-Hartenberg parameters per joint", kind=list)
@@ -81,10 +81,10 @@ blocks:
 
     def __new__(cls, **settings: Any) -> SerialRobot:
         kind = class_for(cls, settings)
-        made = object.__new__(kind)
+        robot = object.__new__(kind)
         if not issubclass(kind, cls):  # another chain than this class is of
-            made.__init__(**settings)  # type: ignore[misc]
-        return made
+            robot.__init__(**settings)  # type: ignore[misc]
+        return robot
 
     @classmethod
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -97,7 +97,7 @@ blocks:
             return problems
         values = {n: settings.get(n, d.default) for n, d in kind.declared.items() if d.settable}
         assert kind.shape_here is not None
-        text = inertia_problem(kind.shape_here.chain, values)
+        text = robot_inertia_problem(kind.shape_here.chain, values)
         return [("joints", text)] if text else []
 
     @classmethod
@@ -119,4 +119,4 @@ def class_for(cls: type[SerialRobot], settings: Mapping[str, Any]) -> type[Seria
     """The class of a robot with these settings; the plain one where they describe none."""
     if not settings or shape_problem(settings)[1]:
         return cls
-    return shaped_class(SerialRobot, shape_of(settings))
+    return shaped_class(SerialRobot, robot_shape(settings))

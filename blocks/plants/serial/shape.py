@@ -1,4 +1,4 @@
-"""Shape: what the settings of a serial robot decide beside its numbers, and the class that is made of it."""
+"""Shape: what the settings of a serial robot decide beside its numbers, and the class that is parameters of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .chain import DRIVE, INERTIAL, Chain, chain_of, coupling_problem, gravity_p
 from .equations import robot_functions
 from .regressor import standard_names, standard_regressor
 
-WORDS = {
+BODY_WORDS = {
     "XX": ("inertia about x of its frame", "kg m^2"),
     "XY": ("product of inertia, - sum m x y", "kg m^2"),
     "XZ": ("product of inertia, - sum m x z", "kg m^2"),
@@ -36,7 +36,7 @@ POSITIVE = ("Fc", "Fcm")
 
 
 @dataclass(frozen=True)
-class Shape:
+class RobotShape:
     """A chain and the numbers its rows give: what makes two robots of one class."""
 
     chain: Chain
@@ -53,10 +53,10 @@ class Shape:
     def rows(self, q: Any, qd: Any, qdd: Any, friction: str, beta: float, names: tuple[str, ...] | None = None) -> np.ndarray:
         """The regressor of these standard parameters, or of all; the payload is one more body on the last link."""
         law = np.sign if friction == "sign" else lambda v: np.tanh(beta * v)
-        wanted = self.standard if names is None else names
-        own = dict.fromkeys(last_link(name, len(self.chain)) for name in wanted)
+        columns = self.standard if names is None else names
+        own = dict.fromkeys(last_link(name, len(self.chain)) for name in columns)
         W = standard_regressor(self.chain, q, qd, qdd, law, tuple(own))
-        return W if len(own) == len(wanted) else W[:, :, [list(own).index(last_link(n, len(self.chain))) for n in wanted]]
+        return W if len(own) == len(columns) else W[:, :, [list(own).index(last_link(n, len(self.chain))) for n in columns]]
 
     @functools.cached_property
     def grouping(self) -> Grouping:
@@ -111,7 +111,7 @@ def table_of(settings: Mapping[str, Any]) -> tuple[Any, Any]:
     return chain.links, [{k: v for k, v in row.items() if k in (*INERTIAL, *DRIVE)} for row in rows]
 
 
-def shape_of(settings: Mapping[str, Any]) -> Shape:
+def robot_shape(settings: Mapping[str, Any]) -> RobotShape:
     """The shape of settings that `shape_problem` has passed."""
     links, numbers = table_of(settings)
     gravity = settings.get("gravity", (0.0, 0.0, -9.81))
@@ -121,27 +121,27 @@ def shape_of(settings: Mapping[str, Any]) -> Shape:
     payload = settings.get("payload")
     values |= {f"{key}L": float(value) for key, value in (payload or {}).items()}
     motors = settings.get("input", "joint") == "motor"
-    return Shape(chain, tuple(values.items()), settings.get("friction", "tanh"), motors, payload is not None)
+    return RobotShape(chain, tuple(values.items()), settings.get("friction", "tanh"), motors, payload is not None)
 
 
-CLASSES: dict[Any, type[Block]] = {}
+ROBOT_CLASSES: dict[Any, type[Block]] = {}
 
 
-def shaped_class(root: type[Any], shape: Shape) -> type[Any]:
+def shaped_class(root: type[Any], shape: RobotShape) -> type[Any]:
     """The class of robots of this shape: a parameter for each number of each link, and functions with the chain written out."""
     key = (root, shape)
-    if key not in CLASSES:
+    if key not in ROBOT_CLASSES:
         members: dict[str, Any] = {"__doc__": root.__doc__, "__module__": root.__module__, "__qualname__": root.__qualname__}
         members |= {"shape_here": shape, "inverse_parameters": shape.standard, **declarations(shape)}
         members |= {
             name: staticmethod(f) for name, f in robot_functions(shape.chain, shape.friction, shape.motors, shape.payload).items()
         }
         members["regressor"] = staticmethod(regressor_of(shape))
-        CLASSES[key] = type(root.__name__, (root,), members)
-    return CLASSES[key]
+        ROBOT_CLASSES[key] = type(root.__name__, (root,), members)
+    return ROBOT_CLASSES[key]
 
 
-def regressor_of(shape: Shape) -> Any:
+def regressor_of(shape: RobotShape) -> Any:
     def regressor(q, qd, qdd, friction, beta):
         """Rows of the inverse dynamic model: regressor @ standard parameters = effort, shape (samples, joints, parameters)."""
         return shape.rows(q, qd, qdd, friction, beta)
@@ -149,17 +149,17 @@ def regressor_of(shape: Shape) -> Any:
     return regressor
 
 
-def declarations(shape: Shape) -> dict[str, Param]:
+def declarations(shape: RobotShape) -> dict[str, Param]:
     """A parameter for every number, with what the table gives as its default."""
-    chain, given = shape.chain, dict(shape.defaults)
-    made: dict[str, Any] = {"n": fixed(len(chain), "joints")}
+    chain, table = shape.chain, dict(shape.defaults)
+    parameters: dict[str, Any] = {"n": fixed(len(chain), "joints")}
 
     def declare(name: str, doc: str, unit: str, symbol: str, default: float = 0.0) -> None:
         limits: Any = {"min": 0} if symbol in POSITIVE else {}
-        made[name] = param(given.get(name, default), doc, unit, **limits)
+        parameters[name] = param(table.get(name, default), doc, unit, **limits)
 
     for j, link in enumerate(chain.links, 1):
-        for symbol, (doc, unit) in WORDS.items():
+        for symbol, (doc, unit) in BODY_WORDS.items():
             declare(f"{symbol}{j}", f"link {j}: {doc}", unit, symbol)
         inertia = "kg" if link.prismatic else "kg m^2"
         declare(f"Ia{j}", f"inertia of motor {j}, on the joint's side", inertia, "Ia")
@@ -172,10 +172,10 @@ def declarations(shape: Shape) -> dict[str, Param]:
         declare(f"Iam{k + 1}", f"inertia of motor {k + 1} felt by one joint from another", "kg m^2", "Iam")
         declare(f"Fvm{k + 1}", f"viscous friction of motor {k + 1} felt by one joint from another", "N m s/rad", "Fvm")
         declare(f"Fcm{k + 1}", f"Coulomb friction of motor {k + 1}", "N m", "Fcm")
-    for symbol, (doc, unit) in WORDS.items() if shape.payload else ():
+    for symbol, (doc, unit) in BODY_WORDS.items() if shape.payload else ():
         declare(f"{symbol}L", f"payload: {doc}", unit, symbol)
     if shape.friction == "sign":
-        made["mode"] = memory(0.0, "of each joint: 1 slips forward, -1 slips backward, 0 sticks", size="n")
+        parameters["mode"] = memory(0.0, "of each joint: 1 slips forward, -1 slips backward, 0 sticks", size="n")
     if not all(link.prismatic is False for link in chain.links):
-        made["tau"] = inport("efforts of the joints, or torques of the motors", "", size="n")
-    return made
+        parameters["tau"] = inport("efforts of the joints, or torques of the motors", "", size="n")
+    return parameters

@@ -11,7 +11,7 @@ from .chain import INERTIAL, Chain
 from .texts import motor_names, pivot_law
 
 CONFIGURATIONS = 40
-ROUNDING = 1e-9
+BODY_ROUNDING = 1e-9
 
 
 def pseudo_inertia(ten: Any) -> np.ndarray:
@@ -29,9 +29,9 @@ def body_problem(ten: Sequence[float], name: str) -> str:
     if values[9] == 0 or 0 in (values[0], values[3], values[5]):
         return ""
     matrix = pseudo_inertia(values)
-    scale = np.sqrt(np.maximum(np.abs(np.diag(matrix)), ROUNDING * np.abs(matrix).max()))
+    scale = np.sqrt(np.maximum(np.abs(np.diag(matrix)), BODY_ROUNDING * np.abs(matrix).max()))
     least = float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0])
-    if least > -ROUNDING:
+    if least > -BODY_ROUNDING:
         return ""
     centre = values[6:9] / values[9]
     at = ", ".join(f"{v:.3g}" for v in centre)
@@ -64,11 +64,11 @@ def pivot_problem(chain: Chain, values: Mapping[str, Any], q: Sequence[float]) -
         except ZeroDivisionError:
             pivots = (0.0,)
     for j, pivot in enumerate(pivots):
-        if not pivot > ROUNDING * max(abs(p) for p in pivots):
+        if not pivot > BODY_ROUNDING * max(abs(p) for p in pivots):
             at = ", ".join(f"{v:.4g}" for v in q)
             kind = (
                 "singular"
-                if abs(pivot) < ROUNDING * max((abs(p) for p in pivots), default=1.0) or pivot == 0
+                if abs(pivot) < BODY_ROUNDING * max((abs(p) for p in pivots), default=1.0) or pivot == 0
                 else "not positive definite"
             )
             return (
@@ -87,7 +87,7 @@ def with_payload(chain: Chain, values: Mapping[str, Any]) -> dict[str, Any]:
     return total
 
 
-def inertia_problem(chain: Chain, values: Mapping[str, Any]) -> str:
+def robot_inertia_problem(chain: Chain, values: Mapping[str, Any]) -> str:
     """What is wrong with a robot's inertias; a robot that has none at all is a model of kinematics, which nobody simulates."""
     inertial = {name: float(values[name]) for name in (*pivot_law(chain).parameters, *motor_names(chain)) if name in values}
     if not any(inertial.values()):

@@ -13,7 +13,7 @@ from blocksim.tracing.scalars import Scalar
 from blocksim.tracing.straight_line import function_text
 
 from .chain import Chain
-from .dynamics import bias_of, factorised, frames_of, inertial_names, mass_matrix, motion_of, number, reads, solution
+from .dynamics import bias_of, constant_of, factorised, frames_of, inertial_names, mass_matrix, motion_of, reads, solution
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> di
         for i in range(len(chain)):
             for j in range(i):
                 if row[i] and row[j]:
-                    total[i, j] = total[i, j] + inertia * number(graph, row[i] * row[j])
+                    total[i, j] = total[i, j] + inertia * constant_of(graph, row[i] * row[j])
     return total
 
 
-def written(
+def law_text(
     graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Node]
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """A function of vectors by name and of the parameters P that its results need."""
@@ -68,7 +68,7 @@ def acceleration_law(chain: Chain) -> TextLaw:
     bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
     L, D = factorised(with_motors(chain, graph, mass_matrix(chain, frames, P)), n)
     a = solution(L, D, [drive - load for drive, load in zip(e, bias, strict=True)])
-    return TextLaw(*written(graph, "accelerations", "qve", n, positive_only(graph, D, a)))
+    return TextLaw(*law_text(graph, "accelerations", "qve", n, positive_only(graph, D, a)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -83,12 +83,12 @@ def contact_law(chain: Chain) -> TextLaw:
     one, zero = graph.constant(1.0), graph.constant(0.0)
     slips = [graph.apply("!=", item.node, zero) for item in mode]
     free = [Scalar(graph, graph.choose(test, one, zero)) for test in slips]
-    held = {
+    bound = {
         (i, j): Scalar(graph, graph.choose(slips[i], M[i, i].node, one)) if i == j else M[i, j] * (free[i] * free[j])
         for i, j in M
     }
     b = [drive - load for drive, load in zip(e, bias, strict=True)]
-    L, D = factorised(held, n)
+    L, D = factorised(bound, n)
     a = solution(L, D, [item * share for item, share in zip(b, free, strict=True)])
     loads = []
     for i in range(n):
@@ -98,7 +98,7 @@ def contact_law(chain: Chain) -> TextLaw:
                 load = load - M[max(i, j), min(i, j)] * a[j]
         loads.append(load)
     results = [*positive_only(graph, D, a), *(load.node for load in loads)]
-    return TextLaw(*written(graph, "contacts", "qves", n, results))
+    return TextLaw(*law_text(graph, "contacts", "qves", n, results))
 
 
 def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list[Node]:
@@ -117,7 +117,7 @@ def pivot_law(chain: Chain) -> TextLaw:
     q = vector_of(graph, "q", n)
     P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
     M = with_motors(chain, graph, mass_matrix(chain, frames_of(graph, chain, q), P))
-    return TextLaw(*written(graph, "pivots", "q", n, [pivot.node for pivot in factorised(M, n)[1]]))
+    return TextLaw(*law_text(graph, "pivots", "q", n, [pivot.node for pivot in factorised(M, n)[1]]))
 
 
 @functools.lru_cache(maxsize=64)
@@ -128,4 +128,4 @@ def effort_law(chain: Chain) -> TextLaw:
     P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     efforts = bias_of(chain, frames, motion_of(chain, frames, v, a), P)
-    return TextLaw(*written(graph, "efforts", "qva", n, [item.node for item in efforts]))
+    return TextLaw(*law_text(graph, "efforts", "qva", n, [item.node for item in efforts]))

@@ -16,9 +16,9 @@ import numpy as np
 
 from blocksim.errors import listing
 
-from .chain import INERTIAL, MOST, Link, snapped
+from .chain import INERTIAL, MOST, ChainLink, snapped
 
-MOST_BYTES, MOST_ELEMENTS, DEEPEST = 5_000_000, 20_000, 30
+MOST_BYTES, MOST_ELEMENTS, DEEPEST_ELEMENT = 5_000_000, 20_000, 30
 MOVING, REFUSED = ("revolute", "continuous", "prismatic"), ("floating", "planar", "spherical")
 
 
@@ -27,15 +27,15 @@ class UrdfError(ValueError):
 
 
 @dataclass
-class Element:
+class XmlElement:
     """An element of the file with its line."""
 
     name: str
     attributes: dict[str, str]
     line: int
-    children: list[Element] = field(default_factory=list)
+    children: list[XmlElement] = field(default_factory=list)
 
-    def child(self, name: str) -> Element | None:
+    def child(self, name: str) -> XmlElement | None:
         return next((c for c in self.children if c.name == name), None)
 
     def numbers(self, key: str, count: int, default: str) -> np.ndarray:
@@ -70,14 +70,14 @@ class Joint:
     line: int
 
 
-def parsed_tree(text: bytes) -> Element:
+def parsed_tree(text: bytes) -> XmlElement:
     """The elements of a file; UrdfError where it is malformed or hostile."""
     if len(text) > MOST_BYTES:
         raise UrdfError(
             f"more than {MOST_BYTES} bytes; a description of a robot is shorter. Meshes belong in files of their own."
         )
     parser = expat.ParserCreate()
-    stack: list[Element] = [Element("", {}, 0)]
+    stack: list[XmlElement] = [XmlElement("", {}, 0)]
     count = 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -86,9 +86,9 @@ def parsed_tree(text: bytes) -> Element:
         line = parser.CurrentLineNumber
         if count > MOST_ELEMENTS:
             raise UrdfError(f"line {line}: more than {MOST_ELEMENTS} elements.")
-        if len(stack) > DEEPEST:
-            raise UrdfError(f"line {line}: elements are nested deeper than {DEEPEST} levels.")
-        element = Element(name, attributes, line)
+        if len(stack) > DEEPEST_ELEMENT:
+            raise UrdfError(f"line {line}: elements are nested deeper than {DEEPEST_ELEMENT} levels.")
+        element = XmlElement(name, attributes, line)
         stack[-1].children.append(element)
         stack.append(element)
 
@@ -108,7 +108,7 @@ def parsed_tree(text: bytes) -> Element:
     return root
 
 
-def pose_of(origin: Element | None) -> np.ndarray:
+def pose_of(origin: XmlElement | None) -> np.ndarray:
     """The 4 x 4 pose of an <origin>: Rz(yaw) Ry(pitch) Rx(roll), quarter turns exact."""
     pose = np.eye(4)
     if origin is None:
@@ -125,7 +125,7 @@ def pose_of(origin: Element | None) -> np.ndarray:
     return pose
 
 
-def body_of(link: Element) -> np.ndarray:
+def body_of(link: XmlElement) -> np.ndarray:
     """The ten numbers of a link about the origin of its frame; zeros where it says nothing."""
     inertial = link.child("inertial")
     if inertial is None:
@@ -141,14 +141,14 @@ def body_of(link: Element) -> np.ndarray:
             f"line {inertial.line}: link '{link.text('name')}' is no body: mass {m:g} kg, moments of inertia about its centre "
             f"{', '.join(f'{v:.3g}' for v in np.linalg.eigvalsh(J))} kg m^2; none is negative."
         )
-    return moved(pose_of(inertial.child("origin")), ten_of(J, np.zeros(3), m))
+    return moved_ten(pose_of(inertial.child("origin")), ten_of(J, np.zeros(3), m))
 
 
 def ten_of(J: np.ndarray, moment: np.ndarray, mass: float) -> np.ndarray:
     return np.array([J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2], *moment, mass])
 
 
-def moved(pose: np.ndarray, ten: np.ndarray) -> np.ndarray:
+def moved_ten(pose: np.ndarray, ten: np.ndarray) -> np.ndarray:
     """The ten numbers of a body in the frame in which its own has this pose."""
     R, p, mass = pose[:3, :3], pose[:3, 3], ten[9]
     J = R @ np.array([[ten[0], ten[1], ten[2]], [ten[1], ten[3], ten[4]], [ten[2], ten[4], ten[5]]]) @ R.T
@@ -157,7 +157,7 @@ def moved(pose: np.ndarray, ten: np.ndarray) -> np.ndarray:
     return ten_of(J, s + mass * p, mass)
 
 
-def joint_of(element: Element) -> Joint:
+def joint_of(element: XmlElement) -> Joint:
     name, kind = element.text("name"), element.text("type")
     if kind not in (*MOVING, "fixed"):
         why = "has several degrees of freedom" if kind in REFUSED else "is no type of joint"
@@ -195,16 +195,14 @@ def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]]
             if link not in bodies:
                 raise UrdfError(f"line {joint.line}: joint '{joint.name}' names the link '{link}', which is not there.")
         if joint.child in children:
-            raise UrdfError(
-                f"line {joint.line}: link '{joint.child}' hangs on two joints, '{children[joint.child].name}' and '{joint.name}': a "
-                "loop, no open chain."
-            )
+            both = f"'{children[joint.child].name}' and '{joint.name}'"
+            raise UrdfError(f"line {joint.line}: link '{joint.child}' hangs on two joints, {both}: a loop, no open chain.")
         children[joint.child] = joint
         by_parent.setdefault(joint.parent, []).append(joint)
     roots = [name for name in bodies if name not in children]
     if len(roots) != 1:
-        found = f"the roots are {listing(roots)}" if roots else "none: the joints go round in a loop"
-        raise UrdfError(f"one link must be the root of all others; {found}.")
+        state = f"the roots are {listing(roots)}" if roots else "none: the joints go round in a loop"
+        raise UrdfError(f"one link must be the root of all others; {state}.")
     return bodies, by_parent, roots[0]
 
 
@@ -222,15 +220,15 @@ def fixed_to(link: str, bodies: dict[str, np.ndarray], by_parent: dict[str, list
     total = bodies[link].copy()
     for joint in by_parent.get(link, []):
         if joint.kind == "fixed" and joint is not skipped:
-            total = total + moved(joint.pose, fixed_to(joint.child, bodies, by_parent, skipped))
+            total = total + moved_ten(joint.pose, fixed_to(joint.child, bodies, by_parent, skipped))
     return total
 
 
-def urdf_chain(path: str, tip: str | None) -> tuple[tuple[Link, ...], tuple[dict[str, float], ...]]:
+def urdf_chain(path: str, tip: str | None) -> tuple[tuple[ChainLink, ...], tuple[dict[str, float], ...]]:
     bodies, by_parent, here = read_robot(path)
     if tip is not None and tip not in bodies:
         raise UrdfError(f"there is no link '{tip}' for the tip. Links are: {listing(bodies)}.")
-    links: list[Link] = []
+    links: list[ChainLink] = []
     numbers: list[dict[str, float]] = []
     pose, last = np.eye(4), -1
     while True:
@@ -242,7 +240,7 @@ def urdf_chain(path: str, tip: str | None) -> tuple[tuple[Link, ...], tuple[dict
             raise UrdfError(f"link '{here}' branches to {names}; name the last link of the chain that is meant: tip: LINK.")
         after = onward[0] if onward else None
         if last >= 0:
-            ten = moved(pose, fixed_to(here, bodies, by_parent, after))
+            ten = moved_ten(pose, fixed_to(here, bodies, by_parent, after))
             for symbol, value in zip(INERTIAL, ten, strict=True):
                 numbers[last][symbol] = numbers[last].get(symbol, 0.0) + float(value)
         if after is None:
@@ -251,7 +249,7 @@ def urdf_chain(path: str, tip: str | None) -> tuple[tuple[Link, ...], tuple[dict
         if after.kind != "fixed":
             rotation, place = (tuple(tuple(map(float, row)) for row in pose[:3, :3]), tuple(map(float, pose[:3, 3])))
             axis = tuple(snapped(float(v)) for v in after.axis)
-            links.append(Link(rotation, place, axis, after.kind == "prismatic", after.name))  # type: ignore[arg-type]
+            links.append(ChainLink(rotation, place, axis, after.kind == "prismatic", after.name))  # type: ignore[arg-type]
             numbers.append({"Fv": after.damping, "Fc": after.friction})
             pose, last = np.eye(4), last + 1
         here = after.child
@@ -284,6 +282,6 @@ def urdf_problem(path: str, tip: str | None) -> str:
     return f"file: {os.path.basename(path)}: {text}" if text else ""
 
 
-def urdf_links(path: str, tip: str | None) -> tuple[tuple[Link, ...], tuple[dict[str, float], ...]]:
+def urdf_links(path: str, tip: str | None) -> tuple[tuple[ChainLink, ...], tuple[dict[str, float], ...]]:
     """The links of a file that `urdf_problem` has passed, and the numbers given with each."""
     return chain_or_problem(path, tip)[0]
