@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from ..estimation.validation import SignalFit, Validation
-from .plots import COLOURS, FIGURE_WIDTH, suffix, thinned, write_figure
+from .palette import COLOURS
+from .plots import FIGURE_WIDTH, suffix, thinned, write_figure
 
 if TYPE_CHECKING:
     import numpy as np
