@@ -23,7 +23,7 @@ INERTIAL = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 #: Numbers of a joint and its motor, on the joint's side.
 DRIVE = ("Ia", "Fv", "Fc", "off", "N")
 SNAP = 2e-11  # what is nearer to 0 or 1 is meant to be it: cos(pi/2) is 6e-17
-MOST = 20  # joints
+MOST_JOINTS = 20  # joints
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def table_problem(rows: Any) -> str:
     """What is wrong with a table of joints, in words; '' where nothing is."""
     if not isinstance(rows, (list, tuple)) or not rows:
         return "joints: a list with a row for each joint is wanted, from the base out, such as {alpha: 0, a: 0, theta: 0, d: 0}."
-    if len(rows) > MOST:
-        return f"joints: {len(rows)} rows; chains of up to {MOST} joints are written out."
+    if len(rows) > MOST_JOINTS:
+        return f"joints: {len(rows)} rows; chains of up to {MOST_JOINTS} joints are written out."
     allowed = (*GEOMETRY, "joint", "name", *INERTIAL, *DRIVE)
     for number, row in enumerate(rows, 1):
         where = f"joints: row {number}"

@@ -58,7 +58,7 @@ def constant_of(graph: Graph, value: float) -> Scalar:
     return Scalar(graph, graph.constant(float(value)))
 
 
-def reads(graph: Graph, kind: str, names: Sequence[str]) -> list[Scalar]:
+def values_read(graph: Graph, kind: str, names: Sequence[str]) -> list[Scalar]:
     return [Scalar(graph, graph.read(kind, name)) for name in names]
 
 

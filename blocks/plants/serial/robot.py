@@ -68,11 +68,11 @@ blocks:
     input: str = static("joint", "what drives it: efforts of joints, or torques of motors", choices=("joint", "motor"))
     friction: str = static("tanh", "law of the dry friction", choices=("tanh", "sign"))
     beta: float = param(100.0, "steepness of tanh(beta qd)", "s/rad", above=0)
-    n = fixed(1, "joints")
-    tau = inport("efforts of the joints, or torques of the motors", "N m", size="n")
-    q: Any = state(0.0, "joint positions", "rad", size="n", port=True)
-    qd: Any = state(0.0, "joint speeds", "rad/s", size="n", port=True)
-    qdd = outport("joint accelerations", "rad/s^2", size="n")
+    joint_count = fixed(1, "joints")
+    tau = inport("efforts of the joints, or torques of the motors", "N m", size="joint_count")
+    q: Any = state(0.0, "joint positions", "rad", size="joint_count", port=True)
+    qd: Any = state(0.0, "joint speeds", "rad/s", size="joint_count", port=True)
+    qdd = outport("joint accelerations", "rad/s^2", size="joint_count")
 
     @staticmethod
     def regressor(q, qd, qdd):
@@ -112,7 +112,7 @@ blocks:
         return cls.shape_here.rows(q, qd, qdd, friction, beta, names)
 
     def label(self) -> list[str]:
-        return [type(self).__name__, f"{self.declared['n'].default} joints"]
+        return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]
 
 
 def class_for(cls: type[SerialRobot], settings: Mapping[str, Any]) -> type[SerialRobot]:

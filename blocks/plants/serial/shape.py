@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from blocksim.contract.block import Block, fixed, inport, memory, param
+from blocksim.contract.block import Block, fixed, inport, memory, outport, param, state
 from blocksim.contract.declarations import Param
 from blocksim.contract.plant import Grouping
 from blocksim.errors import did_you_mean, listing
@@ -80,7 +80,7 @@ def shape_problem(settings: Mapping[str, Any]) -> tuple[str, str]:
             return "file", text
     elif text := table_problem(rows):
         return "joints", text
-    joints = len(table_of(settings)[0])
+    joints = len(links_and_numbers(settings)[0])
     checks = (("gravity", gravity_problem(settings.get("gravity", [0, 0, 0]))),
               ("coupling", coupling_problem(settings.get("coupling"), joints)),
               ("payload", payload_problem(settings.get("payload"))))  # fmt: skip
@@ -100,7 +100,7 @@ def payload_problem(payload: Any) -> str:
     return ""
 
 
-def table_of(settings: Mapping[str, Any]) -> tuple[Any, Any]:
+def links_and_numbers(settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """The links, by whichever way they are described, and the numbers given with each."""
     if settings.get("file") is not None:
         from .urdf import urdf_links
@@ -113,7 +113,7 @@ def table_of(settings: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def robot_shape(settings: Mapping[str, Any]) -> RobotShape:
     """The shape of settings that `shape_problem` has passed."""
-    links, numbers = table_of(settings)
+    links, numbers = links_and_numbers(settings)
     gravity = settings.get("gravity", (0.0, 0.0, -9.81))
     coupling = tuple(tuple(float(v) for v in row) for row in settings.get("coupling") or ())
     chain = Chain(tuple(links), (float(gravity[0]), float(gravity[1]), float(gravity[2])), coupling)
@@ -152,7 +152,7 @@ def regressor_of(shape: RobotShape) -> Any:
 def declarations(shape: RobotShape) -> dict[str, Param]:
     """A parameter for every number, with what the table gives as its default."""
     chain, table = shape.chain, dict(shape.defaults)
-    parameters: dict[str, Any] = {"n": fixed(len(chain), "joints")}
+    parameters: dict[str, Any] = {"joint_count": fixed(len(chain), "joints"), **ports(chain)}
 
     def declare(name: str, doc: str, unit: str, symbol: str, default: float = 0.0) -> None:
         limits: Any = {"min": 0} if symbol in POSITIVE else {}
@@ -175,7 +175,23 @@ def declarations(shape: RobotShape) -> dict[str, Param]:
     for symbol, (doc, unit) in BODY_WORDS.items() if shape.payload else ():
         declare(f"{symbol}L", f"payload: {doc}", unit, symbol)
     if shape.friction == "sign":
-        parameters["mode"] = memory(0.0, "of each joint: 1 slips forward, -1 slips backward, 0 sticks", size="n")
-    if not all(link.prismatic is False for link in chain.links):
-        parameters["tau"] = inport("efforts of the joints, or torques of the motors", "", size="n")
+        parameters["mode"] = memory(0.0, "of each joint: 1 slips forward, -1 slips backward, 0 sticks", size=vector_size(chain))
     return parameters
+
+
+def vector_size(chain: Chain) -> Any:
+    """The size of a port: a number that whoever names the robot can copy; of one joint by name, so that it stays a vector."""
+    return len(chain) if len(chain) > 1 else "joint_count"
+
+
+def ports(chain: Chain) -> dict[str, Any]:
+    """The vectors of a robot, in units of its joints where these agree."""
+    size, kinds = vector_size(chain), {link.prismatic for link in chain.links}
+    place, effort = {frozenset({False}): ("rad", "N m"), frozenset({True}): ("m", "N")}.get(frozenset(kinds), ("", ""))
+    rate, rise = (f"{place}/s", f"{place}/s^2") if place else ("", "")
+    return {
+        "tau": inport("efforts of the joints, or torques of the motors", effort, size=size),
+        "q": state(0.0, "joint positions", place, size=size, port=True),
+        "qd": state(0.0, "joint speeds", rate, size=size, port=True),
+        "qdd": outport("joint accelerations", rise, size=size),
+    }

@@ -13,7 +13,7 @@ from blocksim.tracing.scalars import Scalar
 from blocksim.tracing.straight_line import function_text
 
 from .chain import Chain
-from .dynamics import bias_of, constant_of, factorised, frames_of, inertial_names, mass_matrix, motion_of, reads, solution
+from .dynamics import bias_of, constant_of, factorised, frames_of, inertial_names, mass_matrix, motion_of, solution, values_read
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> di
     """The mass matrix with the inertia of the motors: Ia on the diagonal, Iam where two joints turn one motor."""
     total = dict(M)
     for j in range(len(chain)):
-        total[j, j] = total[j, j] + reads(graph, "parameter", [f"Ia{j + 1}"])[0]
+        total[j, j] = total[j, j] + values_read(graph, "parameter", [f"Ia{j + 1}"])[0]
     for k in chain.coupled:
-        (inertia,) = reads(graph, "parameter", [f"Iam{k + 1}"])
+        (inertia,) = values_read(graph, "parameter", [f"Iam{k + 1}"])
         row = chain.coupling[k]
         for i in range(len(chain)):
             for j in range(i):
@@ -55,7 +55,7 @@ def law_text(
 
 
 def vector_of(graph: Graph, name: str, n: int) -> list[Any]:
-    return reads(graph, "state", [f"{name}{k}" for k in range(n)])
+    return values_read(graph, "state", [f"{name}{k}" for k in range(n)])
 
 
 @functools.lru_cache(maxsize=64)
@@ -63,7 +63,7 @@ def acceleration_law(chain: Chain) -> TextLaw:
     """qdd of M(q) qdd = e - bias(q, v): nan where the mass matrix is not positive definite."""
     graph, n = Graph(), len(chain)
     q, v, e = (vector_of(graph, name, n) for name in ("q", "v", "e"))
-    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
     L, D = factorised(with_motors(chain, graph, mass_matrix(chain, frames, P)), n)
@@ -76,7 +76,7 @@ def contact_law(chain: Chain) -> TextLaw:
     """Accelerations while joints of mode 0 stick, which have none; then what dry friction has to hold at each of these."""
     graph, n = Graph(), len(chain)
     q, v, e, mode = (vector_of(graph, name, n) for name in "qves")
-    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
     M = with_motors(chain, graph, mass_matrix(chain, frames, P))
@@ -115,7 +115,7 @@ def pivot_law(chain: Chain) -> TextLaw:
     """The pivots of the mass matrix, joint by joint: all are above 0 where the motion is possible."""
     graph, n = Graph(), len(chain)
     q = vector_of(graph, "q", n)
-    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     M = with_motors(chain, graph, mass_matrix(chain, frames_of(graph, chain, q), P))
     return TextLaw(*law_text(graph, "pivots", "q", n, [pivot.node for pivot in factorised(M, n)[1]]))
 
@@ -125,7 +125,7 @@ def effort_law(chain: Chain) -> TextLaw:
     """The efforts of the joints that a motion takes, friction and motors left out."""
     graph, n = Graph(), len(chain)
     q, v, a = (vector_of(graph, name, n) for name in ("q", "v", "a"))
-    P = [reads(graph, "parameter", names) for names in inertial_names(chain)]
+    P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     efforts = bias_of(chain, frames, motion_of(chain, frames, v, a), P)
     return TextLaw(*law_text(graph, "efforts", "qva", n, [item.node for item in efforts]))

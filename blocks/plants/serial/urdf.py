@@ -16,9 +16,9 @@ import numpy as np
 
 from blocksim.errors import listing
 
-from .chain import INERTIAL, MOST, ChainLink, snapped
+from .chain import INERTIAL, MOST_JOINTS, ChainLink, snapped
 
-MOST_BYTES, MOST_ELEMENTS, DEEPEST_ELEMENT = 5_000_000, 20_000, 30
+URDF_BYTES, URDF_ELEMENTS, DEEPEST_ELEMENT = 5_000_000, 20_000, 30
 MOVING, REFUSED = ("revolute", "continuous", "prismatic"), ("floating", "planar", "spherical")
 
 
@@ -72,9 +72,9 @@ class Joint:
 
 def parsed_tree(text: bytes) -> XmlElement:
     """The elements of a file; UrdfError where it is malformed or hostile."""
-    if len(text) > MOST_BYTES:
+    if len(text) > URDF_BYTES:
         raise UrdfError(
-            f"more than {MOST_BYTES} bytes; a description of a robot is shorter. Meshes belong in files of their own."
+            f"more than {URDF_BYTES} bytes; a description of a robot is shorter. Meshes belong in files of their own."
         )
     parser = expat.ParserCreate()
     stack: list[XmlElement] = [XmlElement("", {}, 0)]
@@ -84,8 +84,8 @@ def parsed_tree(text: bytes) -> XmlElement:
         nonlocal count
         count += 1
         line = parser.CurrentLineNumber
-        if count > MOST_ELEMENTS:
-            raise UrdfError(f"line {line}: more than {MOST_ELEMENTS} elements.")
+        if count > URDF_ELEMENTS:
+            raise UrdfError(f"line {line}: more than {URDF_ELEMENTS} elements.")
         if len(stack) > DEEPEST_ELEMENT:
             raise UrdfError(f"line {line}: elements are nested deeper than {DEEPEST_ELEMENT} levels.")
         element = XmlElement(name, attributes, line)
@@ -185,7 +185,7 @@ def joint_of(element: XmlElement) -> Joint:
 def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]], str]:
     """Bodies by link, joints by parent, and the root."""
     with open(path, "rb") as stream:
-        root = parsed_tree(stream.read(MOST_BYTES + 1))
+        root = parsed_tree(stream.read(URDF_BYTES + 1))
     bodies = {link.text("name"): body_of(link) for link in root.children if link.name == "link"}
     joints = [joint_of(element) for element in root.children if element.name == "joint"]
     by_parent: dict[str, list[Joint]] = {}
@@ -255,8 +255,8 @@ def urdf_chain(path: str, tip: str | None) -> tuple[tuple[ChainLink, ...], tuple
         here = after.child
     if not links:
         raise UrdfError("no joint of it moves.")
-    if len(links) > MOST:
-        raise UrdfError(f"{len(links)} joints move; chains of up to {MOST} are written out.")
+    if len(links) > MOST_JOINTS:
+        raise UrdfError(f"{len(links)} joints move; chains of up to {MOST_JOINTS} are written out.")
     return tuple(links), tuple(numbers)
 
 

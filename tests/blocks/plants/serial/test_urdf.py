@@ -100,6 +100,6 @@ def test_bad_files_are_named(tmp_path, case):
 
 def test_a_tip_chooses_the_branch(tmp_path):
     text = ROBOT.replace(SLIDE, SLIDE.replace("fore", "plate"))
-    assert type(made(tmp_path, text, tip="slide")).declared["n"].default == 2
+    assert type(made(tmp_path, text, tip="slide")).declared["joint_count"].default == 2
     with pytest.raises(bs.DiagramError, match="there is no link 'hand' for the tip"):
         made(tmp_path, text, tip="hand")
