@@ -42,10 +42,13 @@ def test_regressions_find_the_base_parameters():
 
 
 def test_outputs_find_settings_and_a_filter_follows():
-    text = ARM + """
+    text = (
+        ARM
+        + """
   cloe: {type: CLOE, parameters: [robot.ZZ1, robot.MX2, robot.Fv2], start: 0.8, output: robot.q, in: encoder}
   ekf:  {type: EKF, Ts: 1e-3, model: robot, sigma_w2: 0.09, in: {y: encoder, u: pd}}
 """
+    )
     record = bs.simulate(text, stop=3.0)
     assert all(abs(e.z) < 4 and abs(e.relative_error) < 0.02 for e in record.estimates["cloe"].values())
     rest = record["ekf.x_hat"][500:, :2] - record["robot.q"][500:]
