@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from blocksim.contract.plant import Grouping
+from .grouping import Grouping
 
 REGROUPED_FIRST = ("YY", "MZ", "M")
 DEPENDENT_SHARE = 1e-9  # share of a column's length that is left of it where it depends on others

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
-from blocksim.contract.plant import Grouping
 
+from .grouping import Grouping
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
 from .soundness import robot_inertia_problem
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from blocksim.contract.block import Block, fixed, inport, memory, outport, param, state
 from blocksim.contract.declarations import Param
-from blocksim.contract.plant import Grouping
 from blocksim.errors import did_you_mean, listing
 
 from .base_parameters import regrouped
 from .chain import DRIVE, INERTIAL, Chain, chain_of, coupling_problem, gravity_problem, number_problem, table_problem
 from .equations import robot_functions
+from .grouping import Grouping
 from .regressor import standard_names, standard_regressor
 
 BODY_WORDS = {
