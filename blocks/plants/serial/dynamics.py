@@ -22,7 +22,7 @@ def cross(a: Spatial, b: Spatial) -> list[Any]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def inner(a: Spatial, b: Spatial) -> Any:
+def inner_product(a: Spatial, b: Spatial) -> Any:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -36,7 +36,7 @@ def scaled_by(a: Spatial, k: Any) -> list[Any]:
 
 def turned_by(R: Sequence[Spatial], v: Spatial) -> list[Any]:
     """R v."""
-    return [inner(row, v) for row in R]
+    return [inner_product(row, v) for row in R]
 
 
 def turned_back_by(R: Sequence[Spatial], v: Spatial) -> list[Any]:
@@ -73,7 +73,7 @@ def frames_of(graph: Graph, chain: Chain, q: Sequence[Any]) -> LinkFrames:
             place = plus(place, scaled_by(turned_by(fixed, axis), angle))
         else:
             turn = about(graph, axis, angle)
-            fixed = [[inner(row, [turn[k][j] for k in range(3)]) for j in range(3)] for row in fixed]
+            fixed = [[inner_product(row, [turn[k][j] for k in range(3)]) for j in range(3)] for row in fixed]
         rotations.append(fixed)
         places.append(place)
         axes.append(axis)
@@ -135,7 +135,7 @@ def motion_of(chain: Chain, frames: LinkFrames, qd: Sequence[Any], qdd: Sequence
 def inertia_times(P: Sequence[Any], v: Spatial) -> list[Any]:
     """J v of the inertia (XX, XY, XZ, YY, YZ, ZZ)."""
     XX, XY, XZ, YY, YZ, ZZ = P[:6]
-    return [inner((XX, XY, XZ), v), inner((XY, YY, YZ), v), inner((XZ, YZ, ZZ), v)]
+    return [inner_product((XX, XY, XZ), v), inner_product((XY, YY, YZ), v), inner_product((XZ, YZ, ZZ), v)]
 
 
 def wrench(P: Sequence[Any], w: Spatial, dw: Spatial, a: Spatial) -> tuple[list[Any], list[Any]]:
@@ -147,7 +147,7 @@ def wrench(P: Sequence[Any], w: Spatial, dw: Spatial, a: Spatial) -> tuple[list[
 
 
 def along_axis(chain: Chain, frames: LinkFrames, j: int, force: Spatial, moment: Spatial) -> Any:
-    return inner(frames.axes[j], force if chain.links[j].prismatic else moment)
+    return inner_product(frames.axes[j], force if chain.links[j].prismatic else moment)
 
 
 def handed_down(frames: LinkFrames, j: int, force: Spatial, moment: Spatial) -> tuple[list[Any], list[Any]]:
@@ -173,8 +173,8 @@ def moved_body(R: Sequence[Spatial], p: Spatial, P: Sequence[Any]) -> list[Any]:
     """The ten numbers of a body in the frame before: J' = R J R' + shift by p, s' = R s + M p."""
     XX, XY, XZ, YY, YZ, ZZ = P[:6]
     J = ((XX, XY, XZ), (XY, YY, YZ), (XZ, YZ, ZZ))
-    half = [[inner(row, (J[0][k], J[1][k], J[2][k])) for k in range(3)] for row in R]
-    turned = {(i, k): inner(half[i], R[k]) for i in range(3) for k in range(i, 3)}
+    half = [[inner_product(row, (J[0][k], J[1][k], J[2][k])) for k in range(3)] for row in R]
+    turned = {(i, k): inner_product(half[i], R[k]) for i in range(3) for k in range(i, 3)}
     s, mass = turned_by(R, P[6:9]), P[9]
     shifted = plus(s, scaled_by(p, mass))  # its first moments in the frame before
     both = plus(s, shifted)  # 2 s + M p

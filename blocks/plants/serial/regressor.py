@@ -15,9 +15,9 @@ from blocksim.tracing.straight_line import function_text
 
 from .chain import INERTIAL, Chain
 from .dynamics import along_axis, constant_of, frames_of, handed_down, motion_of, wrench
-from .texts import vector_of
+from .texts import joint_vector
 
-TOGETHER = 1024  # samples that are worked on together: their columns stay in the cache
+SAMPLES_AT_ONCE = 1024  # samples that are worked on together: their columns stay in the cache
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Columns:
 def inertial_columns(chain: Chain) -> Columns:
     """The efforts of the joints for each number of each link being 1, all others 0."""
     graph, n = Graph(), len(chain)
-    q, v, a = (vector_of(graph, name, n) for name in "qva")
+    q, v, a = (joint_vector(graph, name, n) for name in "qva")
     frames = frames_of(graph, chain, q)
     motion = motion_of(chain, frames, v, a)
     rows, columns, results = [], [], []
@@ -65,8 +65,8 @@ def inertial_regressor(chain: Chain, q: np.ndarray, qd: np.ndarray, qdd: np.ndar
 def fill_inertial(W: np.ndarray, places: Mapping[int, int], chain: Chain, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> None:
     """Put the inertial columns into W, (joints, columns, samples): number k at places[k], where it is wanted."""
     entries = inertial_columns(chain)
-    for start in range(0, len(q), TOGETHER):
-        part = slice(start, start + TOGETHER)
+    for start in range(0, len(q), SAMPLES_AT_ONCE):
+        part = slice(start, start + SAMPLES_AT_ONCE)
         values = entries.function(*(np.ascontiguousarray(x[part].T) for x in (q, qd, qdd)))
         for i, j, value in zip(entries.rows, entries.columns, values, strict=True):
             if j in places:

@@ -54,7 +54,7 @@ def law_text(
     return function(function_text(graph, name, (*inputs, "P"), places, results)), names
 
 
-def vector_of(graph: Graph, name: str, n: int) -> list[Any]:
+def joint_vector(graph: Graph, name: str, n: int) -> list[Any]:
     return values_read(graph, "state", [f"{name}{k}" for k in range(n)])
 
 
@@ -62,7 +62,7 @@ def vector_of(graph: Graph, name: str, n: int) -> list[Any]:
 def acceleration_law(chain: Chain) -> TextLaw:
     """qdd of M(q) qdd = e - bias(q, v): nan where the mass matrix is not positive definite."""
     graph, n = Graph(), len(chain)
-    q, v, e = (vector_of(graph, name, n) for name in ("q", "v", "e"))
+    q, v, e = (joint_vector(graph, name, n) for name in ("q", "v", "e"))
     P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
@@ -75,7 +75,7 @@ def acceleration_law(chain: Chain) -> TextLaw:
 def contact_law(chain: Chain) -> TextLaw:
     """Accelerations while joints of mode 0 stick, which have none; then what dry friction has to hold at each of these."""
     graph, n = Graph(), len(chain)
-    q, v, e, mode = (vector_of(graph, name, n) for name in "qves")
+    q, v, e, mode = (joint_vector(graph, name, n) for name in "qves")
     P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     bias = bias_of(chain, frames, motion_of(chain, frames, v, None), P)
@@ -114,7 +114,7 @@ def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list
 def pivot_law(chain: Chain) -> TextLaw:
     """The pivots of the mass matrix, joint by joint: all are above 0 where the motion is possible."""
     graph, n = Graph(), len(chain)
-    q = vector_of(graph, "q", n)
+    q = joint_vector(graph, "q", n)
     P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     M = with_motors(chain, graph, mass_matrix(chain, frames_of(graph, chain, q), P))
     return TextLaw(*law_text(graph, "pivots", "q", n, [pivot.node for pivot in factorised(M, n)[1]]))
@@ -124,7 +124,7 @@ def pivot_law(chain: Chain) -> TextLaw:
 def effort_law(chain: Chain) -> TextLaw:
     """The efforts of the joints that a motion takes, friction and motors left out."""
     graph, n = Graph(), len(chain)
-    q, v, a = (vector_of(graph, name, n) for name in ("q", "v", "a"))
+    q, v, a = (joint_vector(graph, name, n) for name in ("q", "v", "a"))
     P = [values_read(graph, "parameter", names) for names in inertial_names(chain)]
     frames = frames_of(graph, chain, q)
     efforts = bias_of(chain, frames, motion_of(chain, frames, v, a), P)
