@@ -1,5 +1,6 @@
 """The front door for type checkers and editors: the public names of `__init__.py`, which loads them when first used."""
 
+from .checking.findings import findings as findings
 from .compiler.codegen import generate as generate
 from .contract.block import Block as Block
 from .contract.block import RecordBlock as RecordBlock
@@ -33,6 +34,7 @@ from .diagram.spec import Spec as Spec
 from .errors import BlockDefinitionError as BlockDefinitionError
 from .errors import BlocksimError as BlocksimError
 from .errors import DiagramError as DiagramError
+from .errors import Finding as Finding
 from .errors import RecordError as RecordError
 from .errors import SimulationError as SimulationError
 from .errors import StudyError as StudyError
@@ -46,6 +48,8 @@ from .linear.operating import OperatingPoint as OperatingPoint
 from .pictures.draw import draw as draw
 from .pictures.estimate_traces import plot_traces as plot_traces
 from .pictures.plots import plot as plot
+from .planning.information import Information as Information
+from .planning.information import information as information
 from .records.record import Record as Record
 from .running.identify import identify as identify
 from .running.rerun import rerun as rerun

@@ -109,6 +109,10 @@ blocks:
         y_hat = y_hat.reshape(np.shape(y))
         return y_hat, y - y_hat, reported(self.method, problem, search, model)
 
+    def waits_for(self) -> list[str]:
+        """Identifiers whose findings it starts from or takes for known."""
+        return [value for value in (*self.start.values(), *self.known.values()) if isinstance(value, str)]
+
     def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: Problem) -> Twin:
         """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
         from blocksim.simulation.prepare import experiment
@@ -229,6 +233,7 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
     details: dict[str, Any] = {
         "simulations": search.simulations, "iterations": len(search.halvings), "halvings": search.halvings,
         "history": np.array(search.history), "loss": np.array(search.losses), "horizons": search.ends,
+        "converged": search.converged,
         "assumed": {"type": plant.kind.__name__, "settings": held_settings(problem, plant)},
     }  # fmt: skip
     method = f"RPEM hybrid, {method}"

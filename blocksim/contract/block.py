@@ -21,7 +21,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from ..errors import DiagramError, Problem, did_you_mean, listing
@@ -176,6 +176,10 @@ class Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
 
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        """Why a run in which its ports moved so tells little of these parameters of it: words that follow 'because', or ''."""
+        return ""
+
     @overload
     @classmethod
     def of(cls, kind: type[Kind], /) -> dict[str, Kind]: ...
@@ -236,6 +240,10 @@ class RecordBlock(Block):
     def times(self, t: Any) -> Any:
         """The times of its outputs, given those of its inputs: the same ones."""
         return t
+
+    def waits_for(self) -> Iterable[str]:
+        """Blocks, beside those it reads, that must have worked before it: by name in its own diagram."""
+        return ()
 
     def fits(self, path: str, schedule: Any) -> None:
         """Refuse, before anything runs, a diagram it cannot work in: raise DiagramError. `path` is its own."""

@@ -46,7 +46,7 @@ def find_bundled(name: str) -> str:
     """The path of a bundled file by its name, with or without .yaml; '' where there is none."""
     for candidate in (bundled_root() / name, bundled_root() / f"{name}.yaml"):
         if is_file(candidate) and folders_of(bundled_root()).holds(candidate):
-            return shown(candidate)
+            return short_path(candidate)
     return ""
 
 
@@ -148,7 +148,7 @@ def folders_for(path: str, anywhere: bool, whose: str = "the diagram") -> Folder
     return Folders(None) if anywhere else replace(folders_of(os.path.dirname(path) or ".", bundled_root()), whose=whose)
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """A path as a person would type it from here."""
     try:
         return str(path.relative_to(os.getcwd()))

@@ -139,6 +139,11 @@ class Estimates(Mapping[str, Estimate]):
         return np.array([self[n].truth for n in (self if names is None else names)])
 
     @property
+    def converged(self) -> bool:
+        """Whether these numbers are an answer: not those of a search that stopped at a limit or moved nothing."""
+        return self.details.get("converged") is not False
+
+    @property
     def nees(self) -> float:
         """(x - truth)' P^-1 (x - truth) over all parameters that are determined and whose truth is known.
 

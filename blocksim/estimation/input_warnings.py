@@ -6,10 +6,10 @@ time on average, with steps that a filter takes for motion. An identifier fed wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..errors import RecordError
+from ..errors import RecordError, listing
 
 if TYPE_CHECKING:
     from ..records.record import Record
@@ -17,6 +17,30 @@ if TYPE_CHECKING:
 
 #: What controllers and sources hold acts on the plant as it stands; what these hold only stands for something that moves on.
 READINGS = ("sensors", "observers")
+
+
+def apart(unit: Unit, intervals: Mapping[str, float], thinning: Mapping[str, Unit]) -> tuple[str, str]:
+    """Inputs of a block that do not share their times, and what to write: who thins its signal out, and how to do so alike.
+
+    `thinning` are the blocks, by signal, that keep fewer rows than they read.
+    """
+    rates = listing(f"{name} every {interval:g} s" for name, interval in intervals.items())
+    what = (
+        f"block '{unit.path}' ({type(unit.block).__name__}) reads {rates}: these have different times, and rows cannot be formed."
+    )
+    if not thinning:
+        slow = max(intervals, key=lambda name: intervals[name])
+        return what, f"Log all of them on one grid (log: every, simulate: every), that of {slow} or a finer one."
+    name, maker = next(iter(thinning.items()))
+    others = [other for other in intervals if intervals[other] < intervals[name] * 0.999]
+    factor = round(intervals[name] / intervals[others[0]]) if others else 1
+    alone = " with factor: 1" if "factor" in maker.settings else ""
+    whole = f"Use '{maker.path}'{alone}" + (f" and decimate: {factor} in '{unit.path}'" if "decimate" in unit.settings else "")
+    alike = f"{{type: Decimate, factor: {factor}, in: {others[0]}}}" if others else "the same decimation"
+    return (
+        f"{what} '{maker.path}' ({type(maker.block).__name__}) keeps one row in {factor}.",
+        f"{whole}, or read {alike} instead.",
+    )
 
 
 def leaks(unit: Unit, record: Record) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ENDLESS = 1e30
 #: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
 SURPRISE = 3.0
+STILL = "moved nothing: every estimate is still where it started, so these numbers are the start, and no finding"
 
 
 def estimators(schedule: Schedule) -> list[Unit]:
@@ -41,9 +42,10 @@ def running_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estima
     spread = np.where(spread >= ENDLESS, np.inf, spread)
     whole = f"{unit.path}.P"
     known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
-    told = (*unphysical(plant, names, values), *surprised(unit, record))
-    reason = f"at {record.time(theta)[-1]:g} s"
-    return Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told)
+    still = bool(len(record[theta]) > 1 and (record[theta] == record[theta][0]).all())
+    told = (*([STILL] if still else []), *unphysical(plant, names, values), *surprised(unit, record))
+    reason, details = f"at {record.time(theta)[-1]:g} s", {"converged": False} if still else {}
+    return Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told, details=details)
 
 
 def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:

@@ -1,5 +1,7 @@
 """Pictures of estimates: every parameter with its 95 % interval, divided by the truth so that all share an axis.
 
+Numbers of a search that did not converge are no estimates: its identifier is named and not drawn.
+
 plot_estimates(record.estimates, "estimates.png")   identifiers of one plant side by side
 """
 
@@ -60,7 +62,7 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     for name in names_of(group):
         first = y
         for n, estimates in enumerate(group.values()):
-            if name in estimates:
+            if name in estimates and estimates.converged:
                 draw_one(axes, estimates[name], unit_of(group, name), y, COLOURS[n % len(COLOURS)], reach)
                 y -= 1.0
         places.append((first + y + 1.0) / 2)
@@ -80,7 +82,7 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     axes.ticklabel_format(axis="x", useOffset=False)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    titles = [name or estimates.method for name, estimates in group.items()]
+    titles = [(name or e.method) + ("" if e.converged else " (not converged)") for name, e in group.items()]
     if len(group) > 1:
         name_methods(axes, titles)
     title = ", ".join(titles) if len(group) == 1 else ""
@@ -106,7 +108,7 @@ def name_methods(axes: Axes, titles: list[str]) -> None:
 
 def unit_of(group: Mapping[str, Estimates], name: str) -> float:
     """What a parameter is divided by: its truth, else what the first identifier found; 0 where the truth is 0."""
-    candidates = [estimates[name] for estimates in group.values() if name in estimates]
+    candidates = [estimates[name] for estimates in group.values() if name in estimates and estimates.converged]
     return next((e.truth for e in candidates if math.isfinite(e.truth)), next((e.value for e in candidates if e.value), 1.0))
 
 
@@ -121,7 +123,7 @@ def axis_reach(group: Mapping[str, Estimates]) -> float:
     far = []
     for name in names_of(group):
         if unit := unit_of(group, name):
-            places = (interval_place(estimates[name], unit) for estimates in group.values() if name in estimates)
+            places = (interval_place(e[name], unit) for e in group.values() if name in e and e.converged)
             far += [1.1 * (abs(x - 1) + half) for x, half in places if math.isfinite(x)]
     return min(FARTHEST, max([LEAST, *far]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..contract.block import RecordBlock
 from ..contract.declarations import Inport
 from ..contract.definition import arguments
 from ..diagram.diagram import Node
@@ -95,12 +96,13 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
 
 
 def record_order(units: Iterable[Unit]) -> list[Unit]:
-    """The blocks that work after the run, each after those it reads."""
+    """The blocks that work after the run, each after those it reads and those it names, in whatever order they were written."""
     waiting = [u for u in units if u.after]
     done: list[Unit] = []
     while waiting:
         left = {u.path for u in waiting}
         ready = [u for u in waiting if not any(r.block in left for refs in u.inputs.values() for r in refs)]
+        ready = [u for u in ready if not left.intersection(named_before(u))] or ready
         if not ready:
             walk, node = circle(waiting)
             raise DiagramError(
@@ -115,6 +117,13 @@ def record_order(units: Iterable[Unit]) -> list[Unit]:
         done += ready
         waiting = [u for u in waiting if u not in ready]
     return done
+
+
+def named_before(unit: Unit) -> list[str]:
+    """The blocks, by path, that a block says must have worked before it."""
+    names = unit.block.waits_for() if isinstance(unit.block, RecordBlock) else ()
+    scope = unit.path.rpartition(".")[0]
+    return [path for name in names for path in (name, f"{scope}.{name}" if scope else name) if path != unit.path]
 
 
 def circle(units: Iterable[Unit]) -> tuple[str, Node]:

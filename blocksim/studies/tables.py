@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "error", "z", "low", "high", "crb_std", "nees",
-             "reason")  # fmt: skip
+             "converged", "reason")  # fmt: skip
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
 OWN = {"method", "ablation", "point", *ESTIMATES, *scores.SCORE_COLUMNS, *ablation.BUDGET_COLUMNS, *SIGNALS, *SIGNAL_SCORES}
@@ -42,9 +42,10 @@ TABLES = ("estimates.csv", "scores.csv", "budget.csv", "signals.csv", "signal_sc
 
 @dataclass
 class Remarks:
-    """What tables do not show: every failed run with its seed and reason, and how often each method warned."""
+    """What tables do not show: every failed or unconverged run with its seed and reason, and how often each method warned."""
 
     failures: list[dict[str, Any]] = field(default_factory=list)
+    unconverged: list[dict[str, Any]] = field(default_factory=list)
     warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
     random: bool = False  # whether any two repetitions differ
 
@@ -74,7 +75,8 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
                 results = gathered(runs, block, names, units, plan.repeat)
                 write_estimates(plan, row, block, results, sheets)
                 write_scores(plan, row, block, results, sheets)
-                remarks.failures += failures_of(plan, row, block, results)
+                remarks.failures += run_lines(plan, row, block, results.failures)
+                remarks.unconverged += run_lines(plan, row, block, results.unconverged)
                 remarks.note(plan.label(row.variant, block), results)
                 errors.setdefault((row.variant, row.point, block), {})[plan.arms[row.arm][0]] = results
             if not blocks[row.variant]:
@@ -175,6 +177,7 @@ def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults
             line |= {"value": value, "std": std, "truth": truth, "error": error, "z": error / std if std > 0 else NAN}
             line |= {"low": value - half, "high": value + half, "crb_std": float(results.bounds[k, column])}
             line["nees"] = float(results.nees[k])
+            line["converged"] = k not in results.unconverged
             line["reason"] = results.failures.get(k) or results.reasons.get(k, "")
             sheets.put("estimates.csv", [*head, *ESTIMATES], head | line)
 
@@ -182,7 +185,8 @@ def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults
 def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
     good = results.good & np.isfinite(results.values).any(axis=1) if results.names else results.good
-    shared = {"runs": results.runs, "failures": len(results.failures), **scores.score_nees(results.nees[good], results.dimension)}
+    shared: dict[str, Any] = {"runs": results.runs, "failures": len(results.failures), "unconverged": len(results.unconverged)}
+    shared |= scores.score_nees(results.nees[good], results.dimension)
     columns = [*head, "parameter", *scores.SCORE_COLUMNS]
     for column, name in enumerate(results.names):
         used = good & np.isfinite(results.values[:, column])
@@ -233,8 +237,9 @@ def write_signals(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]], she
     return [np.array(values) for values in columns.values()]
 
 
-def failures_of(plan: Plan, row: PlanRow, block: str, results: MethodResults) -> Iterator[dict[str, Any]]:
-    for k, reason in sorted(results.failures.items()):
+def run_lines(plan: Plan, row: PlanRow, block: str, reasons: dict[int, str]) -> Iterator[dict[str, Any]]:
+    """The runs of a method that are in no score, each with why."""
+    for k, reason in sorted(reasons.items()):
         yield failure_line(plan, row, plan.label(row.variant, block), k, reason)
 
 

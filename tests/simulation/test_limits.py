@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import blocksim as bs
-from blocksim.cli.results import checked
+from blocksim.cli.verdict import check_diagram
 from blocksim.diagram.build import open_diagram
 from blocksim.simulation import experiment
 
@@ -97,7 +97,7 @@ def test_many_wide_signals_end():
 
 def test_check_says_what_the_run_would():
     with pytest.raises(bs.DiagramError, match=r"this run takes 22.4 GiB \(log 0.0, noise 22.4, tables 0.0\)"):
-        checked(open_diagram(text(NOISY, "{stop: 1000, every: 1}")), {})
+        check_diagram(open_diagram(text(NOISY, "{stop: 1000, every: 1}")), {})
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the most memory used so far")
