@@ -19,8 +19,11 @@ from blocksim.cli.verdict import check_diagram
 from blocksim.diagram.build import open_diagram
 from blocksim.diagram.files import bundled, bundled_root
 
-VALUES = [0, -1, 1, 2, 0.5, 1e-9, 1e300, 5e-324, -0.0, float("nan"), float("inf"), 2**63, 10**80, True, None, "", "x", "1/3", "1/0",
-          "${a}", "${1/0}", [], [1, 2], [[1], [2, 3]], {"a": 1}, "ref[0]", "../../secret", "=1+1", "q", [["q"]], "a" * 3000]  # fmt: skip
+VALUES = [
+    *(0, -1, 1, 2, 0.5, 1e-9, 1e300, 5e-324, -0.0, float("nan"), float("inf"), 2**63, 10**80, True, None),
+    *("", "x", "1/3", "1/0", "${a}", "${1/0}", "ref[0]", "../../secret", "=1+1", "q", "a" * 3000),
+    *([], [1, 2], [[1], [2, 3]], {"a": 1}, [["q"]]),
+]
 DIAGRAMS = [name for name in bundled() if not name.startswith(("emps", "benchmarks"))]
 
 
