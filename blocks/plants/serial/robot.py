@@ -9,7 +9,7 @@ from blocksim.contract.block import Block, fixed, inport, outport, param, state,
 
 from .grouping import Grouping
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
-from .soundness import robot_inertia_problem
+from .soundness import pivot_problem, robot_inertia_problem, with_payload
 
 __all__ = ["SerialRobot"]
 
@@ -110,6 +110,16 @@ blocks:
         """The regressor's columns of these standard parameters alone."""
         assert cls.shape_here is not None
         return cls.shape_here.rows(q, qd, qdd, friction, beta, names)
+
+    @classmethod
+    def why(cls, settings: Mapping[str, Any], states: Mapping[str, Any]) -> str:
+        """Why it cannot move where it is, in words; '' where it can."""
+        if cls.shape_here is None:
+            return ""
+        chain = cls.shape_here.chain
+        numbers = {name: float(settings[name]) for name in cls.inverse_parameters}
+        text = pivot_problem(chain, with_payload(chain, numbers), [float(v) for v in states["q"]])
+        return text[:1].upper() + text[1:]
 
     def label(self) -> list[str]:
         return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]
