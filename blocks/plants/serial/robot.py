@@ -89,8 +89,9 @@ blocks:
     @classmethod
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         key, text = shape_problem(settings)
-        if text:
-            return [(key, text)]
+        if text:  # which names its parameters have is not known then; those of every robot are
+            every = {name: value for name, value in settings.items() if name in SerialRobot.declared}
+            return [(key, text), *(problem for problem in super().problems(every) if problem[0] != key)]
         kind = class_for(cls, settings)
         problems = super(SerialRobot, kind).problems(settings)
         if problems:
