@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 
+from .chain import DRIVE, INERTIAL
 from .grouping import Grouping
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
 from .soundness import pivot_problem, robot_inertia_problem, with_payload
 
 __all__ = ["SerialRobot"]
+
+#: What the parameters of joints, coupled motors and the payload are called.
+JOINT_PARAMETER = re.compile(rf"({'|'.join((*INERTIAL, *DRIVE, 'Iam', 'Fvm', 'Fcm'))})(\d+|L)|mode")
 
 
 class SerialRobot(Block):
@@ -89,8 +94,8 @@ blocks:
     @classmethod
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         key, text = shape_problem(settings)
-        if text:  # which names its parameters have is not known then; those of every robot are
-            every = {name: value for name, value in settings.items() if name in SerialRobot.declared}
+        if text:  # which joints there are is not known then, so nothing is said of their parameters
+            every = {name: value for name, value in settings.items() if not JOINT_PARAMETER.fullmatch(str(name))}
             return [(key, text), *(problem for problem in super().problems(every) if problem[0] != key)]
         kind = class_for(cls, settings)
         problems = super(SerialRobot, kind).problems(settings)
