@@ -47,9 +47,9 @@ class CLOE(RecordBlock):
 
     With white noise on y the estimate is that of maximum likelihood, and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao
     bound (`errors: white`). Noise that enters the loop through the sensor is not in the twin: it is noise of y, coloured by the
-    loop. So the covariance comes from the smoothed spectrum of the residuals, of every y by itself, with the degrees of freedom
-    that leaves (`errors: coloured`). Feedback hides parameters: where the controller holds y fixed whatever they are, fit the
-    control signal too.
+    loop. So the covariance comes from the spectrum of the scores, sensitivity times residual, near zero: whatever the colour, and
+    steady or not, with the degrees of freedom that leaves (`errors: coloured`). Feedback hides parameters: where the controller
+    holds y fixed whatever they are, fit the control signal too.
     """
 
     family = "identification"
@@ -76,7 +76,7 @@ blocks:
     seed: int = static(0, "of the random starts", kind=int)
     skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
-    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
+    smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
     y = inport("measured signals", size="any", many=True)

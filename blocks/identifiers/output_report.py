@@ -57,7 +57,7 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
         "rows": len(rest),
         "std_white": linear.std,
         "freedom": spread.freedom,
-        "smoothing_lags": list(spread.lags),
+        "smoothing_lines": spread.lines,
         "relative_error": errors_of(task, rest),  # % of what each y varies
         "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }

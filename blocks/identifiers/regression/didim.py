@@ -51,8 +51,8 @@ class DIDIM(Resimulation):
     Standard deviations: with e the noise of the torque, the estimate errs by (W_s' G)^-1 W_s' e, G = d(W_s beta)/d beta with the
     motion following beta. In a stiff loop G is W_s; here it comes from one more simulation per parameter, made once the steps
     are below 1 %. From there on G also replaces W_s in the steps, beta_k+1 = beta_k + (W_s' G)^-1 W_s' (tau - W_s beta_k): the
-    same end in fewer simulations, and in a soft loop too. The covariance of e comes from the smoothed spectrum of the residuals,
-    with the degrees of freedom that leaves, or is that of white noise (`errors`).
+    same end in fewer simulations, and in a soft loop too. The covariance of W_s' e comes from the spectrum of these products near
+    zero, with the degrees of freedom that leaves, or is that of white noise (`errors`).
     """
 
     example = """
@@ -98,7 +98,7 @@ blocks:
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
             "freedom": spread.freedom,
-            "smoothing_lags": list(spread.lags),
+            "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(

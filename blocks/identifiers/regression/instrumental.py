@@ -44,7 +44,7 @@ class InstrumentalVariable(Resimulation):
     latter from filters that are wide enough not to distort it; `cutoff` and `decimate` treat tau, W and Z alike.
 
     The rows of each joint are weighted by the root mean square of its residuals. The covariance is (Z'W)^-1 Z'CZ (W'Z)^-1, C
-    from the smoothed spectrum of the residuals, or of white noise (`errors`). The estimates warn where instruments are weak:
+    from the spectrum of Z'e near zero, or of white noise (`errors`). The estimates warn where instruments are weak:
     where they explain less than half of a column of W, or Z'W is nearly singular.
     """
 
@@ -97,7 +97,7 @@ blocks:
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
             "freedom": spread.freedom,
-            "smoothing_lags": list(spread.lags),
+            "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(

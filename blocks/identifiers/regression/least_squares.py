@@ -41,7 +41,7 @@ class LeastSquares(RecordBlock):
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
 
-    Standard deviations are those of residuals with the colour they have (`errors: coloured`: from their smoothed spectrum, with
+    Standard deviations are those of residuals with the colour they have (`errors: coloured`: from the spectrum of W'e near zero, with
     the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. So does a delay: what a
     controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it (MovingAverage, window
@@ -68,7 +68,7 @@ blocks:
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
     edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
-    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
+    smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
     column_errors: list[float] | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)

@@ -51,7 +51,7 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         "std_white": np.sqrt(np.diag(found.white)),
         "std_coloured": None if found.coloured is None else np.sqrt(np.diag(found.coloured.covariance)),
         "freedom": None if found.coloured is None else found.coloured.freedom,
-        "smoothing_lags": None if found.coloured is None else list(found.coloured.lags),
+        "smoothing_lines": None if found.coloured is None else found.coloured.lines,
         "covariance_white": found.white,
         "residual_correlation": correlations,
         "ljung_box": [{"Q": Q, "p": p} for Q, p in tests],

@@ -45,7 +45,7 @@ class Resimulation(RecordBlock):
     initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
                           choices=("diagram", "record"))  # fmt: skip
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
-    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
+    smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
                        "hundredth of its standard deviation", above=0)  # fmt: skip
     max_iterations: int = static(50, "the iteration is given up after so many", kind=int)
