@@ -11,6 +11,7 @@ from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
 from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
+from .parts import parts_of, with_parts
 from .regression import undetermined
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -81,9 +82,10 @@ blocks:
         gain = follow.gain if followed and follow.gain is not None else np.eye(len(names))
         W = rows.W * found.weights[:, None]
         fitted = follow.slopes * found.weights[:, None] if followed and follow.slopes is not None else W
-        spread = spectral_spread(W @ found.bread @ gain.T, fitted, found.scores, rows.weights > 0, rows.groups, self.smoothing)
+        system = W @ found.bread @ gain.T, fitted, found.scores, rows.weights > 0, rows.groups
+        spread = spectral_spread(*system, self.smoothing)
         covariance = gain @ white @ gain.T if followed else white
-        if self.errors == "coloured":
+        if self.errors != "white":
             covariance = undetermined(spread.covariance.copy(), found.null)
         if followed and follow.gain is None:
             covariance = np.full_like(covariance, np.nan)
@@ -101,10 +103,11 @@ blocks:
             "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        return Estimates.of(
+        made = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+            **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        return with_parts(made, parts_of(*system, self.parts, self.smoothing)) if self.errors == "blocks" else made
 
 
 @dataclass

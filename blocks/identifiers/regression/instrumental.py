@@ -12,6 +12,7 @@ from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
 from .iteration import Equations, Looped, Motion, Path, history, remarks
+from .parts import parts_of, with_parts
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
 from .stacked_rows import (
@@ -86,8 +87,9 @@ blocks:
         inverse = inverse_of(product(Zw, Ww))
         scores, count = rest * weights, int((weights > 0).sum())
         white = inverse @ product(Zw, Zw) @ inverse.T * power(scores) / max(1, count - len(names))
-        spread = spectral_spread(Zw @ inverse.T, Ww, scores, weights > 0, rows.groups, self.smoothing)
-        covariance = spread.covariance if self.errors == "coloured" else white
+        system = Zw @ inverse.T, Ww, scores, weights > 0, rows.groups
+        spread = spectral_spread(*system, self.smoothing)
+        covariance = white if self.errors == "white" else spread.covariance
         told += colour_remark(rest, rows)
         details = {
             **history(path, looped),
@@ -100,10 +102,11 @@ blocks:
             "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        return Estimates.of(
+        found = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+            **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        return with_parts(found, parts_of(*system, self.parts, self.smoothing)) if self.errors == "blocks" else found
 
 
 @dataclass

@@ -20,6 +20,7 @@ from blocksim.estimation.twin import twin_of
 from .ends import Ends, ends_of, skip_problem
 from .iteration import Equations, Looped, Path, diverged, iterate
 from .regression import all_present
+from .spectrum import ERRORS
 from .stacked_rows import stacked, weighted_fit
 
 OPENING = 20  # samples from which position and speed at the start are taken
@@ -44,7 +45,8 @@ class Resimulation(RecordBlock):
     drop_slow: float = param(0.0, "rows slower than this share of a joint's top speed in the twin do not count", min=0, below=1)
     initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
                           choices=("diagram", "record"))  # fmt: skip
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERRORS)
+    parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
                        "hundredth of its standard deviation", above=0)  # fmt: skip
@@ -115,7 +117,9 @@ class Resimulation(RecordBlock):
                 raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
 
     @staticmethod
-    def check(decimate, edges, skip, max_iterations):
+    def check(decimate, edges, skip, max_iterations, parts):
+        if parts < 2:
+            return f"parts: a whole number of at least 2 is wanted, found {parts}."
         if text := skip_problem(skip, edges, decimate):
             return text
         return None if max_iterations >= 1 else f"max_iterations: a whole number of at least 1 is wanted, found {max_iterations}."

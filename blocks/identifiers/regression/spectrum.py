@@ -17,13 +17,14 @@ import numpy as np
 
 from .colour import autocovariance
 
+ERRORS = ("coloured", "white", "blocks")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
 ROWS = 3  # used rows for each cosine, at the least
 FEWEST = 4  # cosines
 WIDER = 4  # as many are looked at for correlations, which are many and matter less
 SLOWEST = 0.98  # coefficient of the autoregression by which losses are judged
 SHALLOWEST = 0.33  # of the mean of all lines: a dip is not believed to be deeper
-PIECES = 1024  # of time, in which cosines are taken for constant
+PIECES = 512  # of time, in which cosines are taken for constant
 LEFT = 0.2  # of a variance that the fit and the parabola may leave, else the mean of all lines is taken
 
 
