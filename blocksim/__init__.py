@@ -36,6 +36,8 @@ PUBLIC = {
     "Diagram": "diagram.diagram",
     "Spec": "diagram.spec",
     "Schedule": "schedule.schedule",
+    "Experiment": "simulation.experiment",
+    "experiment": "simulation.prepare",
     "Simulation": "simulation.simulation",
     "Record": "records.record",
     "Estimate": "estimation.estimates",

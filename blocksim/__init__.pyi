@@ -54,6 +54,8 @@ from .running.simulate import simulate_many as simulate_many
 from .running.simulate import start as start
 from .schedule.flatten import flatten as flatten
 from .schedule.schedule import Schedule as Schedule
+from .simulation.experiment import Experiment as Experiment
+from .simulation.prepare import experiment as experiment
 from .simulation.simulation import Simulation as Simulation
 from .studies.study import StudyResult as StudyResult
 from .studies.study import run_study as run_study
