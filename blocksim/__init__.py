@@ -61,6 +61,7 @@ PUBLIC = {
     "run_study": "studies.study",
     "StudyResult": "studies.study",
     "process": "estimation.process",
+    "pool": "estimation.pool",
     "identify": "running.identify",
     "linearize": "linear.linearize",
     "operating_point": "linear.linearize",

@@ -22,7 +22,7 @@ from blocksim.estimation.twin_diagram import pruned
 
 OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "step", "every", "start", "stop")
 STREAM = 20011  # beside the seed of the run, so that no draw is that of the run itself
-FEWEST = 2  # draws that must lead to an estimate
+FEWEST_DRAWS = 2  # draws that must lead to an estimate
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, d
 
     rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
     table = np.array([row for row in rows if isinstance(row, np.ndarray) and np.isfinite(row).all()])
-    if len(table) < FEWEST:
+    if len(table) < FEWEST_DRAWS:
         raise RecordError(f"bias: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")
     return Bias(table.mean(axis=0) - values, table.std(axis=0, ddof=1) / np.sqrt(len(table)), len(table))
 
@@ -79,8 +79,8 @@ def kept_log(diagram: Any) -> list[Any]:
 
 
 def vector_of(estimates: Mapping[str, Estimates], path: str, names: Sequence[str]) -> np.ndarray | None:
-    found = estimates.get(path)
-    return None if found is None else np.array([found[n].value if n in found else 0.0 for n in names])
+    entries = estimates.get(path)
+    return None if entries is None else np.array([entries[n].value if n in entries else 0.0 for n in names])
 
 
 def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:

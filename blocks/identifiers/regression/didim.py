@@ -11,7 +11,7 @@ from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
 from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
-from .parts import parts_of, with_parts
+from .parts import fitted_parts, with_parts
 from .regression import undetermined
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -103,11 +103,11 @@ blocks:
             "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        made = Estimates.of(
+        result = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
             **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
-        return with_parts(made, parts_of(*system, self.parts, self.smoothing)) if self.errors == "blocks" else made
+        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 
 @dataclass

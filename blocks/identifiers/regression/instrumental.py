@@ -12,7 +12,7 @@ from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
 from .iteration import Equations, Looped, Motion, Path, history, remarks
-from .parts import parts_of, with_parts
+from .parts import fitted_parts, with_parts
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
 from .stacked_rows import (
@@ -102,11 +102,11 @@ blocks:
             "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        found = Estimates.of(
+        result = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
             **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
-        return with_parts(found, parts_of(*system, self.parts, self.smoothing)) if self.errors == "blocks" else found
+        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 
 @dataclass

@@ -15,7 +15,7 @@ from blocksim.errors import RecordError, did_you_mean, listing
 from .bias import drawn_bias, with_bias
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
-from .parts import Parts, parts_of, with_parts
+from .parts import Parts, fitted_parts, with_parts
 from .regression import Fit, all_present, fit, huber, on_rows, total, undetermined
 from .spectrum import ERRORS, Spread, spectral_spread
 
@@ -45,7 +45,7 @@ class LeastSquares(RecordBlock):
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
 
     Standard deviations are those of residuals with the colour they have (`errors: coloured`: from the spectrum of W'e near zero,
-    with the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. With
+    with the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. By
     `errors: blocks` the record is also fitted in `parts`, and what these disagree by beyond their intervals is added. All take
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. `bias: told` says how much: the
     experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters. A
@@ -103,12 +103,13 @@ blocks:
         x[[model.parameters.index(n) for n in found.names]] = found.fit.values
         effort = rows.W @ x
         outputs = (effort, rows.y - effort)
-        told = estimates(self, task, found, dropped, model)
+        result = estimates(self, task, found, dropped, model)
         if found.parts is not None:
-            told = with_parts(told, found.parts)
+            result = with_parts(result, found.parts)
         if self.bias != "untold":
-            told = with_bias(told, drawn_bias(run, self.settings["model"], found.names, found.fit.values, self.draws), self.bias)
-        return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), told
+            bias = drawn_bias(run, self.settings["model"], found.names, found.fit.values, self.draws)
+            result = with_bias(result, bias, self.bias)
+        return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result
 
     @staticmethod
     def check(decimate, column_errors, method, skip, edges, draws, parts):
@@ -265,7 +266,7 @@ def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
     rows = G @ found.bread, G, found.scores, used, task.groups
     spread = spectral_spread(*rows, block.smoothing)
     spread = replace(spread, covariance=undetermined(spread.covariance.copy(), found.null))
-    parts = parts_of(*rows, block.parts, block.smoothing) if block.errors == "blocks" else None
+    parts = fitted_parts(*rows, block.parts, block.smoothing) if block.errors == "blocks" else None
     covariance = found.covariance if block.errors == "white" else spread.covariance
     return Found(names, found, found.covariance, spread, covariance, parts)
 

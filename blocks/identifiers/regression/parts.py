@@ -13,7 +13,7 @@ from blocksim.estimation.pool import Scatter, scatter
 from .spectrum import spectral_spread
 from .stacked_rows import inverse_of
 
-ROWS = 4  # of each part, for each parameter, at the least
+PART_ROWS = 4  # of each part, for each parameter, at the least
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Parts:
     scatter: Scatter
 
 
-def parts_of(
+def fitted_parts(
     X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray, count: int, lines: float
 ) -> Parts:
     """The record cut into `count` parts of equal length, each fitted to first order: (X_k' G_k)^-1 X_k' rest_k.
@@ -40,7 +40,7 @@ def parts_of(
     offsets, stds, freedom = [], [], []
     for k in range(count):
         here = place == k
-        if np.count_nonzero(used[here]) < ROWS * X.shape[1]:
+        if np.count_nonzero(used[here]) < PART_ROWS * X.shape[1]:
             raise RecordError(
                 f"errors: blocks: part {k + 1} of {count} has {np.count_nonzero(used[here])} rows for {X.shape[1]} parameters; "
                 "fewer parts are wanted."

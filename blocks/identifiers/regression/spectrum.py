@@ -19,8 +19,8 @@ from .colour import autocovariance
 
 ERRORS = ("coloured", "white", "blocks")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
-ROWS = 3  # used rows for each cosine, at the least
-FEWEST = 4  # cosines
+COSINE_ROWS = 3  # used rows for each cosine, at the least
+FEWEST_COSINES = 4  # cosines
 WIDER = 4  # as many are looked at for correlations, which are many and matter less
 SLOWEST = 0.98  # coefficient of the autoregression by which losses are judged
 SHALLOWEST = 0.33  # of the mean of all lines: a dip is not believed to be deeper
@@ -75,7 +75,7 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
     at one instant are added, for their noise may be the same. What the fit has taken from the lines, and what a parabola cannot
     follow, is given back as an autoregression of order 1 would lose it; its degrees of freedom are those of the same model.
     """
-    series, p = series_of(X, G, rest, used, groups), X.shape[1]
+    series, p = time_series(X, G, rest, used, groups), X.shape[1]
     count = cosines(used, groups, p, lines or LINES)
     if not any(one.size > 0 for one in series):
         return Spread(np.zeros((p, p)), np.full(p, np.inf), count / 2)
@@ -90,7 +90,7 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
     return Spread(covariance, freedom, count / 2, tuple(one.rho for one in series))
 
 
-def series_of(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray) -> list[Series]:
+def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray) -> list[Series]:
     table = []
     for group in np.unique(groups).tolist():
         own = groups == group
@@ -108,7 +108,7 @@ def cosines(used: np.ndarray, groups: np.ndarray, parameters: int, lines: float)
     """How many: two for each line, fewer where there are few rows."""
     rows = [used[groups == group] for group in np.unique(groups).tolist()]
     least = min(int(np.count_nonzero(there)) for there in rows if there.any())
-    return min(max(FEWEST, min(round(2 * lines), (least - parameters) // ROWS)), len(rows[0]) - 1)
+    return min(max(FEWEST_COSINES, min(round(2 * lines), (least - parameters) // COSINE_ROWS)), len(rows[0]) - 1)
 
 
 def shifted(values: np.ndarray, count: int) -> np.ndarray:
@@ -133,8 +133,8 @@ def by_rows(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, floa
     rows = len(series[0].X)
     table = cosine_table(rows, count, np.arange(rows) + 0.5)
     for i in range(series[0].X.shape[1]):
-        taken = np.sum([table @ (one.G * one.X[:, i : i + 1]) for one in series], axis=0)
-        parts = [one.coloured(np.c_[table.T * one.X[:, i : i + 1] - one.X @ taken.T, one.X[:, i]]) for one in series]
+        lost = np.sum([table @ (one.G * one.X[:, i : i + 1]) for one in series], axis=0)
+        parts = [one.coloured(np.c_[table.T * one.X[:, i : i + 1] - one.X @ lost.T, one.X[:, i]]) for one in series]
         K = np.sum([part.T @ part for part in parts], axis=0)
         yield K[:-1, :-1], float(K[-1, -1])
 
@@ -151,9 +151,9 @@ def by_pieces(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, fl
     coloured = [one.coloured(one.X) for one in series]
     for i in range(series[0].X.shape[1]):
         own = np.sum([added(seen, seen[:, i : i + 1]) for seen in coloured], axis=0)  # X' C x, by piece
-        taken = table @ np.sum([added(one.G, one.X[:, i : i + 1]) for one in series], axis=0)
-        cross, power = table @ own @ taken.T, np.sum([seen.T @ seen for seen in coloured], axis=0)
-        K = (table * own[:, i]) @ table.T - cross - cross.T + taken @ power @ taken.T
+        lost = table @ np.sum([added(one.G, one.X[:, i : i + 1]) for one in series], axis=0)
+        cross, power = table @ own @ lost.T, np.sum([seen.T @ seen for seen in coloured], axis=0)
+        K = (table * own[:, i]) @ table.T - cross - cross.T + lost @ power @ lost.T
         yield K, float(own[:, i].sum())
 
 
