@@ -11,7 +11,7 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
-from .iteration import Equations, Looped, Motion, Path, history, remarks
+from .iteration import Equations, Looped, Motion, Path, history, remarks, starting_values
 from .parts import fitted_parts, with_parts
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -104,7 +104,7 @@ blocks:
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         result = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            **({} if self.errors == "white" else {"quantile": spread.quantile}),
+            priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
         return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 

@@ -160,6 +160,8 @@ def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[
     for key, attribute in (("values", "value"), ("stds", "std"), ("truths", "truth"), ("quantiles", "quantile")):
         plain[key] = [float(getattr(e, attribute)) for e in items]
     plain["units"] = [e.unit for e in items]
+    if not all(e.learnt for e in items):
+        plain["still"] = [float(not e.learnt) for e in items]
     if estimates.covariance is not None:
         plain["covariance"] = [float(v) for row, line in enumerate(estimates.covariance) for v in line[: row + 1]]
     bound = estimates.details.get("crb_std")
@@ -170,7 +172,7 @@ def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[
     if computed:
         short = {name.rpartition(".")[2]: std for name, std in computed.items()}
         plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
-    if estimates.details.get("converged") is False:
+    if not estimates.converged:
         plain["converged"] = False
     if estimates.reason:
         plain["reason"] = estimates.reason
