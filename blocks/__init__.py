@@ -29,6 +29,7 @@ MODULES = (
     "plants.three_mass",
     "plants.joints",
     "plants.scara",
+    "plants.serial.robot",
     "control.sensors",
     "control.controllers",
     "smoothing.filters",
