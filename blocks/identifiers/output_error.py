@@ -24,7 +24,7 @@ from .output_report import report
 from .output_search import Search, Task, ascertained, descend
 from .regression.ends import ends_of, skip_problem, skip_text
 from .regression.regression import all_present
-from .regression.spectrum import ERRORS
+from .regression.spectrum import ERROR_KINDS
 
 __all__ = ["CLOE", "OutputError"]
 
@@ -93,7 +93,7 @@ blocks:
     decimate: int = static(1, "one row in how many is compared, by the rule of Decimate", kind=int)
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
     edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERRORS)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
     parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)

@@ -20,7 +20,7 @@ from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin_diagram import pruned
 
-OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "step", "every", "start", "stop")
+RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "step", "every", "start", "stop")
 STREAM = 20011  # beside the seed of the run, so that no draw is that of the run itself
 FEWEST_DRAWS = 2  # draws that must lead to an estimate
 
@@ -57,14 +57,14 @@ def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, d
     quiet = type(node.block)(**{**node.block.settings, "bias": "untold"})
     diagram = replace(diagram, nodes={**diagram.nodes, top: replace(node, block=quiet)}, log=kept_log(diagram))
     provenance = run.record.provenance
-    options = {n: provenance[n] for n in OPTIONS if provenance.get(n) is not None}
+    options = {n: provenance[n] for n in RUN_OPTIONS if provenance.get(n) is not None}
     changes = {n: v for n, v in run.changes.items() if "." not in n or n.partition(".")[0] in diagram.nodes}
     changes = {n: v for n, v in changes.items() if n != f"{top}.bias"}
     changes |= {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}
     seeds = np.random.SeedSequence([int(provenance.get("seed") or 0), STREAM]).generate_state(draws).tolist()
 
     def collected(record: Any) -> np.ndarray | None:
-        return vector_of(record.estimates, top, names)
+        return values_of_run(record.estimates, top, names)
 
     rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
     table = np.array([row for row in rows if isinstance(row, np.ndarray) and np.isfinite(row).all()])
@@ -78,7 +78,7 @@ def kept_log(diagram: Any) -> list[Any]:
     return [one for one in diagram.log or [] if one.signal.partition(".")[0].partition("[")[0] in diagram.nodes]
 
 
-def vector_of(estimates: Mapping[str, Estimates], path: str, names: Sequence[str]) -> np.ndarray | None:
+def values_of_run(estimates: Mapping[str, Estimates], path: str, names: Sequence[str]) -> np.ndarray | None:
     entries = estimates.get(path)
     return None if entries is None else np.array([entries[n].value if n in entries else 0.0 for n in names])
 

@@ -17,7 +17,7 @@ from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
 from .parts import Parts, fitted_parts, with_parts
 from .regression import Fit, all_present, fit, huber, on_rows, total, undetermined
-from .spectrum import ERRORS, Spread, spectral_spread
+from .spectrum import ERROR_KINDS, Spread, spectral_spread
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
@@ -67,7 +67,7 @@ blocks:
 
     model: str = model("the plant whose parameters are wanted: a block of the diagram, or a type")
     method: str = static("wls", "how rows are weighted", choices=("ols", "wls", "irls", "total"))
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERRORS)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
     parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
     parameters: list[str] | None = static(None, "the parameters to estimate; all where none are named", kind=list)
     known: dict[str, float] | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)

@@ -21,7 +21,7 @@ from blocksim.estimation.twin import twin_of
 from .ends import Ends, ends_of, skip_problem
 from .iteration import Equations, Looped, Path, diverged, iterate
 from .regression import all_present
-from .spectrum import ERRORS
+from .spectrum import ERROR_KINDS
 from .stacked_rows import stacked, weighted_fit
 
 OPENING = 20  # samples from which position and speed at the start are taken
@@ -51,7 +51,7 @@ class Resimulation(RecordBlock):
         "auto", "where the twin starts: at the plant's settings, or at the first samples of q; auto: at those where q is "
         "connected and the plant begins elsewhere than its type", choices=("auto", "diagram", "record"),
     )  # fmt: skip
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERRORS)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
     parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "

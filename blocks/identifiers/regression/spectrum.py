@@ -17,7 +17,7 @@ import numpy as np
 
 from .colour import autocovariance
 
-ERRORS = ("coloured", "white", "blocks")  # what standard deviations are made of
+ERROR_KINDS = ("coloured", "white", "blocks")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
 COSINE_ROWS = 3  # used rows for each cosine, at the least
 FEWEST_COSINES = 4  # cosines
@@ -79,11 +79,11 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
     count = cosines(used, groups, p, lines or LINES)
     if not any(one.size > 0 for one in series):
         return Spread(np.zeros((p, p)), np.full(p, np.inf), count / 2)
-    scores = np.sum([shifted(one.X * one.rest[:, None], WIDER * count) for one in series], axis=0)
+    scores = np.sum([shifted_sums(one.X * one.rest[:, None], WIDER * count) for one in series], axis=0)
     expected = by_pieces(series, count) if all(one.long for one in series) else by_rows(series, count)
     weights, variance, freedom = continued(count), np.zeros(p), np.zeros(p)
     for i, (K, whole) in enumerate(expected):
-        variance[i], freedom[i] = judged(scores[:count, i] ** 2, K, whole, weights)
+        variance[i], freedom[i] = line_zero(scores[:count, i] ** 2, K, whole, weights)
     lengths = np.sqrt(np.einsum("ji,ji->i", scores, scores))
     scale = np.sqrt(variance) / np.where(lengths > 0, lengths, 1.0)
     covariance = np.einsum("ji,jk->ik", scores, scores) * np.outer(scale, scale)
@@ -111,7 +111,7 @@ def cosines(used: np.ndarray, groups: np.ndarray, parameters: int, lines: float)
     return min(max(FEWEST_COSINES, min(round(2 * lines), (least - parameters) // COSINE_ROWS)), len(rows[0]) - 1)
 
 
-def shifted(values: np.ndarray, count: int) -> np.ndarray:
+def shifted_sums(values: np.ndarray, count: int) -> np.ndarray:
     """sum_t sqrt(2) cos(pi j (t + 1/2) / n) values_t for j = 1 to count, at most n - 1."""
     from scipy.fft import dct
 
@@ -162,7 +162,7 @@ def cosine_table(rows: int, count: int, times: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(2) * np.cos(np.pi / rows * np.outer(np.arange(1, count + 1), times)))
 
 
-def judged(powers: np.ndarray, K: np.ndarray, whole: float, weights: np.ndarray) -> tuple[float, float]:
+def line_zero(powers: np.ndarray, K: np.ndarray, whole: float, weights: np.ndarray) -> tuple[float, float]:
     """The variance at line zero, and the degrees of freedom it is known with, by Satterthwaite's rule."""
     weights = weights[: len(powers)]
     lines, even = np.diag(K), np.full(len(powers), 1 / len(powers))
