@@ -66,6 +66,8 @@ PUBLIC = {
     "operating_point": "linear.linearize",
     "LinearModel": "linear.linear_model",
     "OperatingPoint": "linear.operating",
+    "information": "planning.information",
+    "Information": "planning.information",
     "draw": "pictures.draw",
     "plot": "pictures.plots",
     "plot_traces": "pictures.estimate_traces",

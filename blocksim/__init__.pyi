@@ -46,6 +46,8 @@ from .linear.operating import OperatingPoint as OperatingPoint
 from .pictures.draw import draw as draw
 from .pictures.estimate_traces import plot_traces as plot_traces
 from .pictures.plots import plot as plot
+from .planning.information import Information as Information
+from .planning.information import information as information
 from .records.record import Record as Record
 from .running.identify import identify as identify
 from .running.simulate import rerun as rerun

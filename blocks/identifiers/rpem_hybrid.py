@@ -139,7 +139,9 @@ blocks:
                 f"signal: {plant.name} has no output '{self.signal}'. It has: {listing(outputs)}."
                 + did_you_mean(self.signal, outputs)
             )
-        numbers = {n: d for n, d in plant.kind.declared.items() if isinstance(d, Param) or (d.settable and is_number(plant, n))}
+        numbers = {
+            n: d for n, d in plant.kind.declared.items() if isinstance(d, Param) or (d.settable and holds_number(plant, n))
+        }
         numbers = {n: d for n, d in numbers.items() if not isinstance(d, Period)}
         for setting in ("start", "known", "bounds", "scale"):
             for name in getattr(self, setting):
@@ -297,7 +299,7 @@ def number(setting: str, name: str, value: Any, plant: Plant) -> float:
     return float(value)
 
 
-def is_number(plant: Plant, name: str) -> bool:
+def holds_number(plant: Plant, name: str) -> bool:
     return isinstance(plant.settings.get(name), (int, float)) and not isinstance(plant.settings.get(name), bool)
 
 

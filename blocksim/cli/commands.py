@@ -5,15 +5,15 @@ Exit codes: 0, 1 for a run that failed, 2 for input that cannot be run (every pr
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import __version__
-from ..errors import BlocksimError, SimulationError
+from ..errors import SimulationError
+from .arguments import AllowOutside, File, Output, Set, reported
+from .design_commands import information_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -26,43 +26,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A diagram: a path, or a bundled name such as basics/servo.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="BLOCK.PARAM=VALUE",
-        help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.",
-    ),
-]
-AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
-
 DEMO, DEMO_FOLDER = "one_dof/identify", "blocksim-demo"
 
 
 def main() -> None:
     """The `blocksim` command."""
     app(prog_name="blocksim")
-
-
-def reported(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose errors are read by people: words on stderr and an exit code, never a traceback."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
-        from . import console
-
-        try:
-            command(*args, **options)
-        except BlocksimError as error:
-            console.complain(error)
-            raise typer.Exit(1 if isinstance(error, SimulationError) else 2) from None
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(130) from None
-
-    return run
 
 
 def show_version(asked: bool) -> None:
@@ -384,6 +353,9 @@ def study(
         typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
     if result.hopeless:
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
+
+
+app.command("information")(information_command)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from ..errors import DiagramError, Problem, did_you_mean, listing
@@ -182,6 +182,10 @@ class Block:
     def ideal(self) -> Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        """Why a run in which its ports moved so tells little of these parameters of it: words that follow 'because', or ''."""
+        return ""
 
     @overload
     @classmethod
