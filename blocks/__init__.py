@@ -42,6 +42,7 @@ MODULES = (
     "identifiers.output_error",
     "identifiers.regression.least_squares",
     "identifiers.frequency_response",
+    "identifiers.mean_spring",
     "identifiers.rpem_hybrid",
 )
 
