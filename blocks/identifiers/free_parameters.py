@@ -96,9 +96,9 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, fi
     if not low < high:
         raise DiagramError(f"parameters: {name}: min {more.get('min')} and max {more.get('max')} leave nothing between them.")
     share = first if isinstance(first, (int, float)) else 1.0
-    said = more.get("start", "truth" if first == "truth" else None)
-    own = Interval(low, high).clip(float((1.0 if said == "truth" else share) * value))
-    start = float(said) if isinstance(said, (int, float)) else own  # also before a block has found it
+    word = more.get("start", "truth" if first == "truth" else None)
+    own = Interval(low, high).clip(float((1.0 if word == "truth" else share) * value))
+    start = float(word) if isinstance(word, (int, float)) else own  # also before a block has found it
     if not low <= start <= high:
         raise DiagramError(f"parameters: {name}: the start, {start:g}, is not between {low:g} and {high:g}.")
     return FreeParameter(name, start, low, high, declared.unit)

@@ -233,6 +233,7 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
     details: dict[str, Any] = {
         "simulations": search.simulations, "iterations": len(search.halvings), "halvings": search.halvings,
         "history": np.array(search.history), "loss": np.array(search.losses), "horizons": search.ends,
+        "converged": search.converged,
         "assumed": {"type": plant.kind.__name__, "settings": held_settings(problem, plant)},
     }  # fmt: skip
     method = f"RPEM hybrid, {method}"
@@ -281,9 +282,9 @@ def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: f
 def leak(problem: Problem, plant: Plant) -> list[str]:
     """A word on what was taken from the simulated plant itself."""
     taken = [n for n, v in plant.truth.items() if v and n not in problem.names and n not in problem.known]
-    told = [f"leak of truth: {listing(taken)} held at the plant's own value; give it under `known` instead."] if taken else []
+    words = [f"leak of truth: {listing(taken)} held at the plant's own value; give it under `known` instead."] if taken else []
     states = true_states(plant, (*problem.names, *problem.known)) if plant.path else []
-    return told + ([first_state_words(states, "give it under `known` or `start`")] if states else [])
+    return words + ([first_state_words(states, "give it under `known` or `start`")] if states else [])
 
 
 def held_settings(problem: Problem, plant: Plant) -> dict[str, Any]:

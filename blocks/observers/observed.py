@@ -165,11 +165,11 @@ def starting_plant(
     """
     seen = known_plant(plant, parameters)
     names = chosen_parameters(seen, estimate)
-    asked = dict.fromkeys(names, start) if isinstance(start, str) else dict(start or {})
-    for name in asked:
+    firsts = dict.fromkeys(names, start) if isinstance(start, str) else dict(start or {})
+    for name in firsts:
         if name not in names:
             raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(names)}." + did_you_mean(name, names))
-    left = [n for n in names if n not in asked]
+    left = [n for n in names if n not in firsts]
     true = [n for n in left if n not in (parameters or {})]
     if true and (factor is None or factor == 1):
         what = f"factor: {factor:g} starts at" if factor else "nothing is said of the start, and a start at"
@@ -178,7 +178,7 @@ def starting_plant(
             f"first values, start: {{{true[0]}: ...}}, or the name of a block that found them; a factor other than 1; or say "
             "start: truth where that is meant."
         )
-    first = {n: seen.settings[n] if v == "truth" else v for n, v in asked.items()}
+    first = {n: seen.settings[n] if v == "truth" else v for n, v in firsts.items()}
     first = {n: v for n, v in first.items() if not awaits(plant, n, v)} | {n: (factor or 1.0) * seen.settings[n] for n in left}
     problems = plant.kind.problems({**seen.settings, **first})
     if problems:
@@ -288,9 +288,9 @@ class ParameterObserver(PlantObserver):
         return {**known, **self.decided_for(plant, ports, names)}
 
     def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
-        wanted = self.settings
-        plant = starting_plant(plants["model"], *(wanted[n] for n in ("parameters", "estimate", "start", "factor")))
-        names = chosen_parameters(plant, wanted["estimate"])
+        own = self.settings
+        plant = starting_plant(plants["model"], *(own[n] for n in ("parameters", "estimate", "start", "factor")))
+        names = chosen_parameters(plant, own["estimate"])
         spreads = np.sqrt(self.first_variances(plant, names))
         return {n: (float(v), float(s)) for n, v, s in zip(names, values_of(plant, names), spreads, strict=True)}
 

@@ -258,12 +258,12 @@ def named(plant: Plant | None, names: list[str] | None) -> list[str]:
 def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | str | None) -> np.ndarray:
     """Where the estimates start; 0 in place of what another block is yet to find."""
     known = named(plant, names)
-    asked = dict.fromkeys(known, start) if isinstance(start, str) else dict(start or {})
-    for name in asked:
+    firsts = dict.fromkeys(known, start) if isinstance(start, str) else dict(start or {})
+    for name in firsts:
         if name not in known:
             raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(known)}." + did_you_mean(name, known))
     truth = plant.settings if plant is not None else {}
-    values = {n: truth.get(n, 0.0) if v == "truth" else v for n, v in asked.items()}
+    values = {n: truth.get(n, 0.0) if v == "truth" else v for n, v in firsts.items()}
     return np.array([0.0 if isinstance(values.get(n), str) else float(values.get(n, 0.0)) for n in known])
 
 

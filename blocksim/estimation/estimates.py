@@ -152,6 +152,11 @@ class Estimates(Mapping[str, Estimate]):
         return np.array([self[n].truth for n in (self if names is None else names)])
 
     @property
+    def converged(self) -> bool:
+        """Whether these numbers are an answer: not those of a search that stopped at a limit or moved nothing."""
+        return self.details.get("converged") is not False
+
+    @property
     def nees(self) -> float:
         """(x - truth)' P^-1 (x - truth) over all parameters that are determined and whose truth is known.
 
@@ -211,11 +216,11 @@ class Estimates(Mapping[str, Estimate]):
         return self.method + (f" of {self.model}" if self.model else "")
 
     def notes(self) -> list[str]:
-        """What is said below the table."""
+        """What is remark below the table."""
         still = [n for n, e in self.items() if not e.learnt]
-        said = f"not learnt: {listing(still)} moved less than a tenth of the prior spread; what stands there is the start."
+        remark = f"not learnt: {listing(still)} moved less than a tenth of the prior spread; what stands there is the start."
         return [
-            *([self.reason] if self.reason else []), *([said] if still else []), *(f"warning: {text}" for text in self.warnings)
+            *([self.reason] if self.reason else []), *([remark] if still else []), *(f"warning: {text}" for text in self.warnings)
         ]  # fmt: skip
 
     def __str__(self) -> str:

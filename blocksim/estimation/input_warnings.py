@@ -26,6 +26,30 @@ EQUAL = 1e-9  # relative: a start so near to the truth is the truth
 READINGS = ("sensors", "observers")
 
 
+def apart(unit: Unit, intervals: Mapping[str, float], thinning: Mapping[str, Unit]) -> tuple[str, str]:
+    """Inputs of a block that do not share their times, and what to write: who thins its signal out, and how to do so alike.
+
+    `thinning` are the blocks, by signal, that keep fewer rows than they read.
+    """
+    rates = listing(f"{name} every {interval:g} s" for name, interval in intervals.items())
+    what = (
+        f"block '{unit.path}' ({type(unit.block).__name__}) reads {rates}: these have different times, and rows cannot be formed."
+    )
+    if not thinning:
+        slow = max(intervals, key=lambda name: intervals[name])
+        return what, f"Log all of them on one grid (log: every, simulate: every), that of {slow} or a finer one."
+    name, maker = next(iter(thinning.items()))
+    others = [other for other in intervals if intervals[other] < intervals[name] * 0.999]
+    factor = round(intervals[name] / intervals[others[0]]) if others else 1
+    alone = " with factor: 1" if "factor" in maker.settings else ""
+    whole = f"Use '{maker.path}'{alone}" + (f" and decimate: {factor} in '{unit.path}'" if "decimate" in unit.settings else "")
+    alike = f"{{type: Decimate, factor: {factor}, in: {others[0]}}}" if others else "the same decimation"
+    return (
+        f"{what} '{maker.path}' ({type(maker.block).__name__}) keeps one row in {factor}.",
+        f"{whole}, or read {alike} instead.",
+    )
+
+
 def leaks(unit: Unit, record: Record) -> list[str]:
     """In words: the inputs of a block that nobody could measure."""
     told = []
@@ -39,9 +63,9 @@ def leaks(unit: Unit, record: Record) -> list[str]:
     return [f"leak of truth: {'; '.join(told)}: no sensor delivers that. Fit for a check, not for a claim."]
 
 
-def true_states(plant: Plant, known: Collection[str] = ()) -> list[str]:
-    """States of a plant that begin where somebody set them instead of at its type's rest, 'joint.q = 0.3'; but the known."""
-    states = {n: d for n, d in plant.kind.of(State).items() if not isinstance(d, Memory) and n not in known}
+def true_states(plant: Plant, but: Collection[str] = ()) -> list[str]:
+    """States of a plant that begin where somebody set them instead of at its type's rest, 'joint.q = 0.3'; but for some."""
+    states = {n: d for n, d in plant.kind.of(State).items() if not isinstance(d, Memory) and n not in but}
     set_ones = [n for n, d in states.items() if plant.settings.get(n, d.default) != d.default]
     return [f"{plant.path}.{n} = {plant.settings[n]}" for n in set_ones]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ENDLESS = 1e30
 #: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
 SURPRISE = 3.0
+STILL = "moved nothing: every estimate is still where it started, so these numbers are the start, and no finding"
 
 
 def estimators(schedule: Schedule) -> list[Unit]:
@@ -45,10 +46,12 @@ def running_estimates(unit: Unit, block: Block, record: Record, plants: Mapping[
     whole = f"{unit.path}.P"
     known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
     plant = plants.get("model")
-    told = (*unphysical(plant, names, values), *surprised(unit, record), *true_start(block, plant))
-    reason = f"at {record.time(theta)[-1]:g} s"
+    still = bool(len(record[theta]) > 1 and (record[theta] == record[theta][0]).all())
+    told = (*([STILL] if still else []), *unphysical(plant, names, values), *surprised(unit, record), *true_start(block, plant))
+    reason, details = f"at {record.time(theta)[-1]:g} s", {"converged": False} if still else {}
     priors = block.prior({setting: one for setting, one in plants.items() if one is not None})
-    return Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told, priors=priors)
+    more: dict[str, Any] = {"reason": reason, "warnings": told, "details": details, "priors": priors}
+    return Estimates.of(unit.kind.__name__, names, values, known, plant, **more)
 
 
 def true_start(block: Block, plant: Plant | None) -> list[str]:

@@ -117,7 +117,7 @@ def interval_columns(name: str, interval: Interval, factor: float = 1.0) -> dict
 
 
 #: The columns of the table of scores after method, ablation, point, swept settings and parameter.
-SCORE_COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
+SCORE_COLUMNS = ("unit", "runs", "failures", "unconverged", "n", "truth", "mean", *(
     f"{name}{end}"
     for name in ("bias", "std", "rmse", "bias_percent", "std_percent", "rmse_percent", "coverage", "z_mean", "z_std",
                  "claimed_std", "crb_ratio", "nees")

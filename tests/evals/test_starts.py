@@ -91,11 +91,11 @@ def test_no_torque_teaches_nothing():
 
 def test_a_study_counts_what_was_not_learnt():
     text = AXIS + RPEM.replace("START", "factor: 0.5")
-    study = {"study": "learnt", "diagram": text, "repeat": 3, "sweep": {"amplitude": [0.0, 1.0]}}
+    study = {"study": "learnt", "diagram": text, "repeat": 3, "sweep": {"amplitude": [1e-3, 1.0]}}
     result = bs.run_study(parse_study(study_yaml(study), "text"), jobs=1, progress=False, report=False)
     table = scores(result, "amplitude")
-    assert [table["rpem", "Fv", a]["not_learnt"] for a in (0.0, 1.0)] == [3, 0]
-    assert "rpem at amplitude 0: Fv not learnt in 3 of 3 runs" in str(result)
+    assert [table["rpem", "Fv", a]["not_learnt"] for a in (1e-3, 1.0)] == [3, 0]
+    assert "rpem at amplitude 0.001: Fv not learnt in 3 of 3 runs" in str(result)
 
 
 # ---- from another block -------------------------------------------------------------------------------------------------

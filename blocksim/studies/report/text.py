@@ -26,9 +26,9 @@ def printed(result: StudyResult) -> str:
             more = f"\n... and {len(rows) - MOST_PRINTED_LINES} more lines in {file}" if len(rows) > MOST_PRINTED_LINES else ""
             parts += [*([words] if words else []), as_text(columns, rows[:MOST_PRINTED_LINES]) + more]
     parts += study_remarks(result)
-    if result.failures:
-        first = result.failures[0]
-        parts.append(f"{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}")
+    for runs, verb in ((result.failures, "failed"), (result.unconverged, "did not converge and are in no score")):
+        if runs:
+            parts.append(f"{len(runs)} {verb}, the first with seed {runs[0]['seed']}: {runs[0]['reason']}")
     return "\n\n".join(parts)
 
 
@@ -57,6 +57,7 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
     head = ["method", *result.shown]
     lines = [line for line in records(result.scores) if line["ablation"] == FULL]
     bound = any(line["crb_ratio"] == line["crb_ratio"] for line in lines)
+    unsettled = any(line["unconverged"] for line in lines)
     rows = []
     for line in lines:
         cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
@@ -71,9 +72,11 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
             short(line["rmse"]),
             cover if line["coverage"] == line["coverage"] else "",
             f"{line['failures']}/{line['runs']}",
+            *([f"{line['unconverged']}/{line['runs']}"] if unsettled else []),
         ])  # fmt: skip
     after = PRINTED_COLUMNS.index("std") + 1
-    return rows, [*head, *PRINTED_COLUMNS[:after], *(["std / bound"] if bound else []), *PRINTED_COLUMNS[after:]]
+    return rows, [*head, *PRINTED_COLUMNS[:after], *(["std / bound"] if bound else []), *PRINTED_COLUMNS[after:],
+                  *(["unconverged"] if unsettled else [])]  # fmt: skip
 
 
 def signal_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:

@@ -172,7 +172,7 @@ def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[
     if computed:
         short = {name.rpartition(".")[2]: std for name, std in computed.items()}
         plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
-    if estimates.details.get("converged") is False:
+    if not estimates.converged:
         plain["converged"] = False
     if estimates.reason:
         plain["reason"] = estimates.reason
