@@ -234,8 +234,8 @@ def averaged(frames: Frames, u: np.ndarray, y: np.ndarray, r: np.ndarray | None,
 def modes_of(w: np.ndarray, G: np.ndarray, var: np.ndarray, powers: int) -> tuple[tuple[float, float], tuple[float, float]]:
     """Notch and resonance of a response that is so many powers of s below the acceleration.
 
-    Both are read off the acceleration. Friction flattens its resonance, for it rises towards 1 / Jm above; what is left of it shows
-    in the speed, which falls there.
+    Both are read off the acceleration. Friction flattens its resonance, for it rises towards 1 / Jm above; what is left of it
+    shows in the speed, which falls there.
     """
     modes = read_off(w, G * w**powers, var * w ** (2 * powers))
     return modes if np.isfinite(modes[0][0]) else read_off(w, G * w ** (powers - 1), var * w ** (2 * powers - 2))

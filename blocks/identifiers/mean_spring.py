@@ -24,7 +24,8 @@ class MeanSpring(RecordBlock):
     A FrequencyResponse sees the cubic spring of a two-mass robot as one stiffness, the larger the more the gear is wound up.
     `small` and `large` name two of them, of records with unlike torques; `u` are these torques. The wind-up cannot be measured:
     it is that of the linear robot each response has found, driven by its torque, held between samples. What comes out is a start:
-    a mean stiffness is not k1 + k3 x^2 at every instant.
+    a mean stiffness is not k1 + k3 x^2 at every instant. As printed, the record with the larger wind-up has nearly all the say, and is
+    best explained by k1 = k and k3 = 0; `weights: equal` gives both the same.
     """
 
     family = "identification"
@@ -49,6 +50,7 @@ blocks:
     model: str = model("the two-mass robot, for its ratio")
     small: Any = static(None, "the FrequencyResponse under the smaller torque", kind=(str, dict), required=True)
     large: Any = static(None, "the FrequencyResponse under the larger torque", kind=(str, dict), required=True)
+    weights: str = static("printed", "what the two records weigh", choices=("printed", "equal"))
     u = inport("the torques of the two records", "N m", many=True)
 
     def process(self, t, u, model: Plant):
@@ -60,7 +62,7 @@ blocks:
                 raise RecordError(f"{name}: it found no {listing(missing)} of a two-mass robot, but: {listing(robot)}.")
         r, Ts = gear_ratio(model), sample_time(t)
         windups = [linear_windup(robot, r, Ts, np.asarray(torque, float)) for robot, torque in zip(robots, u, strict=True)]
-        springs = mean_springs([robot["k1"] for robot in robots], windups)
+        springs = mean_springs([robot["k1"] for robot in robots], windups, self.weights == "equal")
         details = {"mean_stiffness": [robot["k1"] for robot in robots], "windup": [float(np.abs(x).max()) for x in windups]}
         reason = "of two mean stiffnesses; a start, without standard deviations"
         return Estimates.of("mean spring", ("k1", "k3"), springs, None, model, reason=reason, details=details)

@@ -108,7 +108,7 @@ class RPEM(ParameterObserver):
 
     `estimate` lists the parameters, which start at `start`: {Fv: 0.01}, or the name of a block that found them ({Fv: ls}; the
     method then works after the run); or at `factor` times the plant's values. At the plant's own values, which are the truth of a
-    simulation, it starts only where `truth` is said. One that moved less than a tenth of its P0 is marked "not learnt". Each is
+    simulation, it starts only where `truth` is said. One that hardly left its P0 is marked "not learnt". Each is
     divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means
     "100 %". Estimates stay within the limits the plant sets; one that is stopped there takes along what it is correlated with.
     A parameter that starts at zero needs a scale; one whose gradient is zero there, as that of alpha while A = 0, waits until

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
+from blocks.identifiers.mean_spring import MeanSpring
 from blocksim.studies.scores import consistent_interval
 
 NAMES = ("Jm", "Ja", "k1", "k3", "d", "alpha", "A", "q", "Fv", "Fc")
@@ -35,6 +36,35 @@ def test_the_start_is_rough_and_the_end_is_not(chain):
 
 def test_the_loop_hides_friction_and_the_recorded_torque_shows_it(chain):
     assert all(chain["hybrid"][n].std < 0.4 * chain["cloe"][n].std for n in ("Fv", "Fc"))
+
+
+def test_three_masses_are_found_from_the_motor_alone():
+    found = bs.simulate("thesis/three_mass_search", stop=2).estimates["hybrid"]
+    assert len(found) == 10 and np.abs([e.z for e in found.values()]).max() < 4 and found.nees < 30
+    assert max(e.std / e.truth for e in found.values()) < 0.03
+
+
+def test_a_rigid_robot_is_a_start():
+    """(6.1): Jm + r^2 Ja of Table 7.1 by hand, 0.0121 + 1130 / 224.3^2; friction is biased near standstill."""
+    found = bs.simulate("thesis/rigid", stop=10).estimates["ls"]
+    assert found["J"].truth == pytest.approx(0.0121 + 1130 / 224.3**2) and abs(found["J"].relative_error) < 0.02
+    assert abs(found["Fc"].relative_error) < 0.2 and abs(found["Fv"].relative_error) < 0.4
+
+
+def test_two_mean_stiffnesses_make_a_cubic_spring_when_both_have_a_say():
+    """(6.8) as printed is the stiffness of the larger record and no k3; with equal weights it is a start."""
+    estimates = bs.simulate("thesis/mean_spring").estimates
+    printed, fair = estimates["spring"], estimates["fair"]
+    assert printed["k1"].value == pytest.approx(estimates["much"]["k1"].value, rel=0.01) and printed["k3"].relative_error < -0.9
+    assert abs(fair["k1"].relative_error) < 0.05 and -0.5 < fair["k3"].relative_error < -0.1
+
+
+def test_a_mean_spring_wants_two_torques_and_two_responses():
+    text = MeanSpring.example
+    with pytest.raises(bs.DiagramError, match=r"block 'spring': 1 torques are connected to u; that of `small`"):
+        bs.simulate(text.replace("large: much, in: [u1, u2]", "large: much, in: u1"))
+    with pytest.raises(bs.DiagramError, match=r"block 'spring': small: 'fwe' is neither.*Did you mean 'few'"):
+        bs.simulate(text.replace("small: few", "small: fwe"))
 
 
 @pytest.mark.slow

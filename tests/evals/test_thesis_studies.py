@@ -214,7 +214,9 @@ def test_starting_values_are_best_under_a_small_torque_and_bent_by_the_spring_un
     names = {ablation for _, ablation in k1}
     linear = next(n for n in names if n not in ("full",) and abs(k1[30, n]["bias_percent"]) < 1)
     assert all(k1[peak, "full"]["failures"] == 0 for peak in (1, 3, 10, 30)) and abs(k1[1, "full"]["bias_percent"]) < 1.5
-    assert all(abs(r["bias_percent"]) < 1 for r in rows if r["peak"] == 1 and r["parameter"] in ("Jm", "Ja", "notch", "resonance"))
+    assert all(
+        abs(r["bias_percent"]) < 1 for r in rows if r["peak"] == 1 and r["parameter"] in ("Jm", "Ja", "notch", "resonance")
+    )
     assert -5 < k1[3, "full"]["bias_percent"] < -1 and 5 < k1[10, "full"]["bias_percent"] < 15
     assert k1[30, "full"]["bias_percent"] > 40
     assert all(abs(k1[peak, linear]["bias_percent"]) < 1 for peak in (1, 3, 10, 30))
