@@ -24,8 +24,8 @@ class MeanSpring(RecordBlock):
     A FrequencyResponse sees the cubic spring of a two-mass robot as one stiffness, the larger the more the gear is wound up.
     `small` and `large` name two of them, of records with unlike torques; `u` are these torques. The wind-up cannot be measured:
     it is that of the linear robot each response has found, driven by its torque, held between samples. What comes out is a start:
-    a mean stiffness is not k1 + k3 x^2 at every instant. As printed, the record with the larger wind-up has nearly all the say, and is
-    best explained by k1 = k and k3 = 0; `weights: equal` gives both the same.
+    a mean stiffness is not k1 + k3 x^2 at every instant. As printed, the record with the larger wind-up has nearly all the say,
+    and is best explained by k1 = k and k3 = 0; `weights: equal` gives both the same.
     """
 
     family = "identification"
