@@ -36,6 +36,7 @@ from .observed import (
     measured_ports,
     places,
     port_like,
+    port_name,
     reading_variance,
     spread,
     state_names,
@@ -188,7 +189,7 @@ blocks:
         if turns:
             parts["update"] = runge_update
         parts |= {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
-        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        parts |= {f"{port_name(state)}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
         if speeds:
             unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
             parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
@@ -225,7 +226,7 @@ def spread_on(P_next, S, P, noise, drift, n, d, work):
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
     """The plant as the filter sees it, and its parameters in the order of its equations."""
-    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.parameters})
+    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.standard})
     seen = known_plant(scaled, parameters)
     return seen, values_of(seen, equations_of(seen).parameters)
 

@@ -20,6 +20,7 @@ from .observed import (
     first_state,
     known_plant,
     port_like,
+    port_name,
     reading_variance,
     spread,
     starting_plant,
@@ -166,8 +167,8 @@ blocks:
         N = n + d
         parts: dict[str, Any] = {"N": N, "NN": N * N, "Nm": N * m, "nN": n * N, "room": max(2 * N * N, 3 * (n + n * N))}
         parts |= {"turns": steps(self.settings), "readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
-        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-        parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
+        parts |= {f"{port_name(state)}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        parts |= {f"{port_name(name)}_hat": estimate_port(plant, name) for name in names}
         if self.settings["form"] == "udu":
             parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
             parts |= {"output": factor_output, "update": factor_update}
