@@ -9,25 +9,10 @@ import numpy as np
 
 from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import (
-    add,
-    chosen,
-    diagonal,
-    divide,
-    dot,
-    identity,
-    multiply,
-    outer,
-    part,
-    rows,
-    scale,
-    subtract,
-    symmetric,
-    transpose,
-)
+from blocksim.contract.vocabulary import chosen, divide, multiply, part, rows, subtract, transpose
 from blocksim.tracing.equations import Equations
 
-from .correction import readings_of
+from .correction import after_readings, readings_of
 from .observed import (
     PlantObserver,
     equations_of,
@@ -41,26 +26,12 @@ from .observed import (
     state_names,
     values_of,
 )
-from .transition import rates_of, rk4, steps, steps_problem
+from .transition import rates_of, spread_on, steps, steps_problem, transition
 
 __all__ = ["EKF"]
 
 #: Variance of the first guess of a state that is not measured: Tout 2022, section III-A.
 UNKNOWN = 0.1
-
-
-def after_readings(x, P, y, h, H, variances, m):
-    """K = P h / (R + h^T P h), x += K (y - h(x)), P -= K h^T P, which for independent readings is the same as all at once."""
-    x_next, K, nis = x, x, 0.0
-    for j in range(m):
-        rest = dot(H[j], subtract(x_next, x), plus=y[j] - h[j])  # what the readings before have not said yet
-        Ph = multiply(P, H[j])
-        variance = dot(H[j], Ph, plus=variances[j])
-        K = divide(Ph, variance)
-        nis = nis + rest * rest / variance
-        x = add(x, scale(K, rest))
-        P = symmetric(subtract(P, outer(scale(K, variance), K)))
-    return x, P, nis, K
 
 
 class EKF(PlantObserver):
@@ -104,8 +75,6 @@ blocks:
     nn = fixed(1, "elements of P")
     nm = fixed(1, "elements of the gain")
     d = fixed(0, "parameters that noise multiplies")
-    nS = fixed(1, "derivatives of the next state")
-    room = fixed(1, "intermediate results")
     turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
     speeds = fixed((), "places of the speeds in the state")
 
@@ -120,8 +89,6 @@ blocks:
     x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
     P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True, internal=True)
     rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
-    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nS", array=True, internal=True)
-    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
     def output(y, x_next, P_next, rate, readings, variances, values, n, m, speeds):
@@ -132,14 +99,10 @@ blocks:
         return x, P, subtract(y, h), nis, gain, x, chosen(rate, speeds)
 
     @staticmethod
-    def update(x_hat, P, u, x_next, P_next, rate, rates, values, noise, drift, Ts, n, d):
-        """x' = x + Ts f, P' = F P F^T + G W G^T + Q (Tout 2022, eq. 10); W and Q are diagonal."""
-        found = rates(x_hat, u, values)
-        x = add(x_hat, scale(part(found, 0, n), Ts))
-        F = add(identity(n), scale(rows(found, n, n, n), Ts))
-        G = scale(rows(found, n, d, n + n * n), Ts)
-        FPF = multiply(multiply(F, rows(P, n, n)), transpose(F), plus=diagonal(drift))
-        P_new = symmetric(multiply(scale(G, noise), transpose(G), plus=FPF))
+    def update(x_hat, P, u, x_next, P_next, rate, rates, values, noise, drift, Ts, n, d, turns):
+        """x' = x + Ts f, P' = F P F^T + G W G^T + Q (Tout 2022, eq. 10)."""
+        x, F, G = transition(rates, x_hat, u, values, Ts, n, d, turns)
+        P_new = spread_on(F, G, rows(P, n, n), noise, drift)
         return {"x_next": x, "P_next": P_new, "rate": divide(subtract(x, x_hat), Ts)}
 
     @staticmethod
@@ -183,44 +146,13 @@ blocks:
         moving = noisy(plant, eq)
         n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
         speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
-        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "nS": n * (n + d) if turns else 1, "turns": turns}
-        parts |= {"room": 3 * n * (1 + n + d) if turns else 1, "speeds": speeds}
-        if turns:
-            parts["update"] = runge_update
+        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "turns": turns, "speeds": speeds}
         parts |= {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
         parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
         if speeds:
             unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
             parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
         return parts
-
-
-def runge_update(x_hat, P, u, x_next, P_next, rate, S, work, rates, values, noise, drift, Ts, n, d, turns):
-    """The same with x and its derivatives carried by a rule of order 4, in loops: the steps may be many."""
-    rk4(rates, x_next, S, x_hat, u, values, Ts, n, d, turns, work)
-    spread_on(P_next, S, P, noise, drift, n, d, work)
-    for i in range(n):
-        rate[i] = (x_next[i] - x_hat[i]) / Ts
-
-
-def spread_on(P_next, S, P, noise, drift, n, d, work):
-    """P' = F P F^T + G W G^T + Q, where S = (F, G); W and Q are diagonal."""
-    columns = n + d
-    for i in range(n):
-        for j in range(n):
-            total = 0.0
-            for k in range(n):
-                total = total + S[i * columns + k] * P[k * n + j]
-            work[i * n + j] = total
-    for i in range(n):
-        for j in range(i, n):
-            total = drift[i] if i == j else 0.0
-            for k in range(n):
-                total = total + work[i * n + k] * S[j * columns + k]
-            for k in range(d):
-                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
-            P_next[i * n + j] = total
-            P_next[j * n + i] = total
 
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:

@@ -15,9 +15,10 @@ from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_
 from ..schedule.sizes import shape_of
 from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.code import Code, code, joined
-from ..tracing.specialise import Helpers, bound, constant, specialise
+from ..tracing.specialise import Helpers, bound, constant, of_arrays, specialise
 from ..tracing.values import Untraceable
 from .following import Binding, Following, Results, array_view, element_of, flat_binding, is_constant, split, written
+from .looped import call_looped
 from .scope import Scope, Signal
 from .slots import Region, Slot, lay_out
 
@@ -37,6 +38,7 @@ class Emitter:
         self.names = unique_names(self.units)
         self.helpers: Helpers = {}
         self.functions: dict[tuple[object, ...], tuple[str, str]] = {}  # functions that stay functions: key -> name, text
+        self.loops_of: dict[tuple[object, ...], dict[str, int]] = {}  # of those in loops: the arrays they want, with lengths
         self.shadows: dict[tuple[int, str, int], Region] = {}  # copies of array memories while `step` may run more than once
         self.wires: dict[Element, int] = {}  # large diagrams: where in m a signal is kept
 
@@ -116,6 +118,8 @@ class Emitter:
             except Untraceable:
                 continue
             return trace.write(scope, "u_" if self.large else self.prefix(unit, name, copy))
+        if of_arrays(function):
+            return call_looped(self, scope, unit, name, results, bound)
         return self.call(scope, unit, name, results, bound)
 
     def prefix(self, unit: Unit, function: str, copy: int) -> str:
@@ -158,11 +162,15 @@ class Emitter:
         function = bound(unit.kind.functions[name], laws)
         key = (function, tuple((k, ast.dump(v)) for k, v in env.items()))
         if key not in self.functions:
-            title = f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if env or laws else "")
-            while any(title == taken for taken, _ in self.functions.values()):  # of another class with the same name
-                title += "_"
+            title = self.unused(f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if env or laws else ""))
             self.functions[key] = (title, specialise(function, title, env, self.helpers, tuple(env)))
         return self.functions[key][0]
+
+    def unused(self, title: str) -> str:
+        """A title that no function has yet, not even of another class with the same name."""
+        while any(title == taken for taken, _ in self.functions.values()):
+            title += "_"
+        return title
 
     def scratch(self, unit: Unit, name: str, length: int) -> Region:
         return self.slots.arrays.get((unit.index, name)) or self.slots.region(unit.index, name, (), length)
