@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,79 @@ __all__ = ["EKF"]
 UNKNOWN = 0.1
 
 
-class EKF(PlantObserver):
+class StateFilter(PlantObserver):
+    """A Kalman filter of a plant's state: what all such are told and give."""
+
+    abstract = True
+
+    factor: float = param(1.0, "the inverse model's parameters in the filter, as a multiple of the plant's", above=0)
+    sigma_w2: Any = param(0.01, "variance of the relative error of the parameters, for all or one each", min=0, shape=(None,))
+    Q: Any = param(0.0, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
+    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
+    P0: Any = param(None, "variances of the first state, for all or one each", min=0, shape=(None,))
+    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
+
+    # What the plant decides; these stand for one state that is measured.
+    nn = fixed(1, "elements of P")
+    nm = fixed(1, "elements of the gain")
+    d = fixed(0, "parameters that noise multiplies")
+    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
+    speeds = fixed((), "places of the speeds in the state")
+
+    x_hat = outport("estimated state", size="n")
+    P = outport("covariance of the estimate, row by row", size="nn")
+    innovation = outport("reading less its prediction", size="m")
+    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
+    gain = outport("what a unit of innovation adds to each state, row by row", size="nm")
+
+    noise = table("variance of each parameter of the inverse model")
+    drift = table("variance added to each state")
+    x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
+    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
+
+    @staticmethod
+    def table_values(model, parameters, factor):
+        return believed(model, parameters, factor)[1]
+
+    @staticmethod
+    def table_noise(model, parameters, factor, sigma_w2):
+        return noise_variances(*believed(model, parameters, factor), sigma_w2)
+
+    @staticmethod
+    def table_drift(model, parameters, Q):
+        return spread(Q, equations_of(known_plant(model, parameters)).states, "Q")
+
+    @staticmethod
+    def table_variances(R, sensor, m):
+        return reading_variance(R, sensor, m)
+
+    @staticmethod
+    def table_x_next(model, parameters, x0):
+        return first_state(known_plant(model, parameters), x0)
+
+    @staticmethod
+    def check(substeps, discretisation):
+        return steps_problem(substeps, discretisation)
+
+    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
+        eq, turns = equations_of(plant), steps(self.settings)
+        moving = noisy(plant, eq)
+        n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
+        speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
+        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "turns": turns, "speeds": speeds}
+        parts |= self.laws(plant, ports, moving)
+        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        if speeds:
+            unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
+            parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
+        return parts
+
+    @abstractmethod
+    def laws(self, plant: Plant, ports: tuple[str, ...], moving: list[str]) -> dict[str, Any]:
+        """What it knows of the plant, of which these ports are measured and these parameters are noisy."""
+
+
+class EKF(StateFilter):
     """x[k+1] = x + Ts f(x, u, beta (1 + w)), y = h(x) + v: the extended Kalman filter of a plant (Tout 2022, II-B).
 
     The model is a plant of the library: `model: joint` takes the equations and the values of that block. What the filter
@@ -64,31 +137,7 @@ blocks:
   ekf:     {type: EKF, Ts: 1e-3, model: joint, factor: 0.7, sigma_w2: 0.09, in: {y: encoder, u: pid}}
 """
 
-    factor: float = param(1.0, "the inverse model's parameters in the filter, as a multiple of the plant's", above=0)
-    sigma_w2: Any = param(0.01, "variance of the relative error of the parameters, for all or one each", min=0, shape=(None,))
-    Q: Any = param(0.0, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
-    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
-    P0: Any = param(None, "variances of the first state, for all or one each", min=0, shape=(None,))
-    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
-
-    # What the plant decides; these stand for one state that is measured.
-    nn = fixed(1, "elements of P")
-    nm = fixed(1, "elements of the gain")
-    d = fixed(0, "parameters that noise multiplies")
-    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-    speeds = fixed((), "places of the speeds in the state")
-
-    x_hat = outport("estimated state", size="n")
-    P = outport("covariance of the estimate, row by row", size="nn")
-    innovation = outport("reading less its prediction", size="m")
-    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
-    gain = outport("what a unit of innovation adds to each state, row by row", size="nm")
-
-    noise = table("variance of each parameter of the inverse model")
-    drift = table("variance added to each state")
-    x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
     P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True, internal=True)
-    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
 
     @staticmethod
     def output(y, x_next, P_next, rate, readings, variances, values, n, m, speeds):
@@ -106,53 +155,24 @@ blocks:
         return {"x_next": x, "P_next": P_new, "rate": divide(subtract(x, x_hat), Ts)}
 
     @staticmethod
-    def table_values(model, parameters, factor):
-        return believed(model, parameters, factor)[1]
-
-    @staticmethod
-    def table_noise(model, parameters, factor, sigma_w2):
-        return noise_variances(*believed(model, parameters, factor), sigma_w2)
-
-    @staticmethod
-    def table_drift(model, parameters, Q):
-        return spread(Q, equations_of(known_plant(model, parameters)).states, "Q")
-
-    @staticmethod
-    def table_variances(R, sensor, m):
-        return reading_variance(R, sensor, m)
-
-    @staticmethod
-    def table_x_next(model, parameters, x0):
-        return first_state(known_plant(model, parameters), x0)
-
-    @staticmethod
     def table_P_next(model, parameters, measures, P0, R, sensor, m):
-        plant = known_plant(model, parameters)
-        states = equations_of(plant).states
-        if P0 is not None:
-            return np.diag(spread(P0, states, "P0"))
-        first = np.full(len(states), UNKNOWN)
-        where = places(equations_of(plant), measured_ports(plant, measures))
-        if where is not None:
-            first[list(where)] = reading_variance(R, sensor, m)
-        return np.diag(first)
+        return np.diag(first_variances(model, parameters, measures, P0, R, sensor, m))
 
-    @staticmethod
-    def check(substeps, discretisation):
-        return steps_problem(substeps, discretisation)
+    def laws(self, plant: Plant, ports: tuple[str, ...], moving: list[str]) -> dict[str, Any]:
+        return {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
 
-    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
-        eq, turns = equations_of(plant), steps(self.settings)
-        moving = noisy(plant, eq)
-        n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
-        speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
-        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "turns": turns, "speeds": speeds}
-        parts |= {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
-        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-        if speeds:
-            unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
-            parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
-        return parts
+
+def first_variances(model, parameters, measures, P0, R, sensor, m):
+    """The variances of the first state: as given, or those of the readings and 0.1 for what is not measured."""
+    plant = known_plant(model, parameters)
+    states = equations_of(plant).states
+    if P0 is not None:
+        return spread(P0, states, "P0")
+    first = np.full(len(states), UNKNOWN)
+    where = places(equations_of(plant), measured_ports(plant, measures))
+    if where is not None:
+        first[list(where)] = reading_variance(R, sensor, m)
+    return first
 
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:

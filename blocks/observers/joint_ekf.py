@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,70 @@ def gain_of(P, H, variances, K, m):
     return divide(multiply(P, transpose(H)), variances) if m > 1 else K
 
 
-class JointEKF(ParameterObserver):
+class JointFilter(ParameterObserver):
+    """A Kalman filter of a plant's state and parameters: what all such are told and give."""
+
+    abstract = True
+
+    Q: Any = param(1e-6, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
+    Q_parameters: Any = param(0.0, "variance added to the parameters in every sample", min=0, shape=(None,))
+    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
+    P0: Any = param(0.1, "variances of the first state, for all or one each", min=0, shape=(None,))
+    P0_parameters: Any = param(1.0, "variances of the first parameters, for all or one each", min=0, shape=(None,))
+    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
+
+    # What the plant decides; these stand for one state, measured, and one parameter.
+    N = fixed(2, "states and parameters")
+    NN = fixed(4, "elements of P")
+    Nm = fixed(2, "elements of the gain")
+    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
+
+    x_hat = outport("estimated state", size="n")
+    theta = outport("estimated parameters", size="d")
+    std = outport("standard deviations of states and parameters", size="N")
+    P = outport("covariance of states and parameters, row by row", size="NN")
+    innovation = outport("reading less its prediction", size="m")
+    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
+    gain = outport("what a unit of innovation adds to each state and parameter, row by row", size="Nm")
+
+    drift = table("variance added to each state and parameter")
+    z_next: Any = memory(0.0, "predicted state and parameters", size="N", array=True, internal=True)
+
+    @staticmethod
+    def table_drift(model, parameters, estimate, Q, Q_parameters):
+        plant = known_plant(model, parameters)
+        names = chosen_parameters(plant, estimate)
+        return [*spread(Q, equations_of(plant).states, "Q"), *spread(Q_parameters, names, "Q_parameters")]
+
+    @staticmethod
+    def table_variances(R, sensor, m):
+        return reading_variance(R, sensor, m)
+
+    @staticmethod
+    def table_z_next(model, parameters, estimate, start, factor, x0):
+        plant = starting_plant(model, parameters, estimate, start, factor)
+        return [*first_state(plant, x0), *values_of(plant, chosen_parameters(plant, estimate))]
+
+    @staticmethod
+    def check(substeps, discretisation):
+        return steps_problem(substeps, discretisation)
+
+    def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+        eq = equations_of(plant)
+        n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
+        N = n + d
+        parts: dict[str, Any] = {"N": N, "NN": N * N, "Nm": N * m}
+        parts |= {"turns": steps(self.settings)}
+        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
+        return {**parts, **self.arithmetic(plant, ports, names)}
+
+    @abstractmethod
+    def arithmetic(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+        """What it knows of the plant, and what more it carries."""
+
+
+class JointEKF(JointFilter):
     """z = (x, theta), x[k+1] = x + Ts f(x, u, theta) + v, theta[k+1] = theta: Kalman's filter for both (Gautier 2001, section 3).
 
     `estimate` lists the parameters; all of the inverse model unless given. They start at `start`, {J: 2e-4}, or at `factor` times
@@ -90,30 +154,8 @@ blocks:
             P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5], in: {y: encoder, u: pid}}
 """
 
-    Q: Any = param(1e-6, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
-    Q_parameters: Any = param(0.0, "variance added to the parameters in every sample", min=0, shape=(None,))
-    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
-    P0: Any = param(0.1, "variances of the first state, for all or one each", min=0, shape=(None,))
-    P0_parameters: Any = param(1.0, "variances of the first parameters, for all or one each", min=0, shape=(None,))
     form: str = static("udu", "what is carried: factors of the covariance or itself", choices=("udu", "plain"))
-    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
 
-    # What the plant decides; these stand for one state, measured, and one parameter.
-    N = fixed(2, "states and parameters")
-    NN = fixed(4, "elements of P")
-    Nm = fixed(2, "elements of the gain")
-    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-
-    x_hat = outport("estimated state", size="n")
-    theta = outport("estimated parameters", size="d")
-    std = outport("standard deviations of states and parameters", size="N")
-    P = outport("covariance of states and parameters, row by row", size="NN")
-    innovation = outport("reading less its prediction", size="m")
-    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
-    gain = outport("what a unit of innovation adds to each state and parameter, row by row", size="Nm")
-
-    drift = table("variance added to each state and parameter")
-    z_next: Any = memory(0.0, "predicted state and parameters", size="N", array=True, internal=True)
     P_next: Any = memory(
         0.0, "their covariance, or its factors: U above the diagonal, D on it", size="NN", array=True, internal=True
     )
@@ -136,42 +178,22 @@ blocks:
         return {"own": believed, "z_next": join(x, theta), "P_next": add(stack(states, parameters), diagonal(drift))}
 
     @staticmethod
-    def table_drift(model, parameters, estimate, Q, Q_parameters):
-        plant = known_plant(model, parameters)
-        names = chosen_parameters(plant, estimate)
-        return [*spread(Q, equations_of(plant).states, "Q"), *spread(Q_parameters, names, "Q_parameters")]
-
-    @staticmethod
-    def table_variances(R, sensor, m):
-        return reading_variance(R, sensor, m)
-
-    @staticmethod
-    def table_z_next(model, parameters, estimate, start, factor, x0):
-        plant = starting_plant(model, parameters, estimate, start, factor)
-        return [*first_state(plant, x0), *values_of(plant, chosen_parameters(plant, estimate))]
-
-    @staticmethod
     def table_P_next(model, parameters, estimate, P0, P0_parameters):
-        plant = known_plant(model, parameters)
-        names = chosen_parameters(plant, estimate)
-        return np.diag([*spread(P0, equations_of(plant).states, "P0"), *spread(P0_parameters, names, "P0_parameters")])
+        return np.diag(first_joint_variances(model, parameters, estimate, P0, P0_parameters))
 
-    @staticmethod
-    def check(substeps, discretisation):
-        return steps_problem(substeps, discretisation)
+    def arithmetic(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+        laws = {"readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
+        if self.settings["form"] == "plain":
+            return laws
+        factors = outport("factors of P: U above the diagonal, D on it", size="NN")
+        return {**laws, "factors": factors, "output": factor_output, "update": factor_update}
 
-    def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
-        eq = equations_of(plant)
-        n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
-        N = n + d
-        parts: dict[str, Any] = {"N": N, "NN": N * N, "Nm": N * m}
-        parts |= {"turns": steps(self.settings), "readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
-        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-        parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
-        if self.settings["form"] == "udu":
-            parts["factors"] = outport("factors of P: U above the diagonal, D on it", size="NN")
-            parts |= {"output": factor_output, "update": factor_update}
-        return parts
+
+def first_joint_variances(model, parameters, estimate, P0, P0_parameters):
+    """The first variances of states and parameters."""
+    plant = known_plant(model, parameters)
+    names = chosen_parameters(plant, estimate)
+    return [*spread(P0, equations_of(plant).states, "P0"), *spread(P0_parameters, names, "P0_parameters")]
 
 
 def factor_output(y, z_next, P_next, own, readings, variances, n, d, N, m):

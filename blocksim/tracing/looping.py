@@ -188,7 +188,8 @@ class Looping(MatrixLoops, Specialiser):
         if isinstance(value, ast.Tuple) and not (known(value) and title not in self.room.moving):
             value = self.lazy(value)
         if not isinstance(value, Lazy):
-            if isinstance(value, ast.Tuple):
+            size = isinstance(value, ast.Constant) and type(value.value) is int and title not in self.room.moving
+            if isinstance(value, ast.Tuple) or size:
                 self.env[name] = value
                 return
             self.env[name] = ast.Name(title, ast.Load())
