@@ -3,16 +3,12 @@ at which the mode changes is located, so that no solver stage ever sees one."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
+from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, period, required
+from blocksim.contract.vocabulary import inf, maximum, minimum, pi, round_half_even, sign
 
-from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, period, required, static
-from blocksim.contract.vocabulary import inf, maximum, minimum, round_half_even, sign
-
-from ..sources.curves import bracket
 from .linear import order_problem
 
-__all__ = ["Backlash", "DeadZone", "LookupTable", "Quantizer", "RateLimiter", "Relay", "Saturation", "Sign"]
+__all__ = ["Backlash", "DeadZone", "Quantizer", "RateLimiter", "Relay", "Saturation", "Sign", "Wrap"]
 
 
 class Saturation(Block):
@@ -246,40 +242,34 @@ blocks:
         return minimum(maximum(x, u - 0.5 * width), u + 0.5 * width)
 
 
-class LookupTable(Block):
-    """y = values at u, straight lines between points: a measured characteristic. Outside it clips or extrapolates."""
+class Wrap(Block):
+    """y = u - n period, n whole, so that |y - center| <= period/2: an angle within one turn; each jump is located."""
 
     family = "nonlinear"
+    same_unit = True
     example = """
 format: 1
-simulate: {stop: 1.0, solver: rk4, step: 1e-2}
+simulate: {stop: 3.0, solver: dopri5, rtol: 1e-8}
 blocks:
-  flow:  {type: Ramp, slope: 3.0}
-  valve: {type: LookupTable, points: [0, 1, 2], values: [0, 0.2, 1.0], in: flow}
+  angle: {type: Ramp, slope: 5.0}
+  turn:  {type: Wrap, in: angle}
 """
 
-    points: Any = required("where the values are known, rising", shape=(None,))
-    values: Any = required("value at each point", shape=(None,))
-    outside: str = static("clip", "beyond the first and last point", choices=("clip", "extrapolate"))
+    period: float = param(2.0 * pi, "length of a turn", above=0)
+    center: float = param(0.0, "middle of the turn: pi gives 0 to 2 pi")
     u = inport("input")
-    y = outport("interpolated value")
+    y = outport("input within one turn")
+    turns: float = memory(0.0, "whole turns taken off", internal=True)
 
     @staticmethod
-    def output(u, points, values, outside):
-        if outside == "clip":
-            x = minimum(maximum(u, points[0]), points[len(points) - 1])
-        else:
-            x = u
-        i = bracket(x, points)
-        return values[i] + (x - points[i]) * (values[i + 1] - values[i]) / (points[i + 1] - points[i])
+    def output(u, turns, period):
+        return u - period * turns
 
     @staticmethod
-    def check(points, values):
-        if len(points) != len(values):
-            return f"points has {len(points)} numbers, values has {len(values)}; one value for each point is wanted."
-        if len(points) < 2:
-            return "points: at least two are wanted."
-        for first, second in pairwise(points):
-            if second <= first:
-                return f"points: must rise, found {first:g} before {second:g}."
-        return None
+    def guard_jump(u, turns, period, center):
+        # As in Quantizer, turns overlap by a hair more than rounding can move u.
+        return 0.5 * period + (1e-12 * period + 1e-15 * abs(u)) - abs(u - period * turns - center)
+
+    @staticmethod
+    def reset_jump(u, period, center):
+        return {"turns": round_half_even((u - center) / period)}

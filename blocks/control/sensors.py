@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from blocksim.contract.block import Block, inport, normal, outport, param, period, static
-from blocksim.contract.vocabulary import floor, pi, round_half_even
+from typing import Any
+
+from blocksim.contract.block import Block, SampledBlock, inport, memory, normal, outport, param, period, static
+from blocksim.contract.times import exact
+from blocksim.contract.vocabulary import exp, floor, pi, round_half_even
 
 from ..basic.linear import elements
 
-__all__ = ["Encoder", "TorqueSensor"]
+__all__ = ["Encoder", "NoisySensor", "SpeedFromEncoder", "TorqueSensor"]
+
+
+def instrument_filter(y, low, running, filter, Ts):
+    """A first-order low-pass, exact for a signal held between samples; it starts at what it reads first, and 0 Hz is none."""
+    if filter <= 0.0 or running < 0.5:
+        return y
+    return y + exp(-2.0 * pi * filter * Ts) * (low - y)
+
+
+def whole_steps(value, resolution):
+    """The nearest multiple of the resolution; 0 does not round."""
+    return resolution * round_half_even(value / resolution) if resolution > 0.0 else value
 
 
 class Encoder(Block):
@@ -121,3 +136,147 @@ class IdealTorqueSensor(TorqueSensor):
     @staticmethod
     def output(tau):
         return tau
+
+
+class NoisySensor(SampledBlock):
+    """y_hat = d round((F y + offset + std w) / d): any signal as an instrument reads it: filtered, late, shifted, noisy, rounded.
+
+    F is a first-order low-pass with the half-power frequency `filter`, which starts at the first reading, and then a dead time
+    `delay` in whole samples, during which `initial` is read. w is standard normal, independent from sample to sample: std is
+    that of what is read. `resolution` d = 0 does not round.
+    """
+
+    family = "sensors"
+    same_unit = True
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  current: {type: Sine, amplitude: 2.0, frequency: 1.0}
+  sensor:  {type: NoisySensor, std: 0.02, resolution: 0.01, filter: 50.0, delay: 2e-3, Ts: 1e-3, in: current}
+"""
+
+    std: float = param(0.0, "standard deviation of the noise, in the unit of what is read", min=0)
+    offset: float = param(0.0, "what is read at 0")
+    resolution: float = param(0.0, "one step of what is read; 0 for none", min=0)
+    filter: float = param(0.0, "half-power frequency of its low-pass; 0 for none", "Hz", min=0)
+    delay: float = static(0.0, "dead time in seconds, a whole multiple of Ts", kind=(int, float, str))
+    initial: float = param(0.0, "what comes first out of the dead time")
+    Ts = period(doc="sample time", required=True)
+    w = normal("noise")
+    y = inport("signal")
+    y_hat = outport("measured signal", measured=True)
+    low: float = memory(0.0, "filtered signal", internal=True)
+    running: float = memory(0.0, "1 after the first reading", internal=True)
+
+    @staticmethod
+    def output(y, w, low, running, std, offset, resolution, filter, Ts):
+        return whole_steps(instrument_filter(y, low, running, filter, Ts) + offset + std * w, resolution)
+
+    @staticmethod
+    def update(y, low, running, filter, Ts):
+        return instrument_filter(y, low, running, filter, Ts), 1.0
+
+    def ideal(self) -> Block:
+        return IdealSensor(**self.settings)
+
+    @staticmethod
+    def variance(std, resolution):
+        """Variance of a reading: that of the noise and of rounding."""
+        import numpy as np
+
+        return np.square(std) + np.square(resolution) / 12
+
+    @staticmethod
+    def check(delay, Ts):
+        try:
+            samples = exact(delay) / exact(Ts)
+        except ValueError as error:
+            return f"delay: {error}"
+        if samples.denominator != 1 or not 0 <= samples <= 1_000_000:
+            return f"delay: must be a whole multiple of Ts = {Ts} s, at most a million of them, found {delay}."
+        return None
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return LateSensor if exact(self.settings["delay"]) else type(self)
+
+
+class LateSensor(NoisySensor):
+    """A sensor with a dead time: what it reads now does not depend on what is there now."""
+
+    line: Any = memory(0.0, "filtered signals on their way, a ring", size="n", array=True, internal=True)
+    place: float = memory(0.0, "where the oldest is", internal=True)
+
+    @staticmethod
+    def size_n(delay, Ts):
+        return int(exact(delay) / exact(Ts))
+
+    @staticmethod
+    def table_line(initial, delay, Ts):
+        return [float(initial)] * int(exact(delay) / exact(Ts))
+
+    @staticmethod
+    def output(w, line, place, std, offset, resolution):
+        return whole_steps(line[int(place)] + offset + std * w, resolution)
+
+    @staticmethod
+    def update(y, low, running, line, place, filter, Ts, n):
+        low = instrument_filter(y, low, running, filter, Ts)
+        line[int(place)] = low
+        return low, 1.0, place + 1.0 if place + 1.0 < n else 0.0
+
+
+class IdealSensor(NoisySensor):
+    """y_hat = y, sampled: no fault of the instrument, whatever its settings say."""
+
+    @staticmethod
+    def output(y):
+        return y
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return IdealSensor
+
+
+class SpeedFromEncoder(SampledBlock):
+    """qd_hat from a position read in counts, as drives make it; the first output is 0.
+
+    difference: (q[k] - q[k-1]) / Ts, one count of noise is resolution / Ts
+    filtered:   the difference through a first-order low-pass of that `bandwidth`
+    observer:   p = x + Ts v, e = q - p, x = p + (1 - a^2) e, v = v + (1 - a)^2 e / Ts, a = exp(-2 pi bandwidth Ts):
+                a tracking loop with two equal poles a, which follows a constant speed without error
+    """
+
+    family = "sensors"
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3}
+blocks:
+  angle:   {type: Sine, amplitude: 1.0, frequency: 1.0}
+  encoder: {type: Encoder, counts_per_turn: 8000, Ts: 1e-3, in: angle}
+  speed:   {type: SpeedFromEncoder, method: observer, bandwidth: 30.0, Ts: 1e-3, in: encoder}
+"""
+
+    method: str = static("difference", "how the speed is made", choices=("difference", "filtered", "observer"))
+    bandwidth: float = param(50.0, "of the filter or of the tracking loop", "Hz", above=0)
+    q_hat = inport("measured position", "rad or m")
+    qd_hat = outport("speed", rate_of="q_hat")
+    x: float = memory(0.0, "position at the last sample, or that of the tracking loop", "rad or m", internal=True)
+    v: float = memory(0.0, "speed at the last sample", internal=True)
+    running: float = memory(0.0, "1 after the first sample", internal=True)
+
+    @staticmethod
+    def step(q_hat, x, v, running, method, bandwidth, Ts):
+        if running < 0.5:
+            return 0.0, q_hat, 0.0, 1.0
+        a = exp(-2.0 * pi * bandwidth * Ts) if method != "difference" else 0.0
+        if method == "observer":
+            ahead = x + Ts * v
+            e = q_hat - ahead
+            speed = v + (1.0 - a) * (1.0 - a) * e / Ts
+            return speed, ahead + (1.0 - a * a) * e, speed, 1.0
+        slope = (q_hat - x) / Ts
+        speed = slope + a * (v - slope)
+        return speed, q_hat, speed, 1.0
+
+    def label(self) -> list[str]:
+        return ["speed", self.settings["method"]]

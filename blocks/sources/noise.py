@@ -20,7 +20,7 @@ from blocksim.contract.block import (
 )
 from blocksim.contract.times import exact
 
-__all__ = ["PRBS", "FilteredNoise", "RandomBinary", "WhiteNoise"]
+__all__ = ["PRBS", "FilteredNoise", "RandomBinary", "UniformNoise", "WhiteNoise"]
 
 
 class WhiteNoise(SampledBlock):
@@ -58,6 +58,48 @@ class Silence(WhiteNoise):
     @staticmethod
     def output(mean):
         return mean
+
+
+class UniformNoise(SampledBlock):
+    """y[k] = low + (high - low) w[k], w uniform on [0, 1) and independent from sample to sample.
+
+    Methods that simulate a run again with ideal sensors silence it as they do WhiteNoise: its mean is left.
+    """
+
+    family = "sources"
+    colour = "source"
+    example = """
+format: 1
+simulate: {stop: 1.0, solver: rk4, step: 1e-2, seed: 1}
+blocks:
+  rounding: {type: UniformNoise, low: -0.05, high: 0.05, Ts: 0.01}
+"""
+
+    low: float = param(-1.0, "lower end")
+    high: float = param(1.0, "upper end")
+    w = uniform("the draw")
+    y = outport("noise, held between samples")
+
+    @staticmethod
+    def output(w, low, high):
+        return low + (high - low) * w
+
+    @staticmethod
+    def check(low, high):
+        import numpy as np
+
+        return None if np.all(np.asarray(low) <= high) else f"low must not be above high, found low = {low} and high = {high}."
+
+    def ideal(self) -> Block:
+        return UniformSilence(**self.settings)
+
+
+class UniformSilence(UniformNoise):
+    """y[k] = (low + high) / 2: a source of noise that is quiet."""
+
+    @staticmethod
+    def output(low, high):
+        return 0.5 * (low + high)
 
 
 class RandomBinary(Block):

@@ -34,6 +34,8 @@ class Code:
         self.text, self.solver = text, solver
         self.key = hashlib.sha256(text.encode()).hexdigest()[:32]
         self.compiled: Any = None
+        self.spent = 0.0  # seconds that runs of it took under CPython
+        self.beside: Any = None  # the process that was asked to compile it
         self.lock = threading.Lock()
 
     @property

@@ -24,6 +24,7 @@ def as_dict(estimates: Estimates) -> dict[str, Any]:
             e.name: {
                 "value": e.value, "std": e.std, "truth": e.truth, "unit": e.unit, "quantile": e.quantile,
                 "error": e.error, "relative_std": e.relative_std, "z": e.z,
+                "start": e.start, "prior": e.prior, "learnt": e.learnt,
             }
             for e in estimates.entries
         },
@@ -79,8 +80,8 @@ def number(value: Any) -> float:
 
 
 def read_estimate(name: str, data: Mapping[str, Any]) -> Estimate:
-    value, std, truth = (number(data.get(key)) for key in ("value", "std", "truth"))
-    return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)))
+    value, std, truth, start, prior = (number(data.get(key)) for key in ("value", "std", "truth", "start", "prior"))
+    return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)), start, prior)
 
 
 def csv_rows(estimates: Estimates) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Clock: a run on whole ticks of one exact base."""
+"""RunClock: a run on whole ticks of one exact base."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True)
-class Clock:
+class RunClock:
     """The run on whole ticks: base, start, end, and for each group and log grid its first tick and its period."""
 
     base: Fraction
@@ -97,7 +97,7 @@ def tame(time: Fraction) -> Fraction:
     return time if time.denominator <= 10**12 else time.limit_denominator(10**9)
 
 
-def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> Clock:
+def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> RunClock:
     """Everything on one exact base."""
     start, stop = times["start"], times["stop"]
     grids = [(Fraction(0), g.every) for g in logs]
@@ -115,7 +115,7 @@ def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGro
         first = offset if offset >= start else offset + math.ceil((start - offset) / period) * period
         return int(first / base), int(period / base)
 
-    return Clock(
+    return RunClock(
         base,
         begin,
         int(stop / base),

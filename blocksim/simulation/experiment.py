@@ -18,7 +18,7 @@ from ..contract.declarations import Memory, Outport, State
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
-from ..schedule.clock import Clock, exact_times, key_place, make_clock
+from ..schedule.clock import RunClock, exact_times, key_place, make_clock
 from ..schedule.flatten import flatten
 from ..schedule.logs import log_groups
 from ..schedule.schedule import LogGroup, Schedule
@@ -29,6 +29,8 @@ from .machine import Machine, blank_machine
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from .remembering.opened import OpenedDiagram
 
 #: Refused above: steps of one run, unless `limit=` asks for more, and bytes of its log.
 MAX_STEPS = 10**9
@@ -43,15 +45,23 @@ class Experiment:
     schedule: Schedule
     program: Program
     options: SimulateSpec
-    clock: Clock
+    clock: RunClock
     logs: list[LogGroup]
     numbers: Numbers
     grid_times: dict[int, np.ndarray] = field(default_factory=dict)
     places: dict[str, Any] = field(default_factory=dict)  # of settings that are a plain number; see `overrides`
+    free: dict[str, bool] = field(default_factory=dict)  # settings that never change the code; see `overrides`
 
     @property
     def slots(self) -> Any:
         return self.program.source.slots
+
+    @functools.cached_property
+    def opened(self) -> OpenedDiagram:
+        """The diagram it was made from, with what was made of it by changes that shape the code."""
+        from .remembering.opened import OpenedDiagram
+
+        return OpenedDiagram(self.diagram, self.schedule, vars(self.options), self)
 
     @functools.cached_property
     def method(self) -> Any:

@@ -6,6 +6,7 @@ from ..errors import SimulationError
 from ..solvers import kernel, stores
 from .experiment import Experiment
 from .machine import Machine
+from .modes import step_advice
 
 
 def failure(experiment: Experiment, machine: Machine, status: int) -> SimulationError:
@@ -47,12 +48,24 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
             block=slot.path,
             state=slot.name,
         )
-    values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)
-    index = int(np.argmax(~np.isfinite(values)))
-    slot = owners[index]
+    return divergence(experiment, machine, t)
+
+
+def divergence(experiment: Experiment, machine: Machine, t: float) -> SimulationError:
+    """Which number left any credible scale, and what may help."""
+    import numpy as np
+
+    wild = ~(np.abs(machine.y) <= kernel.MOST_STATE)
+    values, owners, most = machine.y, experiment.slots.x, kernel.MOST_STATE
+    if not wild.any():
+        values, owners, most = machine.m, experiment.slots.m, kernel.MOST_MEMORY
+        wild = ~(np.abs(values) <= most)
+    index = int(np.argmax(wild))
+    slot, value = owners[index], float(values[index])
+    scale = f", beyond any credible scale ({most:g})" if np.isfinite(value) else ""
     return SimulationError(
-        f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
-        "to then is kept.",
+        f"diverged: at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {value:.3g}{scale}. The run ends there; its "
+        f"record up to then is kept. {step_advice(experiment)}",
         time=t,
         block=slot.path,
         state=slot.name,

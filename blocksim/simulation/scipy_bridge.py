@@ -78,7 +78,7 @@ class Bridge:
         g, armed, f, k, y, x, rest = (*(named(given, n) for n in ("g", "armed", "f", "k", "y", "x")), after(given, "x"))
         now, h = solver.t_old, solver.t - solver.t_old
         y[:] = solver.y.tolist()
-        if not functions["all_finite"](y, len(y)):
+        if not functions["credible"](y, len(y), kernel.STATE_STRETCH):
             return kernel.DIVERGED, False
         theta = functions["crossing"](now, h, f, k, y, g, armed, x, *rest) if g else 2.0
         if theta < 0.0:

@@ -11,6 +11,7 @@ from ..records.grid import Grid, Signal
 from ..records.record import Record
 from ..solvers import kernel, stores
 from ..solvers.stores import LOG
+from .beside import compile_beside, compiles_beside
 from .experiment import Experiment
 from .failures import failure
 from .machine import fresh_machine
@@ -19,6 +20,10 @@ from .overrides import Overrides
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
+#: Seconds under CPython after which another process begins to compile.
+BESIDE = 0.5
+#: How many times what compiling costs another process may take before this one begins as well.
+PATIENCE = 4.0
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 #: What a run counts of its work.
@@ -32,19 +37,29 @@ def run_experiment(
     noise: Noise,
     engine: str = "auto",
     progress: Progress | None = None,
+    named: Mapping[str, Any] | None = None,
 ) -> Record:
-    """Experiment and noise -> Record: run the program from its first tick to its last."""
-    return Simulation(experiment, changes, noise, engine).run(progress)
+    """Experiment and noise -> Record: run the program from its first tick to its last.
+
+    `named` are the changes as they were asked for, where parameters of the file stand for settings of blocks.
+    """
+    return Simulation(experiment, changes, noise, engine, named).run(progress)
 
 
 class Simulation:
     """A run in progress. `step` carries it on, `set_input` and `set` change it in between, `record` is what it logged."""
 
     def __init__(
-        self, experiment: Experiment, changes: Mapping[str, Any] | None = None, noise: Noise | None = None, engine: str = "auto"
+        self,
+        experiment: Experiment,
+        changes: Mapping[str, Any] | None = None,
+        noise: Noise | None = None,
+        engine: str = "auto",
+        named: Mapping[str, Any] | None = None,
     ):
         self.experiment, self.engine = experiment, engine
         self.params = dict(changes or {})
+        self.named = self.params if named is None or self.params.keys() <= named.keys() else dict(named)
         noise = draw_noise(experiment) if noise is None else noise
         self.seed, self.end = noise.seed, experiment.clock.end
         numbers = Overrides(self.params).numbers(experiment)
@@ -84,6 +99,7 @@ class Simulation:
             machine.f[stores.BUDGET] = math.inf
             return machine.run_fast(end)
         slice_steps = float(FIRST_SLICE)
+        self.weigh(0.0)
         begun, fraction_begun = wall.perf_counter(), self.fraction(end)
         while True:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
@@ -91,6 +107,7 @@ class Simulation:
             started = wall.perf_counter()
             status = machine.run_fast(end) if fast else machine.run_plain(end)
             spent = wall.perf_counter() - started
+            program.code.spent += 0.0 if fast else spent
             if status != kernel.PAUSED:
                 if progress:
                     progress(1.0)
@@ -101,9 +118,18 @@ class Simulation:
             slice_steps *= 2.0 if spent < 0.1 else 1.0
             if self.engine == "auto" and not fast and done > fraction_begun:
                 elapsed = wall.perf_counter() - begun
-                left = elapsed * (1.0 - done) / (done - fraction_begun)
-                if left > self.cost_of_compiling():
-                    program.fast()
+                self.weigh(elapsed * (1.0 - done) / (done - fraction_begun))
+
+    def weigh(self, left: float) -> None:
+        """Compile where what is left of this run, or what all runs of the program took so far, costs more than compiling."""
+        program = self.machine.program
+        worth = max(left, program.code.spent)
+        if self.engine != "auto" or program.compiled or worth < WARM:
+            return
+        if worth > self.cost_of_compiling() * (PATIENCE if compiles_beside(program.code) else 1.0):
+            program.fast()
+        elif worth > BESIDE and not program.cached():
+            compile_beside(program.code)
 
     def fraction(self, end: int) -> float:
         clock = self.experiment.clock
@@ -170,7 +196,7 @@ class Simulation:
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
         work = {name: int(self.machine.f[place]) for name, place in WORK.items()}
-        own = {"parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "work": work}
+        own = {"parameters": {n: plain(v) for n, v in self.named.items()}, "seed": self.seed, "work": work}
         return {**self.experiment.origin, **own}
 
 

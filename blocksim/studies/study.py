@@ -48,6 +48,7 @@ class StudyResult:
 
         self.title: str = self.about["title"]
         self.failures: list[dict[str, Any]] = self.about["failures"]  # every failed run of a method, with its seed and reason
+        self.unconverged: list[dict[str, Any]] = self.about.get("unconverged", [])  # those whose numbers are no answer
         self.swept: list[str] = self.about["swept"]  # columns of the settings that vary
         self.shown: list[str] = self.about["shown"]  # those of them that tell points apart in words and figures
 

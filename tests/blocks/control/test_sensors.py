@@ -1,4 +1,4 @@
-"""Encoder and TorqueSensor: the statistics of what they read, and the settings they refuse."""
+"""Encoder, TorqueSensor, NoisySensor, SpeedFromEncoder: the statistics of what they read, and the settings they refuse."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import signal, stats
 
 import blocks
 import blocksim as bs
@@ -96,3 +96,49 @@ def test_compiled_and_interpreted_runs_are_equal_bit_for_bit():
                      "  sensor: {type: TorqueSensor, Ts: 0.01, std: 0.1, in: ref.qdd}\n")  # fmt: skip
     slow, fast = (run(text, 5.0, engine=engine) for engine in ("python", "compiled"))
     assert all(np.array_equal(slow[name], fast[name]) for name in slow)
+
+
+def test_a_noisy_sensor_filters_delays_shifts_adds_noise_and_rounds():
+    text = "  y: {type: Sine, amplitude: 2.0, frequency: 0.7, bias: 1.0}\n"
+    text += "  plain: {type: NoisySensor, Ts: 0.01, in: y}\n"
+    late = "type: NoisySensor, filter: 5.0, delay: 0.03, initial: 1.0, Ts: 0.01, in: y"
+    text += f"  clean: {{{late}}}\n  s: {{std: 0.3, offset: 0.5, resolution: 0.25, {late}}}\n"
+    record = run(text, stop=40.0)
+    a = math.exp(-2 * math.pi * 5.0 * 0.01)
+    low = signal.lfilter([1 - a], [1, -a], record["y"], zi=[a * record["y"][0]])[0]  # starts at the first reading
+    late = np.concatenate([np.full(3, 1.0), low[:-3]])
+    assert record["clean"] == pytest.approx(late, abs=1e-12)
+    assert np.array_equal(record["plain"], record["y"])
+    assert np.array_equal(record["s"] / 0.25, np.round(record["s"] / 0.25))
+    error = record["s"] - late
+    variance = 0.3**2 + 0.25**2 / 12  # as its `variance` says
+    assert blocks.LIBRARY["NoisySensor"].variance(0.3, 0.25) == pytest.approx(variance)
+    assert error.mean() == pytest.approx(0.5, abs=4 * math.sqrt(variance / len(error)))
+    assert error.var() == pytest.approx(variance, rel=4 * math.sqrt(2 / len(error)))
+
+
+def test_a_delayed_sensor_lets_nothing_pass_at_once_and_its_delay_is_whole_samples():
+    loop = "  u: {type: Sum, signs: '+-', in: [r, s]}\n  r: {type: Step}\n"
+    record = run(loop + "  s: {type: NoisySensor, delay: 0.02, Ts: 0.01, in: u}\n", stop=0.05)
+    assert list(record["u"]) == [1, 1, 0, 0, 1, 1]  # 1 less itself two samples ago
+    with pytest.raises(bs.DiagramError, match="algebraic loop"):
+        run(loop + "  s: {type: NoisySensor, Ts: 0.01, in: u}\n", stop=0.05)
+    with pytest.raises(bs.DiagramError, match=r"delay: must be a whole multiple of Ts = 0.01 s, .* found 0.015"):
+        run("  y: {type: Clock}\n  s: {type: NoisySensor, delay: 0.015, Ts: 0.01, in: y}\n")
+
+
+@pytest.mark.parametrize("method", ["difference", "filtered", "observer"])
+def test_a_speed_from_counts_is_the_filter_it_says(method):
+    text = f"{MOTION}  e: {{type: Encoder, resolution: 1e-3, Ts: 0.01, in: ref.q}}\n"
+    record = run(text + f"  v: {{type: SpeedFromEncoder, method: {method}, bandwidth: 8.0, Ts: 0.01, in: e}}\n", stop=5.0)
+    a, Ts = math.exp(-2 * math.pi * 8.0 * 0.01), 0.01
+    if method == "observer":  # two poles a: V/Q = (1 - a)^2 z (z - 1) / Ts / (z - a)^2
+        num, den = np.array([1, -1, 0]) * (1 - a) ** 2 / Ts, [1, -2 * a, a * a]
+    else:
+        num, den = np.array([1, -1]) / Ts, [1]
+        if method == "filtered":
+            num, den = (1 - a) * num, [1, -a]
+    from_first = record["e"] - record["e"][0]  # before the start it stood still
+    assert record["v"] == pytest.approx(signal.lfilter(num, den, from_first), abs=1e-8)
+    settled = record.t > 0.5
+    assert record["v"][settled] == pytest.approx(np.ravel(record["ref.qd"])[settled], abs=0.25)
