@@ -59,7 +59,7 @@ PUBLIC = {
     "simulate": "running.simulate",
     "simulate_many": "running.simulate",
     "start": "running.simulate",
-    "rerun": "running.simulate",
+    "rerun": "running.rerun",
     "run_study": "studies.study",
     "StudyResult": "studies.study",
     "process": "estimation.process",

@@ -53,7 +53,7 @@ from .planning.information import Information as Information
 from .planning.information import information as information
 from .records.record import Record as Record
 from .running.identify import identify as identify
-from .running.simulate import rerun as rerun
+from .running.rerun import rerun as rerun
 from .running.simulate import simulate as simulate
 from .running.simulate import simulate_many as simulate_many
 from .running.simulate import start as start

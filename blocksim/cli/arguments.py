@@ -36,8 +36,8 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except BlocksimError as error:
             console.complain(error)
             raise typer.Exit(1 if isinstance(error, SimulationError) else 2) from None
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
+        except KeyboardInterrupt as interrupt:
+            typer.echo(str(interrupt) or "interrupted", err=True)
             raise typer.Exit(130) from None
 
     return run

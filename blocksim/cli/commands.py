@@ -403,15 +403,12 @@ def study(
     if (file is None) == (rerun is None):
         raise typer.BadParameter("give a study file, or --rerun FOLDER.")
     options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
-    try:
-        if rerun is not None:
-            result = rerun_study(rerun, out=out or rerun.with_name(f"{rerun.name}-rerun"), **options)
-        else:
-            folder = out or Path(f"{Path(str(file)).stem}-results")
-            result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
-    except KeyboardInterrupt as interrupt:
-        typer.echo(str(interrupt) or "interrupted", err=True)
-        raise typer.Exit(130) from None
+    if rerun is not None:
+        again = out or rerun.with_name(f"{rerun.name}-rerun")
+        result = rerun_study(rerun, out=again, allow_outside=allow_outside, **options)
+    else:
+        folder = out or Path(f"{Path(str(file)).stem}-results")
+        result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
     if not quiet:
         typer.echo(str(result))
         typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")

@@ -14,12 +14,13 @@ from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..diagram.yaml_lines import read_yaml, scalar
-from ..errors import BlocksimError, DiagramError, Finding, Problem, SimulationError
+from ..errors import BlocksimError, DiagramError, Finding, Problem
 from ..records.writing import finite_or_none, versions, write_json, writing
 
 if TYPE_CHECKING:
     from ..records.record import Record
     from ..simulation.experiment import Experiment
+    from ..simulation.failures import InterruptedRun
     from ..simulation.simulation import Progress
 
 TIMES = ("step", "every", "stop")
@@ -32,7 +33,7 @@ class Outcome:
     diagram: Diagram
     record: Record
     seconds: float  # of wall time
-    error: BlocksimError | None = None
+    error: BlocksimError | InterruptedRun | None = None
     written: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()  # what was wrong before it began
 
@@ -114,16 +115,20 @@ def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
 
 
 def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
-    """Simulate; a run that fails half way still has an outcome."""
+    """Simulate; a run that fails half way, or is interrupted, still has an outcome."""
     from ..checking.findings import quick_findings
     from ..running.simulate import simulate
+    from ..simulation.failures import InterruptedRun
     from ..simulation.prepare import prepared
 
     begun, seed = time.perf_counter(), options.get("seed")
     ready, rest = prepared(diagram, params, {n: v for n, v in options.items() if n != "seed"})
     findings = tuple(quick_findings(ready))
+    failure: BlocksimError | InterruptedRun | None
     try:
         record, failure = simulate(ready, params=rest, engine=engine, progress=progress, seed=seed), None
+    except InterruptedRun as interrupt:
+        record, failure = interrupt.record, interrupt
     except BlocksimError as error:
         if error.record is None:
             raise
@@ -199,9 +204,8 @@ def described(outcome: Outcome) -> dict[str, Any]:
     """How the run was made and how it ended; the diagram itself stands in its own file."""
     provenance = {k: v for k, v in outcome.record.provenance.items() if k != "diagram"}
     error = outcome.error
-    failed: dict[str, Any] | None = None if error is None else {"message": str(error)}
-    if isinstance(error, SimulationError) and failed is not None:
-        failed |= {"time": error.time, "block": error.block, "state": error.state}
+    where = {name: getattr(error, name) for name in ("time", "block", "state") if hasattr(error, name)}
+    failed = None if error is None else {"message": str(error), **where}
     return {**provenance, "wall_seconds": outcome.seconds, "error": failed, "warnings": [str(f) for f in outcome.findings]}
 
 

@@ -67,6 +67,7 @@ def check_diagram(diagram: Diagram, params: dict[str, Any]) -> Verdict:
     from ..checking.findings import examine
 
     ready = readied(changed_diagram(diagram, params) if params else diagram, {})
+    ready.check_length()
     looked = examine(ready)
     schedule = ready.schedule
     blocks, states, rates = len(schedule.units) + len(schedule.after_run), len(ready.numbers.x), len(schedule.groups)

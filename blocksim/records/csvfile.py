@@ -17,6 +17,7 @@ from .conversion import name_and_unit, unit_in_row
 from .description import column_label, describe, gather, measurement, refuse_twice, restore, time_name, within_limit
 from .grid import TimeAxis, axis_problem
 from .record import Record, brief_listing
+from .writing import cell_text, text_cell
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -31,7 +32,7 @@ def write(record: Record, path: Path) -> None:
     heads = [column_label("t", "s"), *(column_label(name, record.unit(name)) for name in columns)]
     refuse_twice("column", heads)
     top = [CSV_MARK, *(f"# {line}" for line in describe(record, str)[0].splitlines())]
-    head = ",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in heads)
+    head = ",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in map(text_cell, heads))
     with open(path, "wb") as file:
         file.write("\n".join([*top, head, ""]).encode())
         for start in range(0, len(record.t), 4096):
@@ -96,10 +97,12 @@ def csv_head(source: Path) -> tuple[str, list[str], str, int]:
         if len(heads) != len(split_cells(line, delimiter)):
             raise RecordError(f"line {number} holds numbers where the names are wanted. Add a row of names such as t,q,tau.")
         number -= 1
-    if not ours and (units := unit_row(source, number, len(heads), delimiter)):
+    if ours:
+        return "".join(c[1:] for c in comments[1:]), [cell_text(head) for head in heads], delimiter, number
+    if units := unit_row(source, number, len(heads), delimiter):
         heads, number = [column_label(*(pair if pair[1] else (pair[0], unit))) for pair, unit in
                          zip(map(name_and_unit, heads), units, strict=True)], number + 1  # fmt: skip
-    return "".join(c[1:] for c in comments[1:]) if ours else "", heads, delimiter, number
+    return "", heads, delimiter, number
 
 
 def unit_row(source: Path, number: int, count: int, delimiter: str) -> list[str]:

@@ -23,7 +23,7 @@ from ..contract.declarations import Memory, Model, Noise, Outport, State
 from ..contract.definition import arguments
 from ..diagram.checks import raise_all, record_problems
 from ..diagram.diagram import Diagram
-from ..diagram.files import Folders, folders_of
+from ..diagram.files import Folders, folders_of, is_file
 from ..diagram.spec import RecordSpec
 from ..errors import DiagramError, Problem, RecordError, listing
 from ..estimation.process import process_units
@@ -149,16 +149,17 @@ def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | 
     trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
     may = Folders(None) if trusted else folders_of(*homes)
     places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
-    for place in places:
-        if place.is_file():
-            if not may.holds(place):
-                raise DiagramError(
-                    [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
-                             "--record to read it.", spec.places.get("file"))]
-                )  # fmt: skip
+    readable = [place for place in places if may.holds(place)]
+    for place in readable:
+        if is_file(place):
             return place
+    if not readable:
+        raise DiagramError(
+            [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
+                     "--record to read it.", spec.places.get("file"))]
+        )  # fmt: skip
     hint = "" if os.environ.get(DATA) else f" The folder {DATA} names would be searched too; it is not set."
-    looked = listing(dict.fromkeys(str(place.parent) for place in places))
+    looked = listing(dict.fromkeys(str(place.parent) for place in readable))
     raise DiagramError(
         [Problem(f"record: the file '{written}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
     )

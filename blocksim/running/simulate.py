@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from ..contract.times import Seconds
-from ..diagram.build import open_diagram
 from ..diagram.spec import RunOptions, SeededOptions
-from ..errors import BlocksimError, DiagramError, RecordError
+from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
 from ..simulation.noise import draw_noise
@@ -82,25 +81,8 @@ def simulate(
     }
     ready, changes = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     noise = draw_noise(ready, seed, limit)
-    record = run_experiment(ready, changes, noise, engine, progress, params)
+    record = run_experiment(ready, changes, noise, engine, progress, params, limit)
     return process(ready.schedule, record, changes)
-
-
-def rerun(record: Record, **options: Unpack[SimulateOptions]) -> Record:
-    """Run the diagram of a record again from its provenance; options change what they name, e.g. seed=4.
-
-    A diagram that came from a file finds its subsystems and records beside that file.
-    """
-    from ..diagram.loader import parse_spec
-
-    made = record.provenance
-    if not made.get("diagram"):
-        raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
-    spec = parse_spec(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
-    names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
-    kept = {n: made.get(n) for n in names}
-    kept["params"] = made.get("parameters") or None
-    return simulate(open_diagram(spec), **{**{n: v for n, v in kept.items() if v is not None}, **options})
 
 
 def start(

@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import DiagramError
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -36,6 +38,8 @@ def draw_noise(experiment: Experiment, seed: int | None = None, limit: int | Non
 
     experiment.check_length(limit)
     seed = experiment.options.seed if seed is None else seed
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise DiagramError(f"seed: found {seed!r}. A whole number, 0 or more, is wanted.")
     starts, values = [], np.empty(sum(experiment.draws))
     position = 0
     for (owner, kind, _), count in zip(experiment.slots.streams, experiment.draws, strict=True):

@@ -27,8 +27,8 @@ SPARE = 0  # a row of k that the solver's interpolation does not use
 MOST_STATE, MOST_MEMORY = 1e30, 1e150
 STATE_STRETCH, MEMORY_STRETCH = 1.7e308 / MOST_STATE, 1.7e308 / MOST_MEMORY
 
-#: How a run can end early.
-CHATTERING, DIVERGED, TOLERANCE, LOOP, PAUSED = 1, 2, 3, 4, 5
+#: How a run can end early; that it is stuck is seen from outside, where a paused run is looked at.
+CHATTERING, DIVERGED, TOLERANCE, LOOP, PAUSED, STANDSTILL = 1, 2, 3, 4, 5, 6
 
 #: Events closer than NEAR, relative to the time, count as one after the other; MANY of them in a row as chattering.
 NEAR, MANY = 1e-9, 100

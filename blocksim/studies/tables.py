@@ -19,7 +19,7 @@ import numpy as np
 from ..contract.block import Block
 from ..diagram.diagram import walk
 from ..estimation.estimates import NAN
-from ..records.writing import writing
+from ..records.writing import cell_text, text_cell, writing
 from . import budget as ablation
 from . import scores
 from .method_results import MethodResults, gathered, seen_blocks
@@ -112,7 +112,7 @@ class Sheets:
         if name not in self.open:
             stream = self.stack.enter_context((self.folder / f"{name}.new").open("w", encoding="utf-8", newline=""))
             self.open[name] = csv.writer(stream, lineterminator="\n"), list(columns)
-            self.open[name][0].writerow(self.open[name][1])
+            self.open[name][0].writerow(map(text_cell, self.open[name][1]))
         writer, columns_before = self.open[name]
         writer.writerow([csv_cell(values.get(column, "")) for column in columns_before])
 
@@ -168,6 +168,8 @@ def csv_cell(value: Any) -> str:
         return str(value)
     if isinstance(value, (list, tuple, dict)):
         return json.dumps(value)
+    if isinstance(value, str):
+        return text_cell(value)
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
@@ -272,7 +274,8 @@ def read_table(path: Path) -> Any:
     if path.exists():
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
-            columns = list(reader.fieldnames or [])
+            columns = [cell_text(head) for head in reader.fieldnames or ()]
+            reader.fieldnames = columns
             rows = [{key: cell_value(key, text) for key, text in row.items()} for row in reader]
     try:
         import pandas
@@ -306,7 +309,7 @@ TEXT_COLUMNS = {"method", "ablation", "parameter", "unit", "reason", "defect", "
 
 def cell_value(column: str, text: str) -> Any:
     if column in TEXT_COLUMNS:
-        return text
+        return cell_text(text)
     if text in ("True", "False"):
         return text == "True"
     for kind in (int, float):
@@ -314,4 +317,4 @@ def cell_value(column: str, text: str) -> Any:
             return kind(text)
         except ValueError:
             pass
-    return text if text else NAN
+    return cell_text(text) if text else NAN

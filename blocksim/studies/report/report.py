@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...diagram.files import write_whole
 from ...records.writing import writing
 from ..study import StudyResult
 from .text import budget_rows, records, signal_rows, study_remarks, summary_rows
@@ -48,7 +49,7 @@ def write_report(result: StudyResult) -> Path:
     save_figures(figures, result.folder)
     path = result.folder / "report.html"
     with writing(result.folder):
-        path.write_text(report_page(result, figures), encoding="utf-8")
+        write_whole(path, report_page(result, figures))
     return path
 
 
