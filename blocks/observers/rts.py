@@ -110,21 +110,20 @@ blocks:
         Ts = float(exact(ekf.settings["Ts"]))
         check_samples(t, Ts, ekf.name)
         noise, drift = noise_variances(plant, values, ekf.settings["sigma_w2"]), spread(ekf.settings["Q"], eq.states, "Q")
-        given = [np.array(values, dtype=float).reshape(len(t), -1) for values in (x_hat, P, u)]
-        for name, signal in zip(("x_hat", "P", "u"), given, strict=True):
+        signals = [np.array(values, dtype=float).reshape(len(t), -1) for values in (x_hat, P, u)]
+        for name, signal in zip(("x_hat", "P", "u"), signals, strict=True):
             if not np.isfinite(signal).all():
                 raise RecordError(f"{name} is not finite everywhere; the smoother needs every sample of the filter.")
-        x_s, P_s = given[0].copy(), given[1].copy()
-        law, sizes = rates_of(plant, noisy(plant, eq)), {"n": n, "d": d, "turns": turns}
+        x_s, P_s = signals[0].copy(), signals[1].copy()
+        law = rates_of(plant, noisy(plant, eq))
         if len(t) > LARGE:
-            run = backward_pass(law, n, d, turns, given[2].shape[1], len(values))
-            run(*given, x_s, P_s, values, noise, drift, Ts)
+            run = backward_pass(law, n, d, turns, signals[2].shape[1], len(values))
+            run(*signals, x_s, P_s, values, noise, drift, Ts)
         else:
             for k in range(len(t) - 2, -1, -1):
-                rest = smoothed(
-                    *[signal[k] for signal in given], x_s[k + 1], P_s[k + 1], values, noise, drift, Ts, **sizes, rates=law
-                )
-                x_s[k], P_s[k] = rest[0], np.ravel(rest[1])
+                x_k, P_k, u_k = (signal[k] for signal in signals)
+                x_s[k], P_new = smoothed(x_k, P_k, u_k, x_s[k + 1], P_s[k + 1], values, noise, drift, Ts, n, d, turns, law)
+                P_s[k] = np.ravel(P_new)
         std = np.sqrt(np.maximum(P_s[:, :: n + 1], 0.0))
         return x_s, std, P_s, *by_name(eq, x_s)
 
