@@ -26,7 +26,7 @@ def after_readings(x, P, y, h, H, variances, m):
     return x, P, nis, K
 
 
-def deviations(P, N):
+def sigmas_of(P, N):
     """Standard deviations; 0 where rounding has left no variance."""
     std = zeros(N)
     for i in range(N):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from blocksim.contract.vocabulary import copy, divide, zeros
+from blocksim.contract.vocabulary import array, divide, zeros
 
 __all__: list[str] = []
 
 
 def bierman(UD, h, R, N):
     """One reading (Bierman 1977): the factors of P - K h^T P, the gain K = P h / (R + h^T P h), and its variance."""
-    UD, K, variance = copy(UD), zeros(N), R
+    UD, K, variance = array(UD), zeros(N), R
     for k in range(N):
         f = h[k]  # element k of U^T h
         for i in range(k):
@@ -29,7 +29,7 @@ def bierman(UD, h, R, N):
 
 def thornton(W, weights, N, columns):
     """The factors of W diag(weights) W^T, by Gram and Schmidt's rule from the last row to the first (Thornton 1976)."""
-    W, UD = copy(W), zeros(N, N)
+    W, UD = array(W), zeros(N, N)
     for r in range(N):
         j = N - 1 - r
         total = 0.0
@@ -48,7 +48,7 @@ def thornton(W, weights, N, columns):
     return UD
 
 
-def upper(UD, N):
+def unit_upper(UD, N):
     """U itself, with ones on its diagonal."""
     U = zeros(N, N)
     for i in range(N):
@@ -66,7 +66,7 @@ def weights_of(UD, N):
     return D
 
 
-def covariance(UD, N):
+def recomposed(UD, N):
     """P = U D U^T."""
     P = zeros(N, N)
     for i in range(N):

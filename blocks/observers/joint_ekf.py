@@ -11,13 +11,13 @@ from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import (
     add,
-    beside,
+    alongside,
     block,
+    chained,
     diagonal,
     divide,
     dot,
     identity,
-    join,
     multiply,
     part,
     rows,
@@ -27,8 +27,8 @@ from blocksim.contract.vocabulary import (
     transpose,
 )
 
-from .correction import after_readings, deviations, readings_of
-from .factors import bierman, covariance, thornton, upper, weights_of
+from .correction import after_readings, readings_of, sigmas_of
+from .factors import bierman, recomposed, thornton, unit_upper, weights_of
 from .observed import (
     ParameterObserver,
     chosen_parameters,
@@ -42,16 +42,16 @@ from .observed import (
     starting_plant,
     state_names,
     values_of,
-    with_estimates,
+    with_theta,
 )
 from .transition import rates_of, steps, steps_problem, transition
 
 __all__ = ["JointEKF"]
 
 
-def split(found, n, d, m):
+def readings_and_slopes(found, n, d, m):
     """Readings h of the plant, and H, their derivatives by states and parameters."""
-    return part(found, 0, m), beside(rows(found, m, n, m), rows(found, m, d, m + m * n))
+    return part(found, 0, m), alongside(rows(found, m, n, m), rows(found, m, d, m + m * n))
 
 
 def gain_of(P, H, variances, K, m):
@@ -164,20 +164,20 @@ blocks:
 
     @staticmethod
     def output(y, z_next, P_next, own, readings, variances, n, d, N, m):
-        h, H = split(readings(z_next, z_next, own), n, d, m)
+        h, H = readings_and_slopes(readings(z_next, z_next, own), n, d, m)
         z, P, nis, K = after_readings(z_next, rows(P_next, N, N), y, h, H, variances, m)
-        return z, deviations(P, N), P, subtract(y, h), nis, gain_of(P, H, variances, K, m), z
+        return z, sigmas_of(P, N), P, subtract(y, h), nis, gain_of(P, H, variances, K, m), z
 
     @staticmethod
     def update(x_hat, theta, P, u, z_next, P_next, own, rates, values, drift, Ts, n, d, N, spots, turns):
         """P' = S P S^T + Q, S = (F, G; 0, I): the parameters stay what they are."""
-        believed = with_estimates(values, theta, spots, d)
+        believed = with_theta(values, theta, spots, d)
         x, F, G = transition(rates, x_hat, u, believed, Ts, n, d, turns)
-        FG, before = beside(F, G), rows(P, N, N)
+        FG, before = alongside(F, G), rows(P, N, N)
         ahead, rest = multiply(FG, before), block(before, n, 0, d, N)
-        states = beside(multiply(ahead, transpose(FG)), block(ahead, 0, n, n, d))
-        parameters = beside(multiply(rest, transpose(FG)), block(rest, 0, n, d, d))
-        return {"own": believed, "z_next": join(x, theta), "P_next": add(stack(states, parameters), diagonal(drift))}
+        states = alongside(multiply(ahead, transpose(FG)), block(ahead, 0, n, n, d))
+        parameters = alongside(multiply(rest, transpose(FG)), block(rest, 0, n, d, d))
+        return {"own": believed, "z_next": chained(x, theta), "P_next": add(stack(states, parameters), diagonal(drift))}
 
     @staticmethod
     def table_P_next(model, parameters, estimate, P0, P0_parameters):
@@ -200,22 +200,22 @@ def first_joint_variances(model, parameters, estimate, P0, P0_parameters):
 
 def factor_output(y, z_next, P_next, own, readings, variances, n, d, N, m):
     """Bierman's update of U and D, one reading at a time; P is put together for the record only."""
-    h, H = split(readings(z_next, z_next, own), n, d, m)
+    h, H = readings_and_slopes(readings(z_next, z_next, own), n, d, m)
     z, K, factors, nis = z_next, z_next, rows(P_next, N, N), 0.0
     for j in range(m):
         rest = dot(H[j], subtract(z_next, z), plus=y[j] - h[j])  # what the readings before have not said yet
         factors, K, variance = bierman(factors, H[j], variances[j], N)
         nis = nis + rest * rest / variance
         z = add(z, scale(K, rest))
-    P = covariance(factors, N)
-    return z, deviations(P, N), P, subtract(y, h), nis, gain_of(P, H, variances, K, m), z, factors
+    P = recomposed(factors, N)
+    return z, sigmas_of(P, N), P, subtract(y, h), nis, gain_of(P, H, variances, K, m), z, factors
 
 
 def factor_update(x_hat, theta, factors, u, z_next, P_next, own, rates, values, drift, Ts, n, d, N, spots, turns):
     """U' D' U'^T = (S U, I) (D, 0; 0, Q) (S U, I)^T, S = (F, G; 0, I)."""
-    believed = with_estimates(values, theta, spots, d)
+    believed = with_theta(values, theta, spots, d)
     x, F, G = transition(rates, x_hat, u, believed, Ts, n, d, turns)
     UD = rows(factors, N, N)
-    U, D = upper(UD, N), weights_of(UD, N)
-    W = beside(stack(multiply(beside(F, G), U), block(U, n, 0, d, N)), identity(N))
-    return {"own": believed, "z_next": join(x, theta), "P_next": thornton(W, join(D, drift), N, 2 * N)}
+    U, D = unit_upper(UD, N), weights_of(UD, N)
+    W = alongside(stack(multiply(alongside(F, G), U), block(U, n, 0, d, N)), identity(N))
+    return {"own": believed, "z_next": chained(x, theta), "P_next": thornton(W, chained(D, drift), N, 2 * N)}

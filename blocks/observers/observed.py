@@ -11,7 +11,7 @@ import numpy as np
 from blocksim.contract.block import SampledBlock, fixed, inport, law, memory, model, param, static, table
 from blocksim.contract.declarations import Declared, Outport, Param, State, Static
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import copy
+from blocksim.contract.vocabulary import array
 from blocksim.errors import DiagramError, did_you_mean, listing
 from blocksim.tracing.equations import Equations, equations
 from blocksim.tracing.graph import reached
@@ -195,9 +195,9 @@ def estimate_port(plant: Plant, name: str) -> Outport:
     return Outport(doc=f"estimate of the {declared.doc}", unit=declared.unit)
 
 
-def with_estimates(values, theta, spots, d):
+def with_theta(values, theta, spots, d):
     """The plant's parameters with the estimates in their places."""
-    own = copy(values)
+    own = array(values)
     for k in range(d):
         own[spots[k]] = theta[k]
     return own

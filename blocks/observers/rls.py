@@ -9,11 +9,11 @@ import numpy as np
 
 from blocksim.contract.block import RecordBlock, SampledBlock, fixed, inport, memory, model, outport, param, static, table
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import copy, identity, join, multiply, rows, scale, sqrt, zeros
+from blocksim.contract.vocabulary import array, chained, identity, multiply, rows, scale, sqrt, zeros
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 
 from ..identifiers.regression.least_squares import fast_rows, motion_ports, rows_at_once
-from .correction import deviations
+from .correction import sigmas_of
 from .observed import estimate_port, spread
 
 __all__ = ["RecursiveLeastSquares", "Regressor"]
@@ -26,7 +26,7 @@ UNKNOWN = 1e30
 
 def rotated(F, row, d):
     """Givens' rotations turn a new row into the triangular factor, right sides included; what is left of the row's right side."""
-    F, row = copy(F), copy(row)
+    F, row = array(F), array(row)
     for k in range(d):
         old, new = F[k, k], row[k]
         if new != 0.0:
@@ -153,7 +153,7 @@ blocks:
         loss, used = forgetting * past[0], forgetting * past[1]
         for j in range(m):
             weight = 1.0 / sqrt(variances[j])
-            F, rest = rotated(F, scale(join(W[j], (y[j],)), weight), d)
+            F, rest = rotated(F, scale(chained(W[j], (y[j],)), weight), d)
             loss = loss + rest * rest
             counts = 0.0
             for i in range(d):
@@ -165,7 +165,7 @@ blocks:
         if (past[2] + 1.0 >= wait or sure[1] > 0.0) and determined(F, d) > 0.0:
             theta, P = solved(F, d)
             P = scale(P, variance)
-        return theta, deviations(P, d), P, residual, F, loss, used, theta
+        return theta, sigmas_of(P, d), P, residual, F, loss, used, theta
 
     @staticmethod
     def update(theta, factor, loss, rows_used, factor_next, theta_next, past):

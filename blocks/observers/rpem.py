@@ -12,7 +12,7 @@ from blocksim.contract.declarations import Param
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import (
     add,
-    copy,
+    array,
     diagonal,
     divide,
     dot,
@@ -28,7 +28,7 @@ from blocksim.contract.vocabulary import (
 )
 from blocksim.errors import DiagramError, listing
 
-from .correction import deviations, readings_of
+from .correction import readings_of, sigmas_of
 from .observed import (
     ParameterObserver,
     chosen_parameters,
@@ -40,7 +40,7 @@ from .observed import (
     spread,
     starting_plant,
     values_of,
-    with_estimates,
+    with_theta,
 )
 from .transition import carried, rates_of
 
@@ -49,7 +49,7 @@ __all__ = ["RPEM"]
 
 def regularised(P, mu, d):
     """P (I + mu P)^-1, which is (P^-1 + mu I)^-1, by elimination; I + mu P is positive definite, so no pivots are needed."""
-    A, X = copy(add(scale(P, mu), identity(d))), copy(P)
+    A, X = array(add(scale(P, mu), identity(d))), array(P)
     for k in range(d):
         for i in range(d):
             if i != k:
@@ -73,7 +73,7 @@ def contained(theta, lowest, highest, units, P, d):
     Of all that is possible this is the nearest as P sees it. Stopped alone, one would leave the others at what only its way out
     explains, and with every reading they would go further.
     """
-    inside = copy(theta)
+    inside = array(theta)
     for i in range(d):
         limit = min(max(inside[i], lowest[i]), highest[i])
         variance = units[i] * P[i][i]
@@ -177,14 +177,14 @@ blocks:
             gain[j] = K
             theta = contained(add(theta, scale(K, rest)), lowest, highest, units, P, d)
         x = multiply(rows(S, n, d), subtract(theta, theta_next), plus=x_next) if follow else x_next
-        return theta, scale(deviations(P, d), units), h, subtract(y, h), psi, gain, P, x, theta
+        return theta, scale(sigmas_of(P, d), units), h, subtract(y, h), psi, gain, P, x, theta
 
     @staticmethod
     def update(
         theta, x_hat, P, u, theta_next, x_next, S, P_next, own, rates,
         values, drift, forgetting, settling, mu, t, Ts, n, d, spots, substeps, algorithm,
     ):  # fmt: skip
-        believed = with_estimates(values, theta, spots, d)
+        believed = with_theta(values, theta, spots, d)
         x, _, G = carried(rates, x_hat, zeros(n, 0), rows(S, n, d), u, believed, Ts / substeps, substeps, n, d)
         fade = exp(-t / settling) if settling > 0.0 else 1.0
         ahead = rows(P, d, d)

@@ -71,7 +71,7 @@ class RTSSmoother(RecordBlock):
     filter's own f, F and P' = F P F^T + G W G^T + Q, in either discretisation: u[k] acts between the samples k and k+1. Every
     sample of the filter must be logged.
 
-    `x`, and each state by name, such as q_s and qd_s; `std`, their standard deviations, never above the filter's; P. They hold
+    `x`, and each state by name, such as q_s and qd_s; `std`, their standard sigmas_of, never above the filter's; P. They hold
     as far as the filter's model does, and P is that of a linear model: errors of its linearisation are not in it.
     """
 
@@ -190,8 +190,8 @@ def backward_pass(rates: Callable[..., Any], n: int, d: int, turns: int, inputs:
 def program_text(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: int, count: int) -> tuple[str, dict[str, int]]:
     """`smoothed` in loops with all it calls and the pass over the samples, and the arrays it wants, with their lengths."""
     from blocksim.compiler.codegen import helper_functions, prelude
-    from blocksim.compiler.looped import looped_text
     from blocksim.contract.vocabulary import LIBM
+    from blocksim.tracing.loops.entry import looped_text
     from blocksim.tracing.specialise import Helpers, bound, constant
 
     helpers: Helpers = {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import add, beside, copy, diagonal, dot, multiply, scale, sqrt, subtract, transpose, zeros
+from blocksim.contract.vocabulary import add, alongside, array, diagonal, dot, multiply, scale, sqrt, subtract, transpose, zeros
 
 from .observed import equations_of
 
@@ -41,7 +41,7 @@ def deviations_from(X, mean, weights, M, N):
 
 def triangular(A, N, M):
     """L with L L^T = A A^T, by Gram and Schmidt's rule over the rows of A, each taken out of all behind it at once."""
-    A, L = copy(A), zeros(N, N)
+    A, L = array(A), zeros(N, N)
     for j in range(N):
         total = 0.0
         for k in range(M):
@@ -60,7 +60,7 @@ def triangular(A, N, M):
     return L
 
 
-def forward(L, b, m):
+def substituted(L, b, m):
     """v of L v = b."""
     v = zeros(m)
     for i in range(m):
@@ -75,7 +75,7 @@ def divided(C, L, N, m):
     """K of K L L^T = C."""
     K = zeros(N, m)
     for r in range(N):
-        v = forward(L, C[r], m)
+        v = substituted(L, C[r], m)
         for turn in range(m):
             i = m - 1 - turn
             total = v[i]
@@ -90,10 +90,10 @@ def after_points(x, X, Y, y, weights, sigmas, N, m, M):
     predicted = multiply(transpose(Y), weights)
     e = subtract(y, predicted)
     A, B = deviations_from(X, x, weights, M, N), deviations_from(Y, predicted, weights, M, m)
-    S = triangular(beside(B, diagonal(sigmas)), m, M + m)
+    S = triangular(alongside(B, diagonal(sigmas)), m, M + m)
     K = divided(multiply(A, transpose(B)), S, N, m)
-    L = triangular(beside(subtract(A, multiply(K, B)), scale(K, sigmas)), N, M + m)
-    v = forward(S, e, m)
+    L = triangular(alongside(subtract(A, multiply(K, B)), scale(K, sigmas)), N, M + m)
+    v = substituted(S, e, m)
     return add(x, multiply(K, e)), L, e, dot(v, v), K
 
 

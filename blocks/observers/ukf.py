@@ -9,12 +9,12 @@ import numpy as np
 from blocksim.contract.block import fixed, memory, outport, param, table
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import (
-    beside,
+    alongside,
+    array,
+    chained,
     chosen,
-    copy,
     diagonal,
     divide,
-    join,
     multiply,
     part,
     rows,
@@ -25,7 +25,7 @@ from blocksim.contract.vocabulary import (
     zeros,
 )
 
-from .correction import deviations
+from .correction import sigmas_of
 from .ekf import StateFilter, believed, first_variances, noise_variances, noisy
 from .joint_ekf import JointFilter, first_joint_variances
 from .observed import equations_of, known_plant, reading_variance, spread
@@ -40,9 +40,9 @@ def reach_of(weights):
     return sqrt(0.5 / weights[1])
 
 
-def within(values, theta, spots, lowest, highest, d):
+def with_point(values, theta, spots, lowest, highest, d):
     """The plant's parameters with those of a point in their places, as far as the plant allows them."""
-    own = copy(values)
+    own = array(values)
     for k in range(d):
         own[spots[k]] = min(max(theta[k], lowest[k]), highest[k])
     return own
@@ -103,15 +103,15 @@ blocks:
         spread_weights, jitter, wander, lowest, highest, Ts, n, d, noisy_spots, turns,
     ):  # fmt: skip
         N = n + d
-        L = stack(beside(rows(factors, n, n), zeros(n, d)), beside(zeros(d, n), diagonal(jitter)))
-        X = points(join(x_hat, chosen(values, noisy_spots)), L, reach_of(spread_weights), N)
+        L = stack(alongside(rows(factors, n, n), zeros(n, d)), alongside(zeros(d, n), diagonal(jitter)))
+        X = points(chained(x_hat, chosen(values, noisy_spots)), L, reach_of(spread_weights), N)
         Y = zeros(2 * N + 1, n)
         for k in range(2 * N + 1):
-            own = within(values, part(X[k], n, d), noisy_spots, lowest, highest, d)
+            own = with_point(values, part(X[k], n, d), noisy_spots, lowest, highest, d)
             Y[k] = flowed(rates, part(X[k], 0, n), u, own, Ts, n, turns)
         x = multiply(transpose(Y), spread_weights)
         A = deviations_from(Y, x, spread_weights, 2 * N + 1, n)
-        L_new = triangular(beside(A, diagonal(wander)), n, 2 * N + 1 + n)
+        L_new = triangular(alongside(A, diagonal(wander)), n, 2 * N + 1 + n)
         return {"x_next": x, "L_next": L_new, "rate": divide(subtract(x, x_hat), Ts)}
 
     @staticmethod
@@ -194,25 +194,25 @@ blocks:
         X = points(z_next, rows(L_next, N, N), reach_of(weights), N)
         Y = zeros(2 * N + 1, m)
         for k in range(2 * N + 1):
-            own = within(values, part(X[k], n, d), spots, lowest, highest, d)
+            own = with_point(values, part(X[k], n, d), spots, lowest, highest, d)
             Y[k] = readings(X[k], X[k], own)
         z, L, e, nis, K = after_points(z_next, X, Y, y, weights, sigmas, N, m, 2 * N + 1)
         P = multiply(L, transpose(L))
-        return z, deviations(P, N), P, e, nis, K, L, z
+        return z, sigmas_of(P, N), P, e, nis, K, L, z
 
     @staticmethod
     def update(
         x_hat, theta, factors, u, z_next, L_next, rates, values, weights, wander, lowest, highest, Ts, n, d, N, spots, turns
     ):
-        X = points(join(x_hat, theta), rows(factors, N, N), reach_of(weights), N)
+        X = points(chained(x_hat, theta), rows(factors, N, N), reach_of(weights), N)
         Z = zeros(2 * N + 1, N)
         for k in range(2 * N + 1):
             p = part(X[k], n, d)
-            own = within(values, p, spots, lowest, highest, d)
-            Z[k] = join(flowed(rates, part(X[k], 0, n), u, own, Ts, n, turns), p)
+            own = with_point(values, p, spots, lowest, highest, d)
+            Z[k] = chained(flowed(rates, part(X[k], 0, n), u, own, Ts, n, turns), p)
         z = multiply(transpose(Z), weights)
         A = deviations_from(Z, z, weights, 2 * N + 1, N)
-        return {"z_next": z, "L_next": triangular(beside(A, diagonal(wander)), N, 2 * N + 1 + N)}
+        return {"z_next": z, "L_next": triangular(alongside(A, diagonal(wander)), N, 2 * N + 1 + N)}
 
     @staticmethod
     def table_weights(kappa, N):

@@ -15,10 +15,11 @@ from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_
 from ..schedule.sizes import shape_of
 from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.code import Code, code, joined
+from ..tracing.loops.entry import looped_text
+from ..tracing.loops.matrix_loops import Results
 from ..tracing.specialise import Helpers, bound, constant, of_arrays, specialise
 from ..tracing.values import Untraceable
-from .following import Binding, Following, Results, array_view, element_of, flat_binding, is_constant, split, written
-from .looped import call_looped
+from .following import Binding, Following, array_view, element_of, flat_binding, is_constant, split, written
 from .scope import Scope, Signal
 from .slots import Region, Slot, lay_out
 
@@ -119,7 +120,7 @@ class Emitter:
                 continue
             return trace.write(scope, "u_" if self.large else self.prefix(unit, name, copy))
         if of_arrays(function):
-            return call_looped(self, scope, unit, name, results, bound)
+            return self.call_looped(scope, unit, name, results, bound)
         return self.call(scope, unit, name, results, bound)
 
     def prefix(self, unit: Unit, function: str, copy: int) -> str:
@@ -156,6 +157,42 @@ class Emitter:
         targets = [f"{prefix}{n}" + ("" if size == 1 else f"_{k}") for n, size in results for k in range(size)]
         scope.write(code(", ".join(targets), " = ", called))
         return split(function, results, [code(t) for t in targets])
+
+    def call_looped(
+        self, scope: Scope, unit: Unit, name: str, results: Results, bindings: dict[str, Binding]
+    ) -> dict[str, list[Signal]]:
+        """Write a call of the function in loops; gives an expression per scalar of each result."""
+        function = unit.kind.functions[name]
+        env: dict[str, Any] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
+        laws: dict[str, Callable[..., Any]] = {}
+        passed: list[Code] = []
+        for argument in arguments(function):
+            value: Any = bindings[argument]
+            if callable(value):
+                laws[argument] = value
+            elif is_constant(unit, argument):
+                env[argument] = constant(value)
+            elif isinstance(value, tuple):
+                shapes[argument] = (len(value), len(value[0])) if value and isinstance(value[0], tuple) else (len(value),)
+                passed.append(self.gather(scope, unit, f"{name}.{argument}", value))
+            elif isinstance(value, Region):
+                shapes[argument] = value.shape or (self.slots.fix(self.schedule, self.slots.array(unit, argument, 0), value),)
+                passed.append(stretch(value))
+            else:
+                passed.append(written(value))
+        law = bound(function, laws)
+        key = (law, tuple((k, ast.dump(v)) for k, v in env.items()), tuple(shapes.items()), tuple(results))
+        if key not in self.loops_of:
+            title = self.unused(f"{unit.kind.__name__}_{name}_{len(self.functions)}")
+            text, arrays = looped_text(law, title, env, shapes, self.helpers, results)
+            self.functions[key] = (title, text)
+            self.loops_of[key] = arrays
+        passed += [stretch(self.scratch(unit, f"{name}.{array}", size)) for array, size in self.loops_of[key].items()]
+        count = sum(size for _, size in results)
+        out = self.scratch(unit, f"{name}.out", count) if count else None
+        scope.write(code(f"{self.functions[key][0]}(", joined(", ", [*passed, *([stretch(out)] if out else [])]), ")"))
+        return split(function, results, [element_of(out, k) for k in range(count)]) if out else {}
 
     def title(self, unit: Unit, name: str, env: dict[str, Any], laws: dict[str, Callable[..., Any]]) -> str:
         """The name of a function of the program, specialised for these arguments."""
@@ -240,3 +277,8 @@ def unique_names(units: list[Unit]) -> list[str]:
         taken.add(name)
         names.append(name)
     return names
+
+
+def stretch(region: Region) -> Code:
+    """An array of the store, row by row, whatever its shape."""
+    return code("view(a, o[", region.index, "], o[", region.index + 1, "])")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Fixed, Law, Memory, State, Static
@@ -11,6 +11,7 @@ from ..errors import BlockDefinitionError
 from ..schedule.schedule import Unit
 from ..tracing.code import SUM, Code, code, joined, literal
 from ..tracing.graph import Graph, Node
+from ..tracing.loops.matrix_loops import Results
 from ..tracing.specialise import of_arrays
 from ..tracing.straight_line import Text
 from ..tracing.tracer import Tracer
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 SMALL, TURNS, STATEMENTS = 64, 40, 200
 #: Functions of matrices are written out up to this many numbers.
 MATRICES = 1500
-Results = Sequence[tuple[str, int]]
 #: What an argument stands for: code, an array, a tuple of such, or something known.
 Binding = Any
 

@@ -108,14 +108,14 @@ def zeros(*shape: int) -> Any:
     return np.zeros(shape)
 
 
-def copy(a: Any) -> Any:
+def array(a: Any) -> Any:
     """A vector or a matrix of one's own, whose elements may be set."""
     import numpy as np
 
     return np.array(a, dtype=float)
 
 
-def join(*vectors: Vector) -> Any:
+def chained(*vectors: Vector) -> Any:
     """Vectors, one behind another."""
     return tuple(x for vector in vectors for x in vector)
 
@@ -125,9 +125,9 @@ def stack(*matrices: Any) -> Any:
     return tuple(row for A in matrices for row in (A if is_matrix(A) else (A,)))
 
 
-def beside(*matrices: Sequence[Vector]) -> Any:
+def alongside(*matrices: Sequence[Vector]) -> Any:
     """Matrices, one beside another."""
-    return tuple(join(*rows) for rows in zip(*matrices, strict=True))
+    return tuple(chained(*rows) for rows in zip(*matrices, strict=True))
 
 
 def is_sequence(a: Any) -> bool:
@@ -140,5 +140,5 @@ def is_matrix(a: Any) -> bool:
 
 MATRIX_WORDS = (
     *(dot, multiply, transpose, outer, add, subtract, scale, divide),
-    *(identity, diagonal, symmetric, part, rows, chosen, block, zeros, copy, join, stack, beside),
+    *(identity, diagonal, symmetric, part, rows, chosen, block, zeros, array, chained, stack, alongside),
 )

@@ -65,7 +65,7 @@ def quick_tree(function: Callable[..., Any]) -> ast.Module | None:
 
 
 def fresh_arrays(tree: ast.FunctionDef) -> set[str]:
-    """Names that only ever stand for arrays made by zeros(...) or copy(...): their elements may be set."""
+    """Names that only ever stand for arrays made by zeros(...) or array(...): their elements may be set."""
     makers: dict[str, set[str]] = {}
     assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
     for target, value in [(t, node.value) for node in assignments for t in node.targets]:
@@ -75,4 +75,4 @@ def fresh_arrays(tree: ast.FunctionDef) -> set[str]:
             for part in name.elts if isinstance(name, ast.Tuple) else [name]:
                 maker = getattr(one.func, "id", "") if isinstance(one, ast.Call) and part is name else ""
                 makers.setdefault(getattr(part, "id", ""), set()).add(maker)
-    return {name for name, words in makers.items() if words <= {"zeros", "copy"}}
+    return {name for name, words in makers.items() if words <= {"zeros", "array"}}

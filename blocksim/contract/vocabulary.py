@@ -9,15 +9,15 @@ from typing import Any
 
 from .matrices import MATRIX_WORDS as MATRIX_WORDS
 from .matrices import add as add
-from .matrices import beside as beside
+from .matrices import alongside as alongside
+from .matrices import array as array
 from .matrices import block as block
+from .matrices import chained as chained
 from .matrices import chosen as chosen
-from .matrices import copy as copy
 from .matrices import diagonal as diagonal
 from .matrices import divide as divide
 from .matrices import dot as dot
 from .matrices import identity as identity
-from .matrices import join as join
 from .matrices import multiply as multiply
 from .matrices import outer as outer
 from .matrices import part as part

@@ -224,7 +224,7 @@ class ExpressionTrace:
         plain = [self.tracer.content(v) for v in values]
         named = {k: self.tracer.content(v) for k, v in keywords.items()}
         try:
-            if word.name in ("zeros", "copy"):
+            if word.name in ("zeros", "array"):
                 return self.own(word, plain)
             return applied(self.graph, word.meaning, plain, named)
         except (TypeError, ValueError, IndexError, AttributeError):
@@ -233,7 +233,7 @@ class ExpressionTrace:
 
     def own(self, word: Word, values: list[Value]) -> Array:
         """An array whose elements the function may set."""
-        content = values[0] if word.name == "copy" else known(self.graph, word.meaning(*[n.value for n in values]).tolist())
+        content = values[0] if word.name == "array" else known(self.graph, word.meaning(*[n.value for n in values]).tolist())
         array = Array("own")
         self.tracer.heap[array] = content
         return array

@@ -17,7 +17,7 @@ from .statement_trace import Trace
 from .values import Array, Env, Fields, Missing, Untraceable, Value, View, size_text
 
 #: Calls within calls, statements of one function with its loops written out, numbers of one with its matrices written out.
-DEEP, LONG, LARGE = 40, 20000, 10**6
+DEEP, LONG, NUMBERS = 40, 20000, 10**6
 
 
 class Tracer:
@@ -27,7 +27,7 @@ class Tracer:
     """
 
     def __init__(
-        self, graph: Graph, helpers: Helpers | None = None, longest: int = LONG, turns: int = LONG, numbers: int = LARGE
+        self, graph: Graph, helpers: Helpers | None = None, longest: int = LONG, turns: int = LONG, numbers: int = NUMBERS
     ):
         self.graph, self.helpers, self.longest, self.turns, self.numbers = graph, helpers, longest, turns, numbers
         self.assumed: dict[Node, bool] = {}  # the undecided tests on the way here

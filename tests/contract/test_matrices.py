@@ -10,15 +10,15 @@ from blocksim.contract.block import Block, SampledBlock, inport, memory, outport
 from blocksim.contract.vocabulary import (
     MATRIX,
     add,
-    beside,
+    alongside,
+    array,
     block,
+    chained,
     chosen,
-    copy,
     diagonal,
     divide,
     dot,
     identity,
-    join,
     multiply,
     outer,
     part,
@@ -56,10 +56,10 @@ CASES = {
     "divide by elements": (matrices.divide(v, w), v / w),
     "block": (matrices.block(C, 1, 1, 2, 3), C[1:3, 1:4]),
     "zeros": (matrices.zeros(2, 3), np.zeros((2, 3))),
-    "copy": (matrices.copy(A), A),
-    "join": (matrices.join(v, C[0]), np.concatenate([v, C[0]])),
+    "array": (matrices.array(A), A),
+    "chained": (matrices.chained(v, C[0]), np.concatenate([v, C[0]])),
     "stack": (matrices.stack(A, v), np.vstack([A, v])),
-    "beside": (matrices.beside(A, C), np.hstack([A, C])),
+    "alongside": (matrices.alongside(A, C), np.hstack([A, C])),
     "chosen": (matrices.chosen(C[0], (2, 0)), C[0, [2, 0]]),
 }
 
@@ -222,7 +222,7 @@ def test_zeros_of_structure_cost_nothing():
 
 def solved(A, b, n):
     """x of A x = b by elimination, in arrays of its own."""
-    A, x = copy(A), copy(b)
+    A, x = array(A), array(b)
     for k in range(n):
         for i in range(n):
             if i != k:
@@ -262,9 +262,9 @@ class EveryWord(SampledBlock):
         X[0] = a
         for i in range(n):
             X[1, i] = c[i] * i
-        parts = beside(stack(B, X), block(stack(A, X), 0, 0, n + 2, 1), rows(join(a, c, (u, 1.0, 2.0, 3.0)), n + 2, 2))
-        Z = stack(parts, chosen(join(a, c), (5, 4, 3, 2, 1, 0)))
-        return solved(add(B, scale(diagonal(add(c, b)), 3.0)), divide(part(join(b, a), 1, n), (2.0, 4.0, 8.0)), n), Z
+        parts = alongside(stack(B, X), block(stack(A, X), 0, 0, n + 2, 1), rows(chained(a, c, (u, 1.0, 2.0, 3.0)), n + 2, 2))
+        Z = stack(parts, chosen(chained(a, c), (5, 4, 3, 2, 1, 0)))
+        return solved(add(B, scale(diagonal(add(c, b)), 3.0)), divide(part(chained(b, a), 1, n), (2.0, 4.0, 8.0)), n), Z
 
     @staticmethod
     def update(u, A, b, n):

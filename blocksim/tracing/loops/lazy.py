@@ -41,7 +41,7 @@ class Lazy(ast.expr):
         if isinstance(place, ast.Constant) and isinstance(place.value, int):
             if not -self.shape[0] <= place.value < self.shape[0]:
                 raise IndexError(place.value)
-            place = number(place.value % self.shape[0])
+            place = spot(place.value % self.shape[0])
         if len(self.shape) == 1:
             return self.at(place)
         index = frozenset(n.id for n in ast.walk(place) if isinstance(n, ast.Name))
@@ -49,7 +49,7 @@ class Lazy(ast.expr):
         return Lazy(self.shape[1:], lambda j: self.at(place, j), reads, reads, view=self.view, heavy=self.heavy)
 
 
-def number(value: int) -> ast.Constant:
+def spot(value: int) -> ast.Constant:
     return ast.Constant(value)
 
 
@@ -62,14 +62,14 @@ def plus(a: ast.expr, b: ast.expr) -> ast.expr:
     return a if isinstance(b, ast.Constant) and b.value == 0 else ast.BinOp(a, ast.Add(), b)
 
 
-def product(a: ast.expr, b: ast.expr) -> ast.expr:
+def place_times(a: ast.expr, b: ast.expr) -> ast.expr:
     """a b of places, computed where both are known."""
     if isinstance(a, ast.Constant) and isinstance(b, ast.Constant):
         return ast.Constant(a.value * b.value)  # type: ignore[operator]
     return a if isinstance(b, ast.Constant) and b.value == 1 else ast.BinOp(a, ast.Mult(), b)
 
 
-def read(array: str, place: ast.expr) -> ast.expr:
+def element_at(array: str, place: ast.expr) -> ast.expr:
     return ast.Subscript(ast.Name(array, ast.Load()), place, ast.Load())
 
 
@@ -77,26 +77,26 @@ def assignment(array: str, place: ast.expr, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Subscript(ast.Name(array, ast.Load()), place, ast.Store())], value, lineno=0)
 
 
-def element_of(array: str, shape: tuple[int, ...]) -> Lazy:
+def array_at(array: str, shape: tuple[int, ...]) -> Lazy:
     """An array, row by row."""
     reads = frozenset({array})
     if len(shape) == 1:
-        return Lazy(shape, lambda i: read(array, i), reads, held=array, view=True)
-    return Lazy(shape, lambda i, j: read(array, plus(product(i, number(shape[1])), j)), reads, held=array, view=True)
+        return Lazy(shape, lambda i: element_at(array, i), reads, held=array, view=True)
+    return Lazy(shape, lambda i, j: element_at(array, plus(place_times(i, spot(shape[1])), j)), reads, held=array, view=True)
 
 
-def size_of(shape: tuple[int, ...]) -> int:
+def length_of(shape: tuple[int, ...]) -> int:
     return shape[0] * (shape[1] if len(shape) > 1 else 1)
 
 
-def whole(node: ast.expr) -> bool:
+def is_size(node: ast.expr) -> bool:
     """Whether a known value is a size, or places."""
     if isinstance(node, ast.Tuple):
-        return all(map(whole, node.elts))
+        return all(map(is_size, node.elts))
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
-def times(a: ast.expr, b: ast.expr) -> ast.expr:
+def product_of(a: ast.expr, b: ast.expr) -> ast.expr:
     return ast.BinOp(a, ast.Mult(), b)
 
 
@@ -125,7 +125,7 @@ class Room:
         if end == 0:
             return
         if end == 1 and isinstance(start, ast.Constant):
-            body(number(0))
+            body(spot(0))
             return
         name = self.name("i")
         outer, self.lines = self.lines, []
@@ -133,5 +133,5 @@ class Room:
         lines, self.lines = self.lines, outer
         if lines:
             outer.append(
-                ast.For(ast.Name(name, ast.Store()), ast.Call(ast.Name("range", ast.Load()), [start, number(end)], []), lines, [])
+                ast.For(ast.Name(name, ast.Store()), ast.Call(ast.Name("range", ast.Load()), [start, spot(end)], []), lines, [])
             )

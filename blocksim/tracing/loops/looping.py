@@ -13,12 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from ..contract.syntax import parsed
-from ..contract.vocabulary import MATRIX, WORDS
-from ..errors import BlockDefinitionError
-from .lazy import Lazy, Room, assignment, number, plus, product, read
-from .matrix_loops import MatrixLoops
-from .specialise import (
+from ...contract.syntax import parsed
+from ...contract.vocabulary import MATRIX, WORDS
+from ...errors import BlockDefinitionError
+from ..specialise import (
     Helpers,
     Specialiser,
     argument_list,
@@ -33,6 +31,8 @@ from .specialise import (
     uses_matrices,
     value_of,
 )
+from .lazy import Lazy, Room, assignment, element_at, place_times, plus, spot
+from .matrix_loops import MatrixLoops
 
 
 class Looping(MatrixLoops, Specialiser):
@@ -150,7 +150,7 @@ class Looping(MatrixLoops, Specialiser):
             case ast.Name(id=name):
                 self.name_it(name, value)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                items = value.elts if isinstance(value, ast.Tuple) else [value[number(k)] for k in range(len(parts))]
+                items = value.elts if isinstance(value, ast.Tuple) else [value[spot(k)] for k in range(len(parts))]
                 if len(items) != len(parts):
                     self.refuse(f"assigns {len(items)} values to '{ast.unparse(target)}'.")
                 titles = [self.title(p.id) if isinstance(p, ast.Name) else "" for p in parts]
@@ -160,12 +160,12 @@ class Looping(MatrixLoops, Specialiser):
                 array = self.env.get(name)
                 places = [self.visit(i) for i in (index.elts if isinstance(index, ast.Tuple) else [index])]
                 if not isinstance(array, Lazy) or not array.held:
-                    self.refuse(f"stores into '{ast.unparse(target)}', which is not its own; begin with zeros(...) or copy(...).")
-                start = plus(product(places[0], number(array.shape[1])), places[1]) if len(places) == 2 else places[0]
+                    self.refuse(f"stores into '{ast.unparse(target)}', which is not its own; begin with zeros or array.")
+                start = plus(place_times(places[0], spot(array.shape[1])), places[1]) if len(places) == 2 else places[0]
                 if isinstance(value, (Lazy, ast.Tuple)):
                     row = self.lazy(value)
                     row = self.held(row, self.room.name("t")) if array.held in row.reads else row
-                    self.store(row, array.held, product(places[0], number(array.shape[-1])))
+                    self.store(row, array.held, place_times(places[0], spot(array.shape[-1])))
                 else:
                     self.room.lines.append(assignment(array.held, start, value))
             case _:
@@ -271,7 +271,7 @@ class Looping(MatrixLoops, Specialiser):
     def law(self, law: Callable[..., Any], inputs: list[Any]) -> Lazy:
         """A plant's equations at arrays: a tuple of numbers."""
         name = self.room.name("law")
-        passed = [ast.Name(self.held(self.lazy(v), whole=True).held, ast.Load()) for v in inputs]
+        passed = [ast.Name(self.held(self.lazy(v), alone=True).held, ast.Load()) for v in inputs]
         called = call(title_of(law, self.helpers), *passed)
         self.room.lines.append(ast.Assign([ast.Name(name, ast.Store())], called, lineno=0))
-        return Lazy((results_of(law),), lambda i: read(name, i), reads=frozenset({name}), view=True)
+        return Lazy((results_of(law),), lambda i: element_at(name, i), reads=frozenset({name}), view=True)
