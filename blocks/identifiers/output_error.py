@@ -17,6 +17,7 @@ from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 from blocksim.estimation.twin_diagram import Played
+from blocksim.schedule.logs import subsystem_output
 
 from .free_parameters import drawn, free_parameters
 from .output_report import report
@@ -268,7 +269,8 @@ def check_output(schedule: Any, name: str) -> None:
     whole = match["path"] if match else ""
     known = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
     single = whole in schedule.by_path and len(schedule.by_path[whole].kind.of(Outport)) == 1
-    if not single and not (path in schedule.by_path and port in schedule.by_path[path].kind.of(Outport)):
+    own = path in schedule.by_path and port in schedule.by_path[path].kind.of(Outport)
+    if not single and not own and subsystem_output(schedule, whole) is None:
         raise DiagramError(
             f"output: '{name}' is no signal of a running block."
             + (did_you_mean(name, known) or f" There are: {listing(known[:20])}.")

@@ -22,6 +22,7 @@ from .observed import (
     measured_ports,
     places,
     port_like,
+    port_name,
     reading_variance,
     spread,
     state_names,
@@ -96,7 +97,7 @@ class StateFilter(PlantObserver):
         speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
         parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "turns": turns, "speeds": speeds}
         parts |= self.laws(plant, ports, moving)
-        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        parts |= {f"{port_name(state)}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
         if speeds:
             unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
             parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
@@ -177,7 +178,7 @@ def first_variances(model, parameters, measures, P0, R, sensor, m):
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
     """The plant as the filter sees it, and its parameters in the order of its equations."""
-    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.parameters})
+    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.standard})
     seen = known_plant(scaled, parameters)
     return seen, values_of(seen, equations_of(seen).parameters)
 

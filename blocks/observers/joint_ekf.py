@@ -37,6 +37,7 @@ from .observed import (
     first_state,
     known_plant,
     port_like,
+    port_name,
     reading_variance,
     spread,
     starting_plant,
@@ -113,8 +114,8 @@ class JointFilter(ParameterObserver):
         N = n + d
         parts: dict[str, Any] = {"N": N, "NN": N * N, "Nm": N * m}
         parts |= {"turns": steps(self.settings)}
-        parts |= {f"{state}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-        parts |= {f"{name}_hat": estimate_port(plant, name) for name in names}
+        parts |= {f"{port_name(state)}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        parts |= {f"{port_name(name)}_hat": estimate_port(plant, name) for name in names}
         return {**parts, **self.arithmetic(plant, ports, names)}
 
     @abstractmethod

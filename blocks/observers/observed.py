@@ -116,6 +116,11 @@ def port_like(plant: Plant, name: str, what: str) -> Outport:
     return Outport(doc=f"{what} {declared.doc}", unit=declared.unit, size=getattr(declared, "size", 1))
 
 
+def port_name(name: str) -> str:
+    """A state or parameter as part of the name of a port: of a part of a subsystem, motor.w, it is motor_w."""
+    return name.replace(".", "_")
+
+
 def spread(value: Any, names: Sequence[str], what: str) -> np.ndarray:
     """One number for all, or one for each of the names."""
     numbers = np.atleast_1d(np.asarray(value, dtype=float))

@@ -36,6 +36,7 @@ from .observed import (
     estimate_port,
     first_state,
     known_plant,
+    port_name,
     reading_variance,
     spread,
     starting_plant,
@@ -238,7 +239,7 @@ blocks:
         n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
         parts: dict[str, Any] = {"dd": d * d, "dm": d * m, "nd": n * d}
         parts |= {"readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
-        return {**parts, **{f"{name}_hat": estimate_port(plant, name) for name in names}}
+        return {**parts, **{f"{port_name(name)}_hat": estimate_port(plant, name) for name in names}}
 
 
 def scales(plant: Plant, names: Sequence[str], scale: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ from blocksim.tracing.equations import Equations
 
 from ..smoothing.filters import sample_time
 from .ekf import EKF, believed, noise_variances, noisy
-from .observed import equations_of, known_plant, port_like, spread, state_names
+from .observed import equations_of, known_plant, port_like, port_name, spread, state_names
 from .transition import rates_of, spread_on, steps, transition
 
 __all__ = ["RTSSmoother"]
@@ -134,7 +134,7 @@ blocks:
         plant = known_plant(ekf.plants["model"], ekf.settings["parameters"])
         eq = equations_of(plant)
         parts: dict[str, Any] = {"n": len(eq.states), "nn": len(eq.states) ** 2, "inputs": len(eq.inputs)}
-        return {**parts, **{f"{state}_s": port_like(plant, state, "smoothed") for state in state_names(eq)}}
+        return {**parts, **{f"{port_name(state)}_s": port_like(plant, state, "smoothed") for state in state_names(eq)}}
 
 
 def check_samples(t: np.ndarray, Ts: float, name: str) -> None:

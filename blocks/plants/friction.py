@@ -125,6 +125,10 @@ class StickingCoulomb(Coulomb):
         return applied if mode == 0.0 else mode * Fc + Fv * w
 
     @staticmethod
+    def equations_F(w, Fc, Fv):
+        return Fc * sign(w) + Fv * w
+
+    @staticmethod
     def guard_stop(w, mode):
         return mode * w if mode != 0.0 else 1.0
 
@@ -179,6 +183,10 @@ class StickingStribeck(Stribeck, StickingCoulomb):
     @staticmethod
     def output(w, applied, mode, Fc, Fs, vs, Fv):
         return applied if mode == 0.0 else mode * stribeck_level(w, Fc, Fs, vs) + Fv * w
+
+    @staticmethod
+    def equations_F(w, Fc, Fs, vs, Fv):
+        return stribeck_level(w, Fc, Fs, vs) * sign(w) + Fv * w
 
     @staticmethod
     def reset_stop(applied, mode, Fc, Fs, vs, has_applied):

@@ -39,7 +39,7 @@ def kind_of(name: str) -> str:
     head = name.split("_", 1)[0]
     if name in KINDS:
         return name
-    return head if head in ("output", "guard", "reset") and "_" in name else ""
+    return head if head in ("output", "equations", "guard", "reset") and "_" in name else ""
 
 
 def check_class(cls: Any) -> None:
@@ -75,14 +75,15 @@ def check_texts(cls: Any) -> None:
 
 def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Callable[[str], None]) -> None:
     """One static function: its name, the names it asks for, the names it uses."""
-    known = [*KINDS, "output_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
+    known = [*KINDS, "output_<port>", "equations_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
     kind = kind_of(name)
     if not kind:
         if not name.startswith(BUILD_TIME) and name not in OTHER:
             refuse(f"has a function '{name}' that nothing calls. Functions are: {listing(known)}." + did_you_mean(name, known))
         return
-    if name.startswith("output_") and name[7:] not in cls.of(Outport):
-        refuse(f"has '{name}' but no outport '{name[7:]}'. It has: {listing(cls.of(Outport))}.")
+    port = name.partition("_")[2] if kind in ("output", "equations") else ""
+    if port and port not in cls.of(Outport):
+        refuse(f"has '{name}' but no outport '{port}'. It has: {listing(cls.of(Outport))}.")
     code = function.__code__
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount or function.__defaults__:
         refuse(f"{name}: takes plain arguments only (no *, **, defaults): each one is the name of a declaration.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
-from ..errors import DiagramError, Place, Problem, did_you_mean, listing
+from ..errors import BlocksimError, DiagramError, Place, Problem, did_you_mean, listing
 from ..extensions import extension
 from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, SimulateSpec, Spec
 
@@ -180,15 +180,21 @@ def bind_models(diagram: Diagram) -> list[Problem]:
     """Give every block whose setting names a plant its class for that plant; what is wrong."""
     from ..contract.plant import bind, plants_of
 
-    problems = []
+    problems: list[Problem] = []
+    blocks: dict[str, Block] = {}
     asking = [n for n in diagram.nodes.values() if isinstance(n.block, Block) and n.block.of(Model) and names_models(n.block)]
-    blocks = named_blocks(diagram) if asking else {}
     for node in asking:
         try:
+            blocks = blocks or named_blocks(diagram)
             others = {path: block for path, block in blocks.items() if path != node.name}
             bind(node.block, plants_of(node.block, others))  # type: ignore[arg-type]
         except DiagramError as error:
             problems += [Problem(f"block '{node.name}': {p.what}", node.at("model")) for p in error.problems]
+        except BlocksimError:
+            raise
+        except Exception as error:  # a library met something it did not foresee; the user still needs the line
+            text = f"block '{node.name}': its settings cannot be used: {type(error).__name__}: {error}."
+            problems.append(Problem(text, node.place))
     return problems
 
 
@@ -198,8 +204,16 @@ def names_models(block: Block) -> bool:
 
 
 def named_blocks(diagram: Diagram) -> dict[str, Block]:
-    """What a model may name: blocks by path."""
-    return {**diagram.known, **{path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}}
+    """What a model may name: blocks by path, and of the subsystems those that one of this diagram names, each as one plant."""
+    blocks = {**diagram.known, **{path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}}
+    own = [node.block for node in diagram.nodes.values() if isinstance(node.block, Block)]
+    names = {block.settings.get(setting) for block in own for setting in block.of(Model)} - blocks.keys() - {None}
+    for path, node in walk(diagram) if names else ():
+        if path in names and isinstance(node.block, Diagram):
+            from .composites import composite
+
+            blocks[path] = composite(node.block, f"'{path}'")
+    return blocks
 
 
 def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[str, list[Ref]]:

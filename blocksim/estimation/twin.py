@@ -183,7 +183,7 @@ def kept_base(
     diagram = run.diagram
     shapes = tuple((p.signal, p.hold, p.port, p.values.reshape(len(p.values), -1).shape) for p in played)
     frozen = models_named(diagram)
-    fixed = repr(sorted((n, v) for n, v in run.changes.items() if n.rpartition(".")[0] in frozen))
+    fixed = repr(sorted((n, v) for n, v in run.changes.items() if any(n.startswith(f"{path}.") for path in frozen)))
     key = (signals, shapes, begin, every, stop, fixed)
     with LOCK:
         if id(diagram) not in KEPT:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.block import Block, outport, param, table
 from ..contract.declarations import Model, Param
+from ..contract.plant import changes_within
 from ..diagram.diagram import Diagram, Node, Ref, named_blocks, reference, resolve
 from ..diagram.spec import LogSpec
 from ..simulation.overrides import Overrides
@@ -156,7 +157,7 @@ def idealised(part: Diagram, prefix: str, overrides: Overrides) -> Diagram:
         ideal = block.ideal()
         named = {s: ideal.settings[s] for s in ideal.of(Model) if ideal.settings[s] in blocks}
         for model in named.values():
-            own = overrides.by_path.get(f"{prefix}{model}", {})
+            own = changes_within(f"{prefix}{model}", blocks[model].settings, overrides.by_path)
             known[as_it_was(model)] = type(blocks[model])(**{**blocks[model].settings, **own})
         if named:
             ideal = type(ideal)(**{**ideal.settings, **{s: as_it_was(model) for s, model in named.items()}})

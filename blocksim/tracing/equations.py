@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..contract.block import Block
-from ..contract.declarations import Inport, Memory, Noise, Outport, Param, Period, State, Static, Table
-from ..contract.definition import arguments
+from ..contract.declarations import Inport, Outport
 from ..contract.expression import function
-from ..errors import BlockDefinitionError, DiagramError, did_you_mean, listing
+from ..contract.plant import Composite
+from ..errors import DiagramError, did_you_mean, listing
+from .bindings import Bindings, port_nodes
 from .derivative_rules import differentiate
 from .graph import Graph, Node, reached
 from .straight_line import function_text
-from .tracer import Tracer
-from .values import Missing, Untraceable, Value, known
+from .wiring import Wiring
 
 #: What a text may give, each row by row: rates, outputs, and their derivatives by states, parameters and inputs.
 OUTPUTS = ("f", "dfdx", "dfdp", "dfdu", "y", "dydx", "dydp", "dydu")
@@ -137,7 +137,13 @@ class Equations:
 
 
 def equations(kind: type[Block], settings: Mapping[str, Any]) -> Equations:
-    """The continuous equations of a plant with these settings: those of its variant's `equations`, or else `derivative`."""
+    """The continuous equations of a plant with these settings: those of its variant's `equations`, or else `derivative`.
+
+    Of a subsystem, those of its parts.
+    """
+    if issubclass(kind, Composite):
+        wiring = Wiring(kind, settings)
+        return with_outputs(kind, settings, wiring, wiring.rates(), {p: wiring.output for p in kind.of(Outport)})
     block = kind(**settings)
     variant = block.variant(len(kind.of(Inport)))
     law = variant.functions.get("equations") or variant.functions.get("derivative")
@@ -145,136 +151,28 @@ def equations(kind: type[Block], settings: Mapping[str, Any]) -> Equations:
         raise DiagramError(f"{kind.__name__} has no continuous states, so it has no equations an observer could use.")
     plant = Bindings(kind, variant, block.settings)
     rates = plant.followed(law, len(plant.states))
+    outputs = {p: lambda port: port_nodes(plant, port)[port] for p in variant.of(Outport)}
+    return with_outputs(kind, block.settings, plant, rates, outputs)
+
+
+def with_outputs(
+    kind: type[Block],
+    settings: Mapping[str, Any],
+    plant: Bindings | Wiring,
+    rates: tuple[Node, ...],
+    outputs: Mapping[str, Callable[[str], tuple[Node, ...]]],
+) -> Equations:
+    """Rates and those outputs that can be followed, with what they read."""
     signals: dict[str, tuple[Node, ...]] = {}
     refused: dict[str, str] = {}
-    for name, ports in output_ports(variant).items():
-        widths = [plant.sizes[p] for p in ports]
+    for port, follow in outputs.items():
         try:
-            found = plant.followed(variant.functions[name], sum(widths))
+            signals[port] = follow(port)
         except DiagramError as error:
-            refused |= dict.fromkeys(ports, str(error).rstrip("."))
-            continue
-        for port, width in zip(ports, widths, strict=True):
-            signals[port], found = found[:width], found[width:]
+            refused[port] = str(error).rstrip(".")
     read = {(n.op, n.value) for n in reached([*rates, *(n for nodes in signals.values() for n in nodes)])}
     used = tuple(n for n in plant.numbers if ("parameter", n) in read)
-    values = tuple(float(block.settings[n]) for n in used)
+    values = tuple(float(settings[n]) for n in used)
     sizes = {p: len(nodes) for p, nodes in signals.items()}
     timed = ("time", "t") in read
     return Equations(kind.__name__, plant.states, plant.inputs, used, values, sizes, timed, plant.graph, rates, signals, refused)
-
-
-class Bindings:
-    """One plant while its functions are followed: what each of their arguments stands for."""
-
-    def __init__(self, kind: type[Block], variant: type[Block], settings: Mapping[str, Any]):
-        self.kind, self.variant, self.settings = kind, variant, settings
-        self.graph = Graph()
-        self.sizes = self.find_sizes()
-        memories = variant.of(Memory)
-        self.states = self.scalars(n for n in variant.of(State) if n not in memories)
-        self.inputs = self.scalars(n for n, d in variant.of(Inport).items() if not d.many)
-        self.numbers = [n for n, d in variant.of(Param).items() if not isinstance(d, State) and not d.shape]
-
-    def find_sizes(self) -> dict[str, int]:
-        """The sizes of ports and states, and those the block computes itself."""
-        sizes: dict[str, int] = {}
-        values: dict[str, Any] = {**{n: d.size for n, d in self.variant.of(Inport).items()}, **self.settings}
-        for name, made in self.variant.functions.items():
-            if name.startswith("size_"):
-                sizes[name[5:]] = int(made(**{a: values[a] for a in arguments(made)}))
-        for name, declaration in self.variant.of(Inport, Outport, State).items():
-            size = declaration.size
-            if isinstance(size, str):
-                size = sizes.get(size, self.settings.get(size))
-            if not isinstance(size, int):
-                raise DiagramError(
-                    f"{self.kind.__name__} has no equations of its own: the size of '{name}' is that of what is connected."
-                )
-            sizes[name] = size
-            given = self.settings.get(name) if isinstance(declaration, State) else None
-            if size == 1 and isinstance(given, (list, tuple)) and len(given) > 1:
-                raise DiagramError(self.widened(name))
-        for name, number in self.variant.of(Param).items():
-            if not isinstance(number, State) and not number.shape and isinstance(self.settings.get(name), (list, tuple)):
-                raise DiagramError(self.widened(name))
-        return sizes
-
-    def widened(self, name: str) -> str:
-        return (
-            f"{self.kind.__name__} has several numbers for '{name}', which makes it several plants. Ask for the equations of "
-            "one, with one number for each setting."
-        )
-
-    def scalars(self, names: Any) -> tuple[str, ...]:
-        return tuple(s for n in names for s in self.elements(n))
-
-    def elements(self, name: str) -> list[str]:
-        declared = self.variant.declared[name]
-        return [name] if declared.size == 1 else [f"{name}[{k}]" for k in range(self.sizes[name])]  # type: ignore[attr-defined]
-
-    def followed(self, law: Callable[..., Any], count: int) -> tuple[Node, ...]:
-        """What one of its functions computes, scalar by scalar."""
-        try:
-            asked = {name: self.bound(name) for name in arguments(law) if name != "out"}
-            if "out" in arguments(law):
-                asked["out"] = tuple(Missing(f"{law.__qualname__} does not fill out[{k}]") for k in range(count))
-            found = scalars_of(Tracer(self.graph).run(law, asked))
-        except (Untraceable, BlockDefinitionError) as error:
-            text = str(error)
-            raise DiagramError(text if text.startswith(self.kind.__name__) else f"{self.kind.__name__}: {text}") from None
-        if len(found) != count:
-            raise DiagramError(f"{self.kind.__name__}: {law.__qualname__} gives {len(found)} values where {count} are wanted.")
-        return tuple(found)
-
-    def bound(self, name: str) -> Value:
-        """What an argument stands for."""
-        graph, declaration = self.graph, self.variant.declared.get(name)
-        if name == "t":
-            return graph.read("time", "t")
-        match declaration:
-            case None:
-                return graph.constant(True if name.startswith("has_") else self.sizes[name])
-            case Static():
-                return known(graph, self.settings[name])
-            case Memory():
-                return Missing(self.remembers(name))
-            case State() | Inport(many=False):
-                store = "state" if isinstance(declaration, State) else "input"
-                found = tuple(graph.read(store, n) for n in self.elements(name))
-                return found[0] if declaration.size == 1 else found
-            case Param(shape=()):
-                if self.settings[name] is None:
-                    return graph.constant(None)
-                return graph.read("parameter", name)
-        words = {
-            Table: "a table",
-            Noise: "a random draw",
-            Period: "a sample time",
-            Param: "an array",
-            Inport: "any number of inputs",
-        }
-        what = next((text for cls, text in words.items() if isinstance(declaration, cls)), "not a number")
-        return Missing(f"{self.kind.__name__} depends on '{name}', which is {what}; equations for observers take scalars only.")
-
-    def remembers(self, memory: str) -> str:
-        variant = "" if self.variant is self.kind else f" (as {self.variant.__name__})"
-        return (
-            f"{self.kind.__name__}{variant} depends on its memory '{memory}', which an observer does not have. Give the class a "
-            f"static function equations(...): the rates of its states without '{memory}', from states, inputs and parameters."
-        )
-
-
-def output_ports(kind: type[Block]) -> dict[str, list[str]]:
-    """Output function -> the ports it gives."""
-    ports = list(kind.of(Outport))
-    alone = {f"output_{p}": [p] for p in ports if f"output_{p}" in kind.functions}
-    rest = [p for p in ports if f"output_{p}" not in kind.functions]
-    return {"output": rest, **alone} if rest and "output" in kind.functions else alone
-
-
-def scalars_of(value: Value) -> list[Node]:
-    """A result as a flat list."""
-    if isinstance(value, Missing):
-        raise Untraceable(value.why)
-    return [n for item in value for n in scalars_of(item)] if isinstance(value, tuple) else [value]
