@@ -142,8 +142,8 @@ blocks:
 
     @staticmethod
     def output(y, x_next, P_next, rate, readings, variances, values, n, m, speeds):
-        found = readings(x_next, x_next, values)
-        h, H = part(found, 0, m), rows(found, m, n, m)
+        reading = readings(x_next, x_next, values)
+        h, H = part(reading, 0, m), rows(reading, m, n, m)
         x, P, nis, K = after_readings(part(x_next, 0, n), rows(P_next, n, n), y, h, H, variances, m)
         gain = divide(multiply(P, transpose(H)), variances) if m > 1 else K  # of all readings at once
         return x, P, subtract(y, h), nis, gain, x, chosen(rate, speeds)
@@ -179,8 +179,8 @@ def first_variances(model, parameters, measures, P0, R, sensor, m):
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
     """The plant as the filter sees it, and its parameters in the order of its equations."""
     scaled = plant.changed({n: factor * plant.settings[n] for n in plant.standard})
-    seen = known_plant(scaled, parameters)
-    return seen, values_of(seen, equations_of(seen).parameters)
+    belief = known_plant(scaled, parameters)
+    return belief, values_of(belief, equations_of(belief).parameters)
 
 
 def noisy(plant: Plant, eq: Equations) -> list[str]:

@@ -50,9 +50,9 @@ from .transition import rates_of, steps, steps_problem, transition
 __all__ = ["JointEKF"]
 
 
-def readings_and_slopes(found, n, d, m):
+def readings_and_slopes(reading, n, d, m):
     """Readings h of the plant, and H, their derivatives by states and parameters."""
-    return part(found, 0, m), alongside(rows(found, m, n, m), rows(found, m, d, m + m * n))
+    return part(reading, 0, m), alongside(rows(reading, m, n, m), rows(reading, m, d, m + m * n))
 
 
 def gain_of(P, H, variances, K, m):

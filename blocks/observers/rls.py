@@ -186,11 +186,11 @@ blocks:
     @staticmethod
     def table_factor_next(model, names, start, P0):
         first = first_values(model, names, start)
-        known = np.zeros((len(first), len(first) + 1))
+        prior = np.zeros((len(first), len(first) + 1))
         if P0 is not None and np.size(P0) > 0:
             weight = 1.0 / np.sqrt(spread(P0, named(model, names), "P0"))
-            known[:, :-1], known[:, -1] = np.diag(weight), weight * first
-        return known
+            prior[:, :-1], prior[:, -1] = np.diag(weight), weight * first
+        return prior
 
     @staticmethod
     def check(names, rows, count):
@@ -237,14 +237,16 @@ def named(plant: Plant | None, names: list[str] | None) -> list[str]:
 
 def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | str | None) -> np.ndarray:
     """Where the estimates start; 0 in place of what another block is yet to find."""
-    known = named(plant, names)
-    firsts = dict.fromkeys(known, start) if isinstance(start, str) else dict(start or {})
+    names_of = named(plant, names)
+    firsts = dict.fromkeys(names_of, start) if isinstance(start, str) else dict(start or {})
     for name in firsts:
-        if name not in known:
-            raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(known)}." + did_you_mean(name, known))
+        if name not in names_of:
+            raise DiagramError(
+                f"start: '{name}' is not estimated. These are: {listing(names_of)}." + did_you_mean(name, names_of)
+            )
     truth = plant.settings if plant is not None else {}
     values = {n: truth.get(n, 0.0) if v == "truth" else v for n, v in firsts.items()}
-    return np.array([0.0 if isinstance(values.get(n), str) else float(values.get(n, 0.0)) for n in known])
+    return np.array([0.0 if isinstance(values.get(n), str) else float(values.get(n, 0.0)) for n in names_of])
 
 
 class Regressor(RecordBlock):

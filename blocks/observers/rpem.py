@@ -161,9 +161,9 @@ blocks:
 
     @staticmethod
     def output(y, theta_next, x_next, S, P_next, own, readings, units, variances, lowest, highest, n, d, m, follow, printed):
-        found = readings(x_next, x_next, own)
-        h = part(found, 0, m)
-        psi = multiply(rows(found, m, n, m), rows(S, n, d), plus=rows(found, m, d, m + m * n))
+        reading = readings(x_next, x_next, own)
+        h = part(reading, 0, m)
+        psi = multiply(rows(reading, m, n, m), rows(S, n, d), plus=rows(reading, m, d, m + m * n))
         weights = divide(units, units) if printed == "scaling" or printed == "both" else units
         theta, P, gain = theta_next, rows(P_next, d, d), zeros(m, d)
         for j in range(m):
