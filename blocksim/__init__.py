@@ -63,6 +63,7 @@ PUBLIC = {
     "run_study": "studies.study",
     "StudyResult": "studies.study",
     "process": "estimation.process",
+    "pool": "estimation.pool",
     "identify": "running.identify",
     "validate": "running.validate",
     "Validation": "estimation.validation",

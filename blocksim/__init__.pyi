@@ -40,6 +40,7 @@ from .errors import SimulationError as SimulationError
 from .errors import StudyError as StudyError
 from .estimation.estimates import Estimate as Estimate
 from .estimation.estimates import Estimates as Estimates
+from .estimation.pool import pool as pool
 from .estimation.process import process as process
 from .estimation.validation import Validation as Validation
 from .linear.linear_model import LinearModel as LinearModel

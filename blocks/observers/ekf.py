@@ -33,7 +33,7 @@ from .transition import rates_of, spread_on, steps, steps_problem, transition
 __all__ = ["EKF"]
 
 #: Variance of the first guess of a state that is not measured: Tout 2022, section III-A.
-UNKNOWN = 0.1
+UNMEASURED = 0.1
 
 
 class StateFilter(PlantObserver):
@@ -169,7 +169,7 @@ def first_variances(model, parameters, measures, P0, R, sensor, m):
     states = equations_of(plant).states
     if P0 is not None:
         return spread(P0, states, "P0")
-    first = np.full(len(states), UNKNOWN)
+    first = np.full(len(states), UNMEASURED)
     where = places(equations_of(plant), measured_ports(plant, measures))
     if where is not None:
         first[list(where)] = reading_variance(R, sensor, m)

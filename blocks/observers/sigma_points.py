@@ -60,7 +60,7 @@ def triangular(A, N, M):
     return L
 
 
-def substituted(L, b, m):
+def forward_solved(L, b, m):
     """v of L v = b."""
     v = zeros(m)
     for i in range(m):
@@ -75,7 +75,7 @@ def divided(C, L, N, m):
     """K of K L L^T = C."""
     K = zeros(N, m)
     for r in range(N):
-        v = substituted(L, C[r], m)
+        v = forward_solved(L, C[r], m)
         for turn in range(m):
             i = m - 1 - turn
             total = v[i]
@@ -93,7 +93,7 @@ def after_points(x, X, Y, y, weights, sigmas, N, m, M):
     S = triangular(alongside(B, diagonal(sigmas)), m, M + m)
     K = divided(multiply(A, transpose(B)), S, N, m)
     L = triangular(alongside(subtract(A, multiply(K, B)), scale(K, sigmas)), N, M + m)
-    v = substituted(S, e, m)
+    v = forward_solved(S, e, m)
     return add(x, multiply(K, e)), L, e, dot(v, v), K
 
 

@@ -53,7 +53,7 @@ def spot(value: int) -> ast.Constant:
     return ast.Constant(value)
 
 
-def plus(a: ast.expr, b: ast.expr) -> ast.expr:
+def place_plus(a: ast.expr, b: ast.expr) -> ast.expr:
     """a + b of places, computed where both are known."""
     if isinstance(a, ast.Constant) and isinstance(b, ast.Constant):
         return ast.Constant(a.value + b.value)  # type: ignore[operator]
@@ -82,7 +82,9 @@ def array_at(array: str, shape: tuple[int, ...]) -> Lazy:
     reads = frozenset({array})
     if len(shape) == 1:
         return Lazy(shape, lambda i: element_at(array, i), reads, held=array, view=True)
-    return Lazy(shape, lambda i, j: element_at(array, plus(place_times(i, spot(shape[1])), j)), reads, held=array, view=True)
+    return Lazy(
+        shape, lambda i, j: element_at(array, place_plus(place_times(i, spot(shape[1])), j)), reads, held=array, view=True
+    )
 
 
 def length_of(shape: tuple[int, ...]) -> int:

@@ -31,7 +31,7 @@ from ..specialise import (
     uses_matrices,
     value_of,
 )
-from .lazy import Lazy, Room, assignment, element_at, place_times, plus, spot
+from .lazy import Lazy, Room, assignment, element_at, place_plus, place_times, spot
 from .matrix_loops import MatrixLoops
 
 
@@ -161,7 +161,7 @@ class Looping(MatrixLoops, Specialiser):
                 places = [self.visit(i) for i in (index.elts if isinstance(index, ast.Tuple) else [index])]
                 if not isinstance(array, Lazy) or not array.held:
                     self.refuse(f"stores into '{ast.unparse(target)}', which is not its own; begin with zeros or array.")
-                start = plus(place_times(places[0], spot(array.shape[1])), places[1]) if len(places) == 2 else places[0]
+                start = place_plus(place_times(places[0], spot(array.shape[1])), places[1]) if len(places) == 2 else places[0]
                 if isinstance(value, (Lazy, ast.Tuple)):
                     row = self.lazy(value)
                     row = self.held(row, self.room.name("t")) if array.held in row.reads else row

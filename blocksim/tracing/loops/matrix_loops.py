@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..specialise import known, value_of
-from .lazy import Lazy, Room, array_at, assignment, is_size, length_of, place_times, plus, product_of, spot, where_equal
+from .lazy import Lazy, Room, array_at, assignment, is_size, length_of, place_plus, place_times, product_of, spot, where_equal
 
 Results = Sequence[tuple[str, int]]
 
@@ -25,22 +25,24 @@ class MatrixLoops:
         width = width or value.shape[-1]
         room = self.room
         for row, column, part in value.parts:
-            self.store(part, array, plus(start, spot(row * width + column)), width)
+            self.store(part, array, place_plus(start, spot(row * width + column)), width)
         if value.mirrored is not None:
             upper = value.mirrored
 
             def halves(i: ast.expr, j: ast.expr) -> None:
                 both = self.scalar(upper.at(i, j), always=True)
-                room.lines.append(assignment(array, plus(start, plus(place_times(i, spot(width)), j)), both))
-                room.lines.append(assignment(array, plus(start, plus(place_times(j, spot(width)), i)), both))
+                room.lines.append(assignment(array, place_plus(start, place_plus(place_times(i, spot(width)), j)), both))
+                room.lines.append(assignment(array, place_plus(start, place_plus(place_times(j, spot(width)), i)), both))
 
             room.loop(spot(0), upper.shape[0], lambda i: room.loop(i, upper.shape[0], lambda j: halves(i, j)))
         elif value.element is not None and len(value.shape) == 1:
-            room.loop(spot(0), value.shape[0], lambda i: room.lines.append(assignment(array, plus(start, i), value.at(i))))
+            room.loop(spot(0), value.shape[0], lambda i: room.lines.append(assignment(array, place_plus(start, i), value.at(i))))
         elif value.element is not None:
 
             def one(i: ast.expr, j: ast.expr) -> None:
-                room.lines.append(assignment(array, plus(start, plus(place_times(i, spot(width)), j)), value.at(i, j)))
+                room.lines.append(
+                    assignment(array, place_plus(start, place_plus(place_times(i, spot(width)), j)), value.at(i, j))
+                )
 
             rows, columns = value.shape
             room.loop(spot(0), rows, lambda i: room.loop(spot(0), columns, lambda j: one(i, j)))
@@ -221,7 +223,7 @@ class MatrixLoops:
         must_fit(len(a.shape) == 1 and 0 <= start <= start + count <= a.shape[0])
         reads = a.reads
         held = a.held if start == 0 else ""
-        return Lazy((count,), lambda i: a.at(plus(spot(start), i)), reads, reads if start else a.apart, held, a.view)
+        return Lazy((count,), lambda i: a.at(place_plus(spot(start), i)), reads, reads if start else a.apart, held, a.view)
 
     def rows(self, a: Any, count: int, width: int, start: int = 0) -> Lazy:
         a = self.light(self.lazy(a))
@@ -229,7 +231,7 @@ class MatrixLoops:
         held = a.held if start == 0 else ""
         return Lazy(
             (count, width),
-            lambda i, j: a.at(plus(plus(spot(start), place_times(i, spot(width))), j)),
+            lambda i, j: a.at(place_plus(place_plus(spot(start), place_times(i, spot(width))), j)),
             a.reads,
             a.reads if start else a.apart,
             held,
@@ -248,7 +250,9 @@ class MatrixLoops:
         must_fit(0 <= row <= row + count <= A.shape[0] and 0 <= column <= column + width <= A.shape[1])
 
         at = A.at
-        return Lazy((count, width), lambda i, j: at(plus(spot(row), i), plus(spot(column), j)), A.reads, A.reads, view=A.view)
+        return Lazy(
+            (count, width), lambda i, j: at(place_plus(spot(row), i), place_plus(spot(column), j)), A.reads, A.reads, view=A.view
+        )
 
     def zeros(self, *shape: int) -> Lazy:
         return Lazy(shape, lambda *i: ast.Constant(0.0))
