@@ -74,6 +74,8 @@ PUBLIC = {
     "design": "planning.design.design",
     "DesignResult": "planning.design.design",
     "pareto": "planning.design.pareto",
+    "Campaign": "planning.sequential",
+    "sequential": "planning.sequential",
     "information": "planning.information",
     "Information": "planning.information",
     "draw": "pictures.draw",

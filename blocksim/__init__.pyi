@@ -55,6 +55,8 @@ from .planning.design.design import design as design
 from .planning.design.pareto import pareto as pareto
 from .planning.information import Information as Information
 from .planning.information import information as information
+from .planning.sequential import Campaign as Campaign
+from .planning.sequential import sequential as sequential
 from .records.record import Record as Record
 from .running.identify import identify as identify
 from .running.rerun import rerun as rerun
