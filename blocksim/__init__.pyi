@@ -1,5 +1,6 @@
 """The front door for type checkers and editors: the public names of `__init__.py`, which loads them when first used."""
 
+from .checking.findings import findings as findings
 from .compiler.codegen import generate as generate
 from .contract.block import Block as Block
 from .contract.block import RecordBlock as RecordBlock
@@ -33,12 +34,14 @@ from .diagram.spec import Spec as Spec
 from .errors import BlockDefinitionError as BlockDefinitionError
 from .errors import BlocksimError as BlocksimError
 from .errors import DiagramError as DiagramError
+from .errors import Finding as Finding
 from .errors import RecordError as RecordError
 from .errors import SimulationError as SimulationError
 from .errors import StudyError as StudyError
 from .estimation.estimates import Estimate as Estimate
 from .estimation.estimates import Estimates as Estimates
 from .estimation.process import process as process
+from .estimation.validation import Validation as Validation
 from .linear.linear_model import LinearModel as LinearModel
 from .linear.linearize import linearize as linearize
 from .linear.linearize import operating_point as operating_point
@@ -46,14 +49,19 @@ from .linear.operating import OperatingPoint as OperatingPoint
 from .pictures.draw import draw as draw
 from .pictures.estimate_traces import plot_traces as plot_traces
 from .pictures.plots import plot as plot
+from .planning.information import Information as Information
+from .planning.information import information as information
 from .records.record import Record as Record
 from .running.identify import identify as identify
-from .running.simulate import rerun as rerun
+from .running.rerun import rerun as rerun
 from .running.simulate import simulate as simulate
 from .running.simulate import simulate_many as simulate_many
 from .running.simulate import start as start
+from .running.validate import validate as validate
 from .schedule.flatten import flatten as flatten
 from .schedule.schedule import Schedule as Schedule
+from .simulation.experiment import Experiment as Experiment
+from .simulation.prepare import experiment as experiment
 from .simulation.simulation import Simulation as Simulation
 from .studies.study import StudyResult as StudyResult
 from .studies.study import run_study as run_study

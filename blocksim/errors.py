@@ -30,6 +30,19 @@ class Problem:
         return f"{self.where}: {self.what}" if self.where else self.what
 
 
+@dataclass(frozen=True)
+class Finding:
+    """Something that runs and cannot be meant: its short name (a section of docs/warnings.md), what was found, what to do."""
+
+    name: str
+    what: str
+    remedy: str
+    where: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{f'{self.where}: ' if self.where else ''}warning: {self.what} {self.remedy} [{self.name}]"
+
+
 class BlocksimError(Exception):
     """Everything blocksim raises on purpose. Where a run had begun, `record` holds what there was of it."""
 

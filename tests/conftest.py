@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -38,3 +40,37 @@ def pytest_unconfigure(config):
     folder = getattr(config, "blocksim_cache", None)
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class SmallDisk:
+    """A file system in memory with room for so much and no more, where the system lets us have one."""
+
+    def __init__(self, place):
+        self.place = place
+        self.mounted = False
+
+    def __call__(self, size):
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", self.place], capture_output=True)
+        if done.returncode:
+            pytest.skip("no file systems can be mounted here")
+        self.mounted = True
+        return self.place
+
+    def read_only(self):
+        subprocess.run(["mount", "-o", "remount,ro", self.place], check=True)
+
+    def close(self):
+        if self.mounted:
+            subprocess.run(["umount", "-l", self.place], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """small_disk("64k") is the path of a disk of that size; small_disk.read_only() closes it for writing."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    disk = SmallDisk(place)
+    if sys.platform != "linux" or shutil.which("mount") is None:
+        pytest.skip("no file systems can be mounted here")
+    yield disk
+    disk.close()

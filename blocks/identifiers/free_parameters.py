@@ -51,11 +51,32 @@ def free_parameters(block: Any, path: str, schedule: Any, run: Run | None) -> li
         whole = f"{scope}.{name}" if scope else str(name)
         if run is not None and whole.rpartition(".")[0] not in schedule.by_path:
             raise RecordError(f"parameters: {whole} has no influence on what is compared.")
-        found.append(free_parameter(whole, more, schedule, overrides, block.start))
+        found.append(free_parameter(whole, more, schedule, overrides, first_of(whole, block.settings["start"])))
+    if run is not None and run.simulated:
+        refuse_truth(found, block.settings["start"], schedule, overrides)
     return found
 
 
-def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, share: float) -> FreeParameter:
+def first_of(name: str, start: Any) -> Any:
+    """What a block's `start` says of one parameter: a share of its value in the diagram, or what another block found."""
+    if not isinstance(start, Mapping):
+        return start
+    values = [start[n] for n in (name, name.rpartition(".")[2]) if n in start]
+    if not values:
+        raise RecordError(f"start: nothing was found for {name}. There are: {listing(start)}.")
+    return {"start": values[0]}
+
+
+def refuse_truth(free: list[FreeParameter], start: Any, schedule: Any, overrides: Overrides) -> None:
+    """A share of 1 begins at the truth of a simulation, and says so by another word."""
+    if start == 1 and any(one.start == overrides.value(schedule, one.path) for one in free):
+        raise RecordError(
+            "start: 1 times the plant's own values, and a start there, which in a simulation is the truth, proves nothing. Give "
+            "another share, values under `parameters`, the name of a block that found them; or say truth where that is meant."
+        )
+
+
+def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, first: Any) -> FreeParameter:
     try:
         unit, key = find_setting(schedule, name)
     except DiagramError as error:
@@ -66,17 +87,25 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, sh
             n for n, d in unit.kind.declared.items() if isinstance(d, Param) and isinstance(unit.settings.get(n), (int, float))
         ]
         raise DiagramError(f"parameters: {name} is no single number of a running block. {unit.path} has: {listing(numbers)}.")
-    more = {"start": more} if isinstance(more, (int, float)) else more or {}
-    if not isinstance(more, Mapping) or set(more) - set(KEYS) or not all(isinstance(v, (int, float)) for v in more.values()):
-        raise DiagramError(f"parameters: {name}: found {more!r}; numbers for {listing(KEYS)} are wanted.")
+    more = {"start": more} if isinstance(more, (int, float, str)) else more or {}
+    more = {**first, **more} if isinstance(first, Mapping) and isinstance(more, Mapping) else more
+    if not isinstance(more, Mapping) or set(more) - set(KEYS) or not all(fits_key(k, v) for k, v in more.items()):
+        raise DiagramError(f"parameters: {name}: found {more!r}; numbers for {listing(KEYS)} are wanted, or a block for start.")
     low, high = declared.limits.closed()
     low, high = max(low, more.get("min", -math.inf)), min(high, more.get("max", math.inf))
     if not low < high:
         raise DiagramError(f"parameters: {name}: min {more.get('min')} and max {more.get('max')} leave nothing between them.")
-    start = float(more["start"]) if "start" in more else Interval(low, high).clip(float(share * value))
+    share = first if isinstance(first, (int, float)) else 1.0
+    word = more.get("start", "truth" if first == "truth" else None)
+    own = Interval(low, high).clip(float((1.0 if word == "truth" else share) * value))
+    start = float(word) if isinstance(word, (int, float)) else own  # also before a block has found it
     if not low <= start <= high:
         raise DiagramError(f"parameters: {name}: the start, {start:g}, is not between {low:g} and {high:g}.")
     return FreeParameter(name, start, low, high, declared.unit)
+
+
+def fits_key(key: str, value: Any) -> bool:
+    return isinstance(value, (int, float)) or (key == "start" and isinstance(value, str))
 
 
 def drawn(one: FreeParameter, random: np.random.Generator, factor: float = 3.0) -> float:

@@ -277,7 +277,8 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from blocksim.pictures.plots import COLOURS, suffix, write_figure
+    from blocksim.pictures.palette import COLOURS
+    from blocksim.pictures.plots import suffix, write_figure
 
     kind = suffix(path) if path is not None else ""
     d = found.details

@@ -13,6 +13,7 @@ from blocksim.contract.declarations import Inport, Outport
 from blocksim.contract.plant import Plant
 from blocksim.diagram.diagram import REFERENCE
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
+from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 from blocksim.estimation.twin_diagram import Played
@@ -36,7 +37,9 @@ class CLOE(RecordBlock):
 
     `parameters` are any numbers of any block, plant, controller or initial state: a list of paths, or for each path its start,
     min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the
-    block declares. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
+    block declares. For a number may stand the name of a block that found it, `start: ls`, {joint.J: ls}; or `truth`. The twin
+    begins where the diagram does; a first state that somebody set is a parameter like others, or said to be known by `initial:
+    diagram`. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
     pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given
     the fit is repeated with those of its residuals until they stay.
 
@@ -66,13 +69,18 @@ blocks:
   found: {type: CLOE, parameters: [joint.J, joint.Fv], output: joint.q, in: q_hat}
 """
     method = "CLOE"
+    starts_from = ("parameters", "start")
 
     parameters: Any = static(
         None, "paths of numbers of the diagram, or {path: {start, min, max}}", kind=(list, dict), required=True
     )
     output: Any = static(None, "the signal of the twin that is compared with y, or one for each", kind=(str, list), required=True)
     weights: Any = static(None, "what the residuals of each y are multiplied by; else estimated element by element", kind=list)
-    start: float = param(0.7, "starting values, where none are given, as a share of those in the diagram")
+    start: Any = static(
+        0.7, "starting values where none are given: a share of the diagram's (not 1), the block that found them, or 'truth'",
+        kind=(int, float, str, dict),
+    )  # fmt: skip
+    initial: str = static("auto", "diagram: where plants of the diagram begin is known", choices=("auto", "diagram"))
     starts: int = static(1, "how many starts are tried; all but the first are drawn at random between the bounds", kind=int)
     seed: int = static(0, "of the random starts", kind=int)
     skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
@@ -107,8 +115,18 @@ blocks:
         return (
             (shown[:, 0] if slim else shown),
             (rest[:, 0] if slim else rest),
-            report(self.method, task, found, self.errors, self.smoothing),
+            report(self.method, task, found, self.errors, self.smoothing).warned(*self.true_start(task, run)),
         )
+
+    def true_start(self, task: Task, run: Run) -> list[str]:
+        """Said where the twin begins in a true first state that is neither sought nor said to be known."""
+        sought = [one.path for one in task.free]
+        blocks = {path.rpartition(".")[0] for path in sought}
+        plants = [Plant(u.kind, u.settings, u.path) for u in task.twin.experiment.schedule.units if u.path in blocks]
+        states = [s for p in plants for s in true_states(p) if s.partition(" = ")[0] not in sought]
+        if not states or not run.simulated or self.initial == "diagram":
+            return []
+        return [first_state_words(states, "make it a parameter, or say initial: diagram where that is meant")]
 
     def ended(self, task: Task, search: Search) -> Search:
         """The end of a search, judged by central differences."""

@@ -62,7 +62,7 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
         "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }
     items = tuple(
-        Estimate(n, float(v), float(d), unit=s.unit, quantile=float(q))
+        Estimate(n, float(v), float(d), unit=s.unit, quantile=float(q), start=s.start)
         for n, s, v, d, q in zip(names, task.free, found.theta, std, quantile, strict=True)
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())

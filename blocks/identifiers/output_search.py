@@ -165,6 +165,9 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
         return Search(first, math.inf, "diverged: the twin cannot be simulated at the start", False)
     low, high = (np.array([getattr(s, side) for s in task.free]) for side in ("low", "high"))
     first = inside(first, low, high)
+    if not task.slopes(first).any():  # scipy would divide by the length of this gradient
+        rest = task.residuals(first)
+        return Search(first, float(rest @ rest) / 2, "moved nothing: no parameter has any influence on what is compared")
     found = least_squares(
         task.cost_vector,
         first,

@@ -7,7 +7,6 @@ nothing has to be differentiated by hand: backlash, hysteresis and any plant of 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +19,7 @@ from blocksim.diagram.diagram import Diagram
 from blocksim.diagram.spec import LogSpec
 from blocksim.errors import RecordError, did_you_mean, listing
 from blocksim.estimation.estimates import Estimate, Estimates
+from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.replay import Samples
 from blocksim.solvers import find_solver
@@ -41,9 +41,9 @@ class RPEMHybrid(RecordBlock):
     `method: newton` is (3.37) with the second derivative 2 psi' psi / N of the same simulations in D: it ends in a few steps.
 
     `start` names the parameters and where they begin: {k1: 2e6, q: 0.5e-3}, or the name of a block that found them before,
-    {k1: response}. Initial states are parameters like any other. All else is as in the block that `model` names, unless `known`
-    says otherwise, in the same way. A parameter whose gradient vanishes at the start (alpha where A = 0) stays there, and a
-    warning says so.
+    {k1: response}; `truth` stands for the plant's own value. Initial states are parameters like any other. All else is as in the
+    block that `model` names, unless `known` says otherwise, in the same way. A parameter whose gradient vanishes at the start
+    (alpha where A = 0) stays there, and a warning says so.
 
     The input is held between samples (`hold: zero`), or was continuous (`cubic`, `linear`). With `horizons` above 1 the record is
     used bit by bit: each horizon adds its samples and starts where the last one ended, which is also the way out of the local
@@ -65,6 +65,8 @@ blocks:
   y:       {type: Sum, in: [robot.w_m, noise]}
   hybrid:  {type: RPEMHybrid, model: robot, signal: w_m, start: {Fv: 0.02, Fc: 0.4}, in: [u, y]}
 """
+
+    starts_from = ("start", "known")
 
     model: str = model("plant to simulate: a block of the diagram, or a type with its defaults")
     signal: str = static(None, "output of the plant that y measures", kind=str, required=True)
@@ -91,7 +93,7 @@ blocks:
         Ts = sample_time(t)
         enough(u, 4, "a simulation")
         enough(y, 4, "a comparison")
-        problem = self.problem(model, run)
+        problem = self.problem(model)
         if len(t) // self.horizons - round(self.skip / Ts) <= len(problem.names):
             raise RecordError(
                 f"{len(t)} samples in {self.horizons} horizons, {self.skip:g} s skipped, are too few for "
@@ -129,7 +131,7 @@ blocks:
         ready = experiment(diagram, start=0, stop=str(interval * (end - 1)), every=str(interval), **options)
         return Twin(ready, f"plant.{self.signal}", tuple(problem.names))
 
-    def problem(self, plant: Plant, run: Run) -> Problem:
+    def problem(self, plant: Plant) -> Problem:
         """What is sought, from where and within which limits."""
         outputs = plant.kind.of(Outport)
         if self.signal not in outputs:
@@ -137,7 +139,9 @@ blocks:
                 f"signal: {plant.name} has no output '{self.signal}'. It has: {listing(outputs)}."
                 + did_you_mean(self.signal, outputs)
             )
-        numbers = {n: d for n, d in plant.kind.declared.items() if isinstance(d, Param) or (d.settable and is_number(plant, n))}
+        numbers = {
+            n: d for n, d in plant.kind.declared.items() if isinstance(d, Param) or (d.settable and holds_number(plant, n))
+        }
         numbers = {n: d for n, d in numbers.items() if not isinstance(d, Period)}
         for setting in ("start", "known", "bounds", "scale"):
             for name in getattr(self, setting):
@@ -148,8 +152,8 @@ blocks:
                     )
         if not self.start:
             raise RecordError("start: at least one parameter is wanted, {k1: 2e6}.")
-        start = np.array([looked_up("start", n, v, run) for n, v in self.start.items()])
-        known = {n: looked_up("known", n, v, run) for n, v in self.known.items()}
+        start = np.array([number("start", n, v, plant) for n, v in self.start.items()])
+        known = {n: number("known", n, v, plant) for n, v in self.known.items()}
         scale = np.array([float(self.scale.get(n, abs(v))) for n, v in zip(self.start, start, strict=True)])
         for name, size in zip(self.start, scale, strict=True):
             if not size > 0:
@@ -229,6 +233,7 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
     details: dict[str, Any] = {
         "simulations": search.simulations, "iterations": len(search.halvings), "halvings": search.halvings,
         "history": np.array(search.history), "loss": np.array(search.losses), "horizons": search.ends,
+        "converged": search.converged,
         "assumed": {"type": plant.kind.__name__, "settings": held_settings(problem, plant)},
     }  # fmt: skip
     method = f"RPEM hybrid, {method}"
@@ -240,9 +245,9 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
     correlation, probability = whiteness(search.residual.reshape(-1, 1 if search.y_hat.ndim == 1 else search.y_hat.shape[1]))
     details.update(sigma=math.sqrt(search.loss), autocorrelation=correlation, whiteness=probability)
     made = tuple(
-        Estimate(n, float(value), float(std), truth, unit)
-        for n, value, std, truth, unit in zip(
-            problem.names, search.values, np.sqrt(np.diag(covariance)), truths, units, strict=True
+        Estimate(n, float(value), float(std), truth, unit, start=float(start))
+        for n, value, std, truth, unit, start in zip(
+            problem.names, search.values, np.sqrt(np.diag(covariance)), truths, units, problem.start, strict=True
         )
     )
     warnings = tuple(doubts(problem, search, visible, probability) + leak(problem, plant))
@@ -277,32 +282,26 @@ def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: f
 def leak(problem: Problem, plant: Plant) -> list[str]:
     """A word on what was taken from the simulated plant itself."""
     taken = [n for n, v in plant.truth.items() if v and n not in problem.names and n not in problem.known]
-    return [f"leak of truth: {listing(taken)} held at the plant's own value; give it under `known` instead."] if taken else []
+    words = [f"leak of truth: {listing(taken)} held at the plant's own value; give it under `known` instead."] if taken else []
+    states = true_states(plant, (*problem.names, *problem.known)) if plant.path else []
+    return words + ([first_state_words(states, "give it under `known` or `start`")] if states else [])
 
 
 def held_settings(problem: Problem, plant: Plant) -> dict[str, Any]:
     return {n: problem.known.get(n, v) for n, v in plant.settings.items() if n not in problem.names}
 
 
-def is_number(plant: Plant, name: str) -> bool:
+def number(setting: str, name: str, value: Any, plant: Plant) -> float:
+    """A setting as a number; `truth` is that of the plant."""
+    if value == "truth":
+        value = plant.settings[name]
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise RecordError(f"{setting}: {name} = {value!r} is no number.")
+    return float(value)
+
+
+def holds_number(plant: Plant, name: str) -> bool:
     return isinstance(plant.settings.get(name), (int, float)) and not isinstance(plant.settings.get(name), bool)
-
-
-def looked_up(setting: str, name: str, value: Any, run: Run) -> float:
-    """A number, or what the block of that name has found."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    estimates: Mapping[str, Any] = run.record.estimates
-    prefix = run.path.rpartition(".")[0]
-    found = estimates.get(value) or estimates.get(f"{prefix}.{value}")
-    if found is None:
-        raise RecordError(
-            f"{setting}: {name} = {value!r} is neither a number nor an identifier before this block. "
-            f"There are: {listing(estimates)}."
-        )
-    if name not in found or not math.isfinite(found[name].value):
-        raise RecordError(f"{setting}: '{value}' found no {name}. It found: {listing(found)}. {found.reason}")
-    return float(found[name].value)
 
 
 def limits_of(declared: Any, asked: Any) -> tuple[float, float]:

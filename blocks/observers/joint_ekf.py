@@ -43,8 +43,10 @@ def finish(out, N, m, P, g):
 class JointEKF(ParameterObserver):
     """z = (x, theta), x[k+1] = x + Ts f(x, u, theta) + v, theta[k+1] = theta: Kalman's filter for both (Gautier 2001, section 3).
 
-    `estimate` lists the parameters; all of the inverse model unless given. They start at `start`, {J: 2e-4}, or at `factor` times
-    the plant's values, with variances `P0_parameters`: a small one locks a parameter, a large one frees it. Q is the variance of
+    `estimate` lists the parameters; all of the inverse model unless given. They start at `start`: {J: 2e-4}, or the name of a
+    block that found them ({J: ls}; the filter then works after the run); or at `factor` times the plant's values; at the plant's
+    own, the truth of a simulation, only where `truth` is said. `P0_parameters` are their variances: a small one locks a
+    parameter, a large one frees it; one that moved less than a tenth of it is marked "not learnt". Q is the variance of
     v, R that of a reading (the sensor's unless given), P0 that of the first state; `Q_parameters` lets the parameters wander.
 
     `form: udu` carries the factors of P = U D U^T (Bierman 1977; Thornton for the prediction): P cannot lose its sign by

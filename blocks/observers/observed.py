@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,18 +19,26 @@ __all__: list[str] = []
 
 
 def known_plant(plant: Plant, changes: Mapping[str, Any] | None) -> Plant:
-    """The plant as an observer believes it to be: with settings of its own in place of the true ones."""
+    """The plant as an observer believes it to be: with settings of its own in place of the true ones.
+
+    Where one is the name of a block that will have found it, the plant keeps its own until then.
+    """
     takes = [n for n, d in plant.kind.declared.items() if isinstance(d, (Param, Static)) and not isinstance(d, State)]
     for name in changes or {}:
         if name not in takes:
             raise DiagramError(
                 f"parameters: {plant.name} has no parameter '{name}'. It takes: {listing(takes)}." + did_you_mean(name, takes)
             )
-    changed = plant.changed(changes or {})
+    changed = plant.changed({n: v for n, v in (changes or {}).items() if not awaits(plant, n, v)})
     problems = plant.kind.problems(changed.settings)
     if problems:
         raise DiagramError(f"parameters: {problems[0][1]}")
     return changed
+
+
+def awaits(plant: Plant, name: str, value: Any) -> bool:
+    """Whether a setting is the name of a block instead of a number."""
+    return isinstance(value, str) and isinstance(plant.kind.declared.get(name), Param)
 
 
 def equations_of(plant: Plant) -> Equations:
@@ -154,21 +162,35 @@ def chosen_parameters(plant: Plant, names: str | Sequence[str] | None) -> list[s
 
 
 def starting_plant(
-    plant: Plant, parameters: Mapping[str, Any] | None, estimate: Any, start: Mapping[str, Any] | None, factor: float
+    plant: Plant, parameters: Mapping[str, Any] | None, estimate: Any, start: Mapping[str, Any] | str | None, factor: float | None
 ) -> Plant:
-    """The plant with the values an estimation starts from, which must be possible ones; what is not estimated stays as it is."""
+    """The plant with the values an estimation starts from, which must be possible ones; what is not estimated stays as it is.
+
+    The plant's own values are the truth of a simulation, so that nothing starts there unless `truth` is said.
+    """
     seen = known_plant(plant, parameters)
     names = chosen_parameters(seen, estimate)
-    for name in start or {}:
+    firsts = dict.fromkeys(names, start) if isinstance(start, str) else dict(start or {})
+    for name in firsts:
         if name not in names:
             raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(names)}." + did_you_mean(name, names))
-    first = {n: factor * seen.settings[n] for n in names if n not in (start or {})}
-    problems = plant.kind.problems({**seen.settings, **first, **(start or {})})
+    left = [n for n in names if n not in firsts]
+    true = [n for n in left if n not in (parameters or {})]
+    if true and (factor is None or factor == 1):
+        what = f"factor: {factor:g} starts at" if factor else "nothing is said of the start, and a start at"
+        raise DiagramError(
+            f"start: {listing(true)}: {what} the plant's own values, which in a simulation is the truth, proves nothing. Give "
+            f"first values, start: {{{true[0]}: ...}}, or the name of a block that found them; a factor other than 1; or say "
+            "start: truth where that is meant."
+        )
+    first = {n: seen.settings[n] if v == "truth" else v for n, v in firsts.items()}
+    first = {n: v for n, v in first.items() if not awaits(plant, n, v)} | {n: (factor or 1.0) * seen.settings[n] for n in left}
+    problems = plant.kind.problems({**seen.settings, **first})
     if problems:
-        given = [v for v in (start or {}).values() if not isinstance(v, (int, float))]
-        why = "" if given else " The plant's equations are solved for its accelerations, which is impossible there."
+        wrong = [v for v in first.values() if not isinstance(v, (int, float))]
+        why = "" if wrong else " The plant's equations are solved for its accelerations, which is impossible there."
         raise DiagramError(f"start: {problems[0][1]}{why}")
-    return seen.changed({**first, **(start or {})})
+    return seen.changed(first)
 
 
 def estimate_port(plant: Plant, name: str) -> Outport:
@@ -194,7 +216,10 @@ class PlantObserver(SampledBlock):
     sensor: str = model("the sensor that makes y, for the variance of its readings", port="y")
     model: str = model("the plant whose equations it knows")
     measures: Any = static(None, "outputs of the plant that y measures; q unless said", kind=(str, list, tuple))
-    parameters: Any = static(None, "settings of the plant as they are believed to be, {J: 2e-4}", kind=dict)
+    starts_from: ClassVar[tuple[str, ...]] = ("parameters",)
+    parameters: Any = static(
+        None, "settings of the plant as they are believed to be, {J: 2e-4}, each or the block that found it", kind=dict
+    )
     x0: Any = param(None, "first state, for all or one each; the plant's unless given", shape=(None,))
     substeps: int = static(1, "steps of order 4 per sample", kind=int)
 
@@ -236,8 +261,12 @@ class ParameterObserver(PlantObserver):
     abstract = True
 
     estimate: Any = static(None, "parameters that are estimated; all of the inverse model unless said", kind=(str, list, tuple))
-    start: Any = static(None, "first values of the parameters that are estimated, {J: 2e-4}", kind=dict)
-    factor: float = param(1.0, "first values of the others, as a multiple of the plant's", above=0)
+    starts_from = ("start", "parameters")
+    start: Any = static(
+        None, "first values of the parameters that are estimated, {J: 2e-4}, or the block that found them; 'truth': the plant's",
+        kind=(dict, str),
+    )  # fmt: skip
+    factor: float | None = param(None, "first values of the others, as a multiple of the plant's; not 1", above=0)
 
     d = fixed(1, "parameters that are estimated")
     count = fixed(1, "parameters of the plant")
@@ -262,6 +291,17 @@ class ParameterObserver(PlantObserver):
         spots = tuple(eq.parameters.index(name) for name in names)
         known = {"d": len(names), "count": len(eq.parameters), "spots": spots, "estimated": names}
         return {**known, **self.decided_for(plant, ports, names)}
+
+    def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
+        own = self.settings
+        plant = starting_plant(plants["model"], *(own[n] for n in ("parameters", "estimate", "start", "factor")))
+        names = chosen_parameters(plant, own["estimate"])
+        spreads = np.sqrt(self.first_variances(plant, names))
+        return {n: (float(v), float(s)) for n, v, s in zip(names, values_of(plant, names), spreads, strict=True)}
+
+    def first_variances(self, plant: Plant, names: Sequence[str]) -> np.ndarray:
+        """The variances that a plant with the first values of these parameters gives them."""
+        return spread(self.settings["P0_parameters"], names, "P0_parameters")
 
     @abstractmethod
     def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:

@@ -108,7 +108,9 @@ blocks:
     model: str = model("the plant whose parameters are estimated", required=False)
     names: list[str] | None = static(None, "names of the parameters, where no plant has them", kind=list)
     rows: int | None = static(None, "equations in each sample; those of the plant, or 1", kind=int)
-    start: Any = static(None, "first values of the parameters, {J: 2e-4}; 0 for the others", kind=dict)
+    starts_from = ("start",)
+    start: Any = static(None, "first values of the parameters, {J: 2e-4}, or the block that found them; 0 for the others; "
+                        "'truth': the plant's", kind=(dict, str))  # fmt: skip
     P0: Any = param(None, "variances of the first values, for all or one each; nothing is known of them unless given",
                     above=0, shape=(None,))  # fmt: skip
     R: Any = param(None, "variance of an equation's error, for all or one for each row", above=0, shape=(None,))
@@ -233,6 +235,14 @@ blocks:
             parts[f"{name}_hat"] = estimate_port(plant, name) if plant is not None else outport(f"estimate of {name}")
         return {**parts, "estimated": names}
 
+    def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
+        settings, plant = self.settings, plants.get("model")
+        if settings["P0"] is None:
+            return {}
+        names = named(plant, settings["names"])
+        spreads, first = np.sqrt(spread(settings["P0"], names, "P0")), first_values(plant, settings["names"], settings["start"])
+        return {n: (float(v), float(s)) for n, v, s in zip(names, first, spreads, strict=True)}
+
 
 def named(plant: Plant | None, names: list[str] | None) -> list[str]:
     """The parameters' names."""
@@ -245,12 +255,16 @@ def named(plant: Plant | None, names: list[str] | None) -> list[str]:
     return list(plant.parameters) if plant is not None else list(names or ())
 
 
-def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | None) -> np.ndarray:
+def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | str | None) -> np.ndarray:
+    """Where the estimates start; 0 in place of what another block is yet to find."""
     known = named(plant, names)
-    for name in start or {}:
+    firsts = dict.fromkeys(known, start) if isinstance(start, str) else dict(start or {})
+    for name in firsts:
         if name not in known:
             raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(known)}." + did_you_mean(name, known))
-    return np.array([float((start or {}).get(name, 0.0)) for name in known])
+    truth = plant.settings if plant is not None else {}
+    values = {n: truth.get(n, 0.0) if v == "truth" else v for n, v in firsts.items()}
+    return np.array([0.0 if isinstance(values.get(n), str) else float(values.get(n, 0.0)) for n in known])
 
 
 class Regressor(RecordBlock):

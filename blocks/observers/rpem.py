@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,9 @@ class RPEM(ParameterObserver):
     what was learnt far from the truth counts less and the end is not restless. `mu` regularises (3.17). R2 is the variance of a
     reading, the sensor's unless given: the thesis' R2 = 1 makes P no covariance.
 
-    `estimate` lists the parameters, which start at `start`, {Fv: 0.01}, or at `factor` times the plant's values. Each is
+    `estimate` lists the parameters, which start at `start`: {Fv: 0.01}, or the name of a block that found them ({Fv: ls}; the
+    method then works after the run); or at `factor` times the plant's values. At the plant's own values, which are the truth of a
+    simulation, it starts only where `truth` is said. One that moved less than a tenth of its P0 is marked "not learnt". Each is
     divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means
     "100 %". Estimates stay within the limits the plant sets; one that is stopped there takes along what it is correlated with.
     A parameter that starts at zero needs a scale; one whose gradient is zero there, as that of alpha while A = 0, waits until
@@ -235,16 +238,7 @@ blocks:
     @staticmethod
     def table_units(model, parameters, estimate, start, factor, scale):
         plant = starting_plant(model, parameters, estimate, start, factor)
-        names = chosen_parameters(plant, estimate)
-        if scale is not None:
-            return spread(scale, names, "scale")
-        first = np.abs(values_of(plant, names))
-        if not first.all():
-            zero = names[int(np.argmin(first))]
-            raise DiagramError(
-                f"scale: '{zero}' starts at 0, which says nothing of its size. Give scale, one for each of: {listing(names)}."
-            )
-        return first
+        return scales(plant, chosen_parameters(plant, estimate), scale)
 
     @staticmethod
     def table_drift(model, parameters, estimate, R1):
@@ -270,12 +264,28 @@ blocks:
     def table_highest(model, parameters, estimate):
         return limits(known_plant(model, parameters), estimate)[1]
 
+    def first_variances(self, plant: Plant, names: Sequence[str]) -> np.ndarray:
+        return spread(self.settings["P0"], names, "P0") * scales(plant, names, self.settings["scale"]) ** 2
+
     def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
         eq = equations_of(plant)
         n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
         parts: dict[str, Any] = {"dd": d * d, "dm": d * m, "nd": n * d, "room": max(d * d, 3 * (n + n * d))}
         parts |= {"readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
         return {**parts, **{f"{port_name(name)}_hat": estimate_port(plant, name) for name in names}}
+
+
+def scales(plant: Plant, names: Sequence[str], scale: Any) -> np.ndarray:
+    """What each parameter is divided by, given a plant with their first values."""
+    if scale is not None:
+        return spread(scale, names, "scale")
+    first = np.abs(values_of(plant, names))
+    if not first.all():
+        zero = names[int(np.argmin(first))]
+        raise DiagramError(
+            f"scale: '{zero}' starts at 0, which says nothing of its size. Give scale, one for each of: {listing(names)}."
+        )
+    return first
 
 
 def limits(plant: Plant, estimate: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from blocksim.contract.block import Block, outport, param, state
 from blocksim.contract.vocabulary import sign
 
@@ -21,6 +24,7 @@ from .geared_motor import (
     slip_mode,
     stop_mode,
 )
+from .unseen import unseen_friction, unseen_in_gear
 
 __all__ = ["TwoMassRobot"]
 
@@ -102,6 +106,10 @@ blocks:
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return self.pick(inputs, TwoMassRobot, JumpingTwoMass, StickingTwoMass, StickingJumpingTwoMass)
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        windup = self.settings["r"] * signals["phi_m"] - signals["phi_a"]
+        return unseen_in_gear(self.settings, names, windup, signals["z"]) or unseen_friction(self.settings, names, signals["w_m"])
 
     @staticmethod
     def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, Ms, friction, backlash):

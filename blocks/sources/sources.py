@@ -204,6 +204,7 @@ blocks:
 class FromRecord(Block):
     """y(t) = a recorded signal: straight lines between its samples (linear), or each sample held until the next (zero).
 
+    A column whose head tells its unit, 'q [deg]', is played in SI units, here in rad; one without a unit as it stands.
     Before the first and after the last sample the end values hold. With zero, every sample's instant is located: with many
     samples linear runs faster.
     """
@@ -275,11 +276,14 @@ def recorded(file: str, signal: str) -> tuple[Any, Any]:
 def read(file: str, signal: str, changed: int) -> tuple[Any, Any]:
     import numpy as np
 
+    from blocksim.records.conversion import to_base
     from blocksim.records.record import Record
 
     record = Record.load(file)
     times, values = np.asarray(record.time(signal), float), np.asarray(record[signal], float)
     values = values.reshape(len(times), -1)
+    if (factor := to_base(record.unit(signal))) != 1:
+        values = values * factor
     if len(times) < 2:
         raise DiagramError(f"file: '{file}' has {len(times)} sample(s) of '{signal}'; at least 2 are wanted.")
     if not np.isfinite(values).all():

@@ -36,7 +36,7 @@ class Trajectory(Block):
     family = "sources"
     colour = "source"
 
-    q = outport("position", size="joints")
+    q = outport("position", "rad or m", size="joints")
     qd = outport("speed, the exact derivative of q", size="joints", rate_of="q")
     qdd = outport("acceleration, the exact derivative of qd", size="joints", rate_of="qd")
 

@@ -5,15 +5,15 @@ Exit codes: 0, 1 for a run that failed, 2 for input that cannot be run (every pr
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import __version__
-from ..errors import BlocksimError, SimulationError
+from ..errors import SimulationError
+from .arguments import AllowOutside, File, Output, Set, reported
+from .design_commands import information_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -26,43 +26,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A diagram: a path, or a bundled name such as basics/servo.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="BLOCK.PARAM=VALUE",
-        help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.",
-    ),
-]
-AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
-
 DEMO, DEMO_FOLDER = "one_dof/identify", "blocksim-demo"
 
 
 def main() -> None:
     """The `blocksim` command."""
     app(prog_name="blocksim")
-
-
-def reported(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose errors are read by people: words on stderr and an exit code, never a traceback."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
-        from . import console
-
-        try:
-            command(*args, **options)
-        except BlocksimError as error:
-            console.complain(error)
-            raise typer.Exit(1 if isinstance(error, SimulationError) else 2) from None
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(130) from None
-
-    return run
 
 
 def show_version(asked: bool) -> None:
@@ -82,6 +51,7 @@ def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: boo
     if json:
         typer.echo(results.as_json(outcome))
     elif not quiet:
+        console.warn(outcome.findings)
         console.show_outcome(outcome)
     if outcome.error is not None:
         raise outcome.error
@@ -126,13 +96,13 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Simulate a diagram and print what came of it."""
-    from ..diagram.build import open_diagram
     from ..records.writing import make_folder
     from . import console, results
+    from . import verdict as verdicts
 
     options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
     outer, inner = results.read_settings(set_ or [])
-    diagram = open_diagram(file, outer, allow_outside=allow_outside)
+    diagram = verdicts.open_file(file, outer, allow_outside)
     if with_estimates is not None:
         estimated, told = results.estimated_settings(with_estimates, estimates_of, diagram)
         inner = {**estimated, **inner}
@@ -190,15 +160,78 @@ def identify(
     deliver(outcome, file, out, plot, json, quiet)
 
 
-@app.command()
+@app.command("validate")
 @reported
-def check(file: File, set_: Set = None, allow_outside: AllowOutside = False) -> None:
-    """Find every mistake in a diagram without running it."""
-    from ..diagram.build import open_diagram
-    from . import results
+def judge(
+    file: File,
+    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before.")] = None,
+    with_estimates: Annotated[
+        list[Path] | None,
+        typer.Option("--with-estimates", metavar="FILE", help="Values to judge (estimates.json). Several are compared."),
+    ] = None,
+    estimates_of: Annotated[
+        str | None, typer.Option("--estimates-of", metavar="BLOCK", help="Whose, where there are several identifiers.")
+    ] = None,
+    split: Annotated[float | None, typer.Option(help="Identify on this share of the record, judge by the rest.")] = None,
+    mode: Annotated[str, typer.Option(help="loop: simulate it; inverse: evaluate the inverse model.")] = "loop",
+    initial: Annotated[
+        str, typer.Option(help="Where the loop starts: at the record's first samples, or the diagram's.")
+    ] = "record",
+    skip: Annotated[float, typer.Option(help="Time at the start that is not compared, while a controller settles [s].")] = 0.0,
+    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN", help="As for identify.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="As for identify.")] = None,
+    every: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="As for identify.")] = None,
+    missing: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    set_: Set = None,
+    output: Output = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Judge estimates by a record that was not used to find them.
+
+    Each signal that was measured in the loop is put beside what the loop does with these values: error, fit, what is left. With
+    -o both are drawn, the residual below.
+    """
+    from . import results, validating
 
     outer, inner = results.read_settings(set_ or [])
-    typer.echo(f"{file}: {results.checked(open_diagram(file, outer, allow_outside=allow_outside), inner)}")
+    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
+    reading["columns"] = results.read_columns(map_ or [])
+    options = {
+        "block": estimates_of or "",
+        "split": split,
+        "mode": mode,
+        "initial": initial,
+        "skip": skip,
+        "params": inner,
+        **reading,
+    }
+    typer.echo(validating.validated(file, outer, allow_outside, record, with_estimates or [], options, output, json))
+
+
+@app.command()
+@reported
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A diagram or a study: a path, or a bundled name.")],
+    set_: Set = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for mistakes.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Find every mistake in a diagram or a study without running it.
+
+    Warns of what would run and cannot be meant: units on wires, rates, what identifiers read, steps, unstable loops.
+    """
+    from . import console, results
+    from . import verdict as verdicts
+
+    outer, inner = results.read_settings(set_ or [])
+    verdict = verdicts.check_file(file, outer, inner, allow_outside)
+    console.warn(verdict.findings)
+    if strict and verdict.findings:
+        raise typer.Exit(2)
+    warned = f", {verdicts.counted_noun(len(verdict.findings), 'warning')}" if verdict.findings else ""
+    typer.echo("\n  ".join([f"{file}: {verdict.summary}{warned}", *verdict.lines]))
 
 
 @app.command()
@@ -370,20 +403,20 @@ def study(
     if (file is None) == (rerun is None):
         raise typer.BadParameter("give a study file, or --rerun FOLDER.")
     options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
-    try:
-        if rerun is not None:
-            result = rerun_study(rerun, out=out or rerun.with_name(f"{rerun.name}-rerun"), **options)
-        else:
-            folder = out or Path(f"{Path(str(file)).stem}-results")
-            result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
-    except KeyboardInterrupt as interrupt:
-        typer.echo(str(interrupt) or "interrupted", err=True)
-        raise typer.Exit(130) from None
+    if rerun is not None:
+        again = out or rerun.with_name(f"{rerun.name}-rerun")
+        result = rerun_study(rerun, out=again, allow_outside=allow_outside, **options)
+    else:
+        folder = out or Path(f"{Path(str(file)).stem}-results")
+        result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
     if not quiet:
         typer.echo(str(result))
         typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
     if result.hopeless:
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
+
+
+app.command("information")(information_command)
 
 
 if __name__ == "__main__":

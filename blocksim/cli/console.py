@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import BlocksimError, DiagramError, Problem
+from ..errors import BlocksimError, DiagramError, Finding, Problem
 
 if TYPE_CHECKING:
     from ..contract.block import Block
@@ -31,6 +31,15 @@ def complain(error: BlocksimError) -> None:
     for problem in error.problems if isinstance(error, DiagramError) else [Problem(str(error))]:
         place, text = f"{problem.where}: " if problem.where else "", problem.what
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="red"), err=True, color=colour)
+
+
+def warn(findings: Iterable[Finding]) -> None:
+    """Each finding on a line of stderr: its place, what was found, what to do, its name."""
+    colour = False if "NO_COLOR" in os.environ else None
+    for finding in findings:
+        place = f"{finding.where}: " if finding.where else ""
+        text = f"warning: {finding.what} {finding.remedy} [{finding.name}]"
+        typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="yellow"), err=True, color=colour)
 
 
 def show_table(

@@ -14,12 +14,13 @@ from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
 from ..diagram.yaml_lines import read_yaml, scalar
-from ..errors import BlocksimError, DiagramError, Problem, SimulationError
+from ..errors import BlocksimError, DiagramError, Finding, Problem
 from ..records.writing import finite_or_none, versions, write_json, writing
 
 if TYPE_CHECKING:
     from ..records.record import Record
     from ..simulation.experiment import Experiment
+    from ..simulation.failures import InterruptedRun
     from ..simulation.simulation import Progress
 
 TIMES = ("step", "every", "stop")
@@ -32,8 +33,9 @@ class Outcome:
     diagram: Diagram
     record: Record
     seconds: float  # of wall time
-    error: BlocksimError | None = None
+    error: BlocksimError | InterruptedRun | None = None
     written: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what was wrong before it began
 
 
 @dataclass(frozen=True)
@@ -112,34 +114,26 @@ def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
     return ready
 
 
-def checked(diagram: Diagram, params: dict[str, Any]) -> str:
-    """What a diagram without a mistake is, in words."""
-    if diagram.ports is not None and diagram.ports.inputs:
-        return f"ok, a subsystem of {count(len(diagram.nodes), 'block')}"
-    ready = readied(diagram, params)
-    states, rates = len(ready.numbers.x), len(ready.schedule.groups)
-    parts = [count(len(ready.schedule.units), "block"), count(states, "continuous state"), count(rates, "sample rate")]
-    if diagram.simulate.stop is None:
-        parts.append("no stop time (give --stop)")
-    return "ok, " + ", ".join(parts)
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
 def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
-    """Simulate; a run that fails half way still has an outcome."""
+    """Simulate; a run that fails half way, or is interrupted, still has an outcome."""
+    from ..checking.findings import quick_findings
     from ..running.simulate import simulate
+    from ..simulation.failures import InterruptedRun
+    from ..simulation.prepare import prepared
 
-    begun = time.perf_counter()
+    begun, seed = time.perf_counter(), options.get("seed")
+    ready, rest = prepared(diagram, params, {n: v for n, v in options.items() if n != "seed"})
+    findings = tuple(quick_findings(ready))
+    failure: BlocksimError | InterruptedRun | None
     try:
-        record, failure = simulate(diagram, params=params, engine=engine, progress=progress, **options), None
+        record, failure = simulate(ready, params=rest, engine=engine, progress=progress, seed=seed), None
+    except InterruptedRun as interrupt:
+        record, failure = interrupt.record, interrupt
     except BlocksimError as error:
         if error.record is None:
             raise
         record, failure = error.record, error
-    return Outcome(diagram, record, time.perf_counter() - begun, failure)
+    return Outcome(diagram, record, time.perf_counter() - begun, failure, findings=findings)
 
 
 def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], given: dict[str, Any]) -> Outcome:
@@ -158,7 +152,7 @@ def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], gi
 
 def read_columns(items: list[str]) -> dict[str, Any]:
     """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
-    from ..records.csvfile import name_and_unit
+    from ..records.conversion import name_and_unit
 
     found = {}
     for item in items:
@@ -173,7 +167,7 @@ def read_columns(items: list[str]) -> dict[str, Any]:
 
 def read_time(written: str | None) -> Any:
     """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
-    from ..records.csvfile import name_and_unit
+    from ..records.conversion import name_and_unit
 
     column, unit = name_and_unit(written) if written is not None else ("", "")
     return {"column": column, "unit": unit} if unit else written
@@ -210,10 +204,9 @@ def described(outcome: Outcome) -> dict[str, Any]:
     """How the run was made and how it ended; the diagram itself stands in its own file."""
     provenance = {k: v for k, v in outcome.record.provenance.items() if k != "diagram"}
     error = outcome.error
-    failed: dict[str, Any] | None = None if error is None else {"message": str(error)}
-    if isinstance(error, SimulationError) and failed is not None:
-        failed |= {"time": error.time, "block": error.block, "state": error.state}
-    return {**provenance, "wall_seconds": outcome.seconds, "error": failed}
+    where = {name: getattr(error, name) for name in ("time", "block", "state") if hasattr(error, name)}
+    failed = None if error is None else {"message": str(error), **where}
+    return {**provenance, "wall_seconds": outcome.seconds, "error": failed, "warnings": [str(f) for f in outcome.findings]}
 
 
 def estimates(record: Record) -> dict[str, Any]:
@@ -228,20 +221,11 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     """
     from ..diagram.diagram import walk
     from ..estimation.estimate_files import read_estimates
+    from ..running.validate import owner_of
 
     found = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
-    kind = found.details.get("assumed", {}).get("type", "")
-    where = found.model if found.model in blocks else ""
-    if not where and kind:
-        same = [p for p, b in blocks.items() if type(b).__name__ == kind]
-        if len(same) != 1:
-            raise BlocksimError(
-                f"'{path}' has estimates of {found.model or 'a'} ({kind}); of that type the diagram has "
-                f"{', '.join(same) or 'no block'}. One is wanted."
-            )
-        where = same[0]
-    settings = found.as_params(where)
+    settings = found.as_params(owner_of(found, diagram))
     told = []
     for name, value in settings.items():
         block, _, setting = name.rpartition(".")

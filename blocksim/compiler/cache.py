@@ -1,7 +1,8 @@
 """Compiled programs on disk: private to the user, found by the hash of their text, checked before use.
 
 A folder per program holds the text, numba's files, and a seal: a keyed hash over every file. A folder that others could
-have written, a text that differs, or a broken seal is never loaded; it is compiled anew.
+have written, a text that differs, or a broken seal is never loaded; it is compiled anew. A disk that is full or may not be
+written to is as good as none: programs are compiled and not kept.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -18,6 +20,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SEAL = "seal"
+#: Marks a folder that holds nothing but programs; the name and the first line are those that backups know to leave out.
+TAG = "CACHEDIR.TAG"
+SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55\n# Compiled programs of blocksim; may be deleted at any time.\n"
+KEY_FILE, KEY_BYTES = "key", 32
+#: Names of our own: a program, and one that is being written.
+PROGRAM = re.compile(r"[0-9a-f]{32}-[0-9a-f]{12}\Z")
+SCRATCH = re.compile(r"[0-9a-f]{32}-[0-9a-f]{8}\.new\Z")
 #: Programs kept; the least recently used ones go first.
 KEEP = 200
 
@@ -27,11 +36,11 @@ def root() -> Path | None:
     chosen = os.environ.get("BLOCKSIM_CACHE", "")
     if chosen == "off":
         return None
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "blocksim"
     try:
+        base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "blocksim"
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         return base if private(base) else None
-    except OSError:
+    except (OSError, RuntimeError):  # no such place, or nobody's home
         return None
 
 
@@ -47,11 +56,17 @@ def private(path: Path) -> bool:
 
 def secret(base: Path) -> bytes:
     """The key of the seals, made once, readable by the user alone."""
-    path = base / "key"
-    with contextlib.suppress(FileExistsError):
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    path = base / KEY_FILE
+    if path.is_file() and path.stat().st_size == KEY_BYTES:
+        return path.read_bytes()
+    scratch = base / f"{KEY_FILE}-{secrets.token_hex(4)}"
+    try:
+        descriptor = os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
+            file.write(secrets.token_bytes(KEY_BYTES))
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
     return path.read_bytes()
 
 
@@ -93,11 +108,11 @@ def has(key: str) -> bool:
 
 
 def drop(key: str) -> bool:
-    """Forget a program; whether there was one."""
+    """Forget a program; whether there was one and it is gone."""
     base, there = root(), has(key)
     if base is not None:
         shutil.rmtree(base / f"{key}-{version()}", ignore_errors=True)
-    return there
+    return there and not has(key)
 
 
 @contextlib.contextmanager
@@ -110,13 +125,12 @@ def folder(key: str, text: str) -> Iterator[Path | None]:
     place = base / f"{key}-{version()}"
     try:
         code = secret(base)
+        mark(base)
         fresh = not sound(place, code, text)
+        scratch = base / f"{key}-{secrets.token_hex(4)}.new" if fresh else place
         if fresh:
-            scratch = base / f"{key}-{secrets.token_hex(4)}.new"
-            scratch.mkdir(mode=0o700)
-            (scratch / "program.py").write_text(text, encoding="utf-8")
+            write_program(scratch, text)
         else:
-            scratch = place
             os.utime(place)
     except OSError:
         yield None
@@ -137,8 +151,32 @@ def folder(key: str, text: str) -> Iterator[Path | None]:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
+def write_program(scratch: Path, text: str) -> None:
+    """A folder with the text in it, or none at all."""
+    try:
+        scratch.mkdir(mode=0o700)
+        (scratch / "program.py").write_text(text, encoding="utf-8")
+    except OSError:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def mark(base: Path) -> None:
+    """Mark the folder as a cache, unless there is something in it that is not ours."""
+    if (base / TAG).exists() or any(not is_ours(path) for path in base.iterdir()):
+        return
+    (base / TAG).write_text(SIGNATURE, encoding="utf-8")
+
+
+def is_ours(path: Path) -> bool:
+    name = path.name
+    return name == TAG or name.partition("-")[0] == KEY_FILE or bool(PROGRAM.match(name) or SCRATCH.match(name))
+
+
 def tidy(base: Path) -> None:
-    """Drop the programs not used for longest."""
-    folders = sorted((p for p in base.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime, reverse=True)
-    for old in folders[KEEP:]:
+    """Drop the programs not used for longest: names of our own pattern, in a folder that is marked, and nothing else."""
+    if not (base / TAG).is_file():
+        return
+    programs = [p for p in base.iterdir() if PROGRAM.match(p.name) and p.is_dir() and not p.is_symlink()]
+    for old in sorted(programs, key=lambda p: p.stat().st_mtime, reverse=True)[KEEP:]:
         shutil.rmtree(old, ignore_errors=True)

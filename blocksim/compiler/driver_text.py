@@ -30,7 +30,7 @@ def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs
         "FIRST": 1 / (method.order + 1),
         **method.numbers(),
     }
-    functions: list[Callable[..., Any]] = [shared.seconds, shared.all_finite]
+    functions: list[Callable[..., Any]] = [shared.seconds, shared.credible]
     if method.implicit:
         functions += [implicit.linearise, implicit.factorise, implicit.backsolve, implicit.stages]
         functions += [implicit.attempt, implicit.interpolate]

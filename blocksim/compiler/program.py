@@ -8,6 +8,7 @@ import linecache
 import math
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ class Code:
         self.text, self.solver = text, solver
         self.key = hashlib.sha256(text.encode()).hexdigest()[:32]
         self.compiled: Any = None
+        self.spent = 0.0  # seconds that runs of it took under CPython
+        self.beside: Any = None  # the process that was asked to compile it
         self.lock = threading.Lock()
 
     @property
@@ -124,17 +127,19 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
 
 
 def compile_code(code: Code) -> Any:
-    """Compile with numba; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped."""
+    """Compile with numba; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
+
+    Where the disk does not take it, it is compiled and not kept.
+    """
     try:
-        return compile_at(code)
-    except Exception:  # whatever a pickle of another installation raises
-        if not cache.drop(code.key):
-            raise
-        return compile_at(code)
+        with cache.folder(code.key, code.text) as place:
+            return compile_at(code, place)
+    except Exception:  # a full disk, or whatever a pickle of another installation raises
+        return compile_code(code) if cache.drop(code.key) else compile_at(code, None)
 
 
-def compile_at(code: Code) -> Any:
-    """Compile, or load from the cache."""
+def compile_at(code: Code, place: Path | None) -> Any:
+    """Compile, or load from the folder of the cache."""
     from numba import njit, types
 
     from .pointers import libm_pow, matrix, pointer, register_power, view
@@ -147,14 +152,13 @@ def compile_at(code: Code) -> Any:
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
     inner = njit(**options)
-    with cache.folder(code.key, code.text) as place:
-        module = load_module(code, place)
-        functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
-        for name in functions:
-            if name != ENTRY:
-                setattr(module, name, inner(getattr(module, name)))
-        module.__dict__.update(pointer=pointer, view=view, matrix=matrix, libm_pow=libm_pow)
-        return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
+    module = load_module(code, place)
+    functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+    for name in functions:
+        if name != ENTRY:
+            setattr(module, name, inner(getattr(module, name)))
+    module.__dict__.update(pointer=pointer, view=view, matrix=matrix, libm_pow=libm_pow)
+    return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
 def load_module(code: Code, place: Any) -> ModuleType:

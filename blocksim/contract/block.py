@@ -21,7 +21,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from ..errors import DiagramError, Problem, did_you_mean, listing
@@ -114,6 +114,9 @@ class Block:
     after_run: ClassVar[bool] = False
     #: Names of the parameters it estimates while it runs: its outputs theta and std end up among the record's estimates.
     estimated: ClassVar[tuple[str, ...]] = ()
+    #: Settings in which the name of another block stands for what that block found: {J: ls}; and words that are no such name.
+    starts_from: ClassVar[tuple[str, ...]] = ()
+    start_words: ClassVar[tuple[str, ...]] = ("truth",)
     #: YAML for a complete small diagram that uses the block; shown in the catalogue and run by the tests.
     example: ClassVar[str] = ""
 
@@ -172,9 +175,17 @@ class Block:
         parts = self.decided(plants)
         return decided_class(type(self), parts) if parts else type(self)
 
+    def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
+        """Of each parameter that it estimates the first value, and how far that may be off, nan where nothing is said."""
+        return {}
+
     def ideal(self) -> Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        """Why a run in which its ports moved so tells little of these parameters of it: words that follow 'because', or ''."""
+        return ""
 
     @overload
     @classmethod

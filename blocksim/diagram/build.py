@@ -34,7 +34,7 @@ def open_diagram(source: DiagramSource, parameters: Mapping[str, Any] | None = N
         return source
     if source.spec is None:
         raise DiagramError(f"this diagram has no parameters of its own; found {', '.join(parameters)}. Write block.parameter.")
-    rebuilt = build(source.spec, parameters=parameters)
+    rebuilt = build(source.spec, parameters={**source.given, **parameters})
     for name, node in source.nodes.items():  # what was added in Python stays
         rebuilt.nodes.setdefault(name, node)
     logged_signals = {entry.signal for entry in rebuilt.log or ()}
@@ -90,7 +90,7 @@ def assemble(spec: Spec, values: Mapping[str, Any], site: Site) -> Diagram:
     scope, problems = scope_of(spec.parameters, values, site.meter)
     for name, text in problems:
         site.complain(f"parameter '{name}': {text}", spec.places.get(f"parameters.{name}", spec.places.get("parameters")))
-    diagram = Diagram(spec.name, spec.description, path=spec.path, spec=spec, parameters=scope.values)
+    diagram = Diagram(spec.name, spec.description, path=spec.path, spec=spec, parameters=scope.values, given=dict(values))
     real = os.path.realpath(spec.path) if spec.path else ""
     site.files[real] = spec.path
     diagram.simulate = simulate_of(spec, scope, site)

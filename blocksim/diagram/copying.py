@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .diagram import Diagram
-from .files import is_subsystem, read_file
+from .files import is_subsystem, read_file, write_whole
 from .loader import parse_spec
 from .spec import Spec
 from .writer import as_spec, dump, moved, moved_record
@@ -20,7 +20,7 @@ def write_copy(diagram: Diagram, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     names: dict[str, str] = {}  # of the copies, by the real path of what they copy
     text = dump(relinked(as_spec(diagram), target.parent, f"./{PARTS}/", names))
-    target.write_text(text, encoding="utf-8")
+    write_whole(target, text)
 
 
 def relinked(spec: Spec, folder: Path, prefix: str, names: dict[str, str]) -> Spec:
@@ -50,5 +50,5 @@ def copied(source: str, folder: Path, names: dict[str, str]) -> str:
         if any(is_subsystem(block.type) or "file" in block.settings for block in spec.blocks.values()):
             text = dump(relinked(spec, folder, "./", names))
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
-        (folder / PARTS / name).write_text(text, encoding="utf-8")
+        write_whole(folder / PARTS / name, text)
     return names[real]

@@ -70,6 +70,7 @@ class Diagram:
     path: str = ""
     spec: Spec | None = None  # the Spec it was built from, where there is one
     parameters: dict[str, Any] = field(default_factory=dict)  # the values it was built with
+    given: dict[str, Any] = field(default_factory=dict)  # those of them that did not come from the file itself
     known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
     record: RecordSpec | None = None  # how a measured record is read
     unmade: set[str] = field(default_factory=set)  # blocks whose own problem is reported already: links to them are passed over

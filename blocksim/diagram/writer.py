@@ -14,7 +14,7 @@ from ..contract.block import Block
 from ..errors import DiagramError, Problem
 from .checks import is_reference
 from .diagram import Diagram, Node
-from .files import is_subsystem
+from .files import is_subsystem, write_whole
 from .parameters import ParameterScope, substituted
 from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .yaml_lines import UNREADABLE, scalar
@@ -32,8 +32,7 @@ def save(source: Diagram | Spec, path: str | os.PathLike[str]) -> None:
         blocks = {name: moved(block, old, new) for name, block in spec.blocks.items()}
         spec = replace(spec, blocks=blocks, record=moved_record(spec.record, old, new))
     try:
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(dump(spec))
+        write_whole(path, dump(spec))
     except OSError as error:
         raise DiagramError(f"'{os.fspath(path)}' cannot be written: {error.strerror or error}.") from None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import os
@@ -11,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..diagram.files import write_whole
 from ..errors import RecordError, listing
+from ..records.writing import text_cell, writing
 from .estimates import NAN, NORMAL, Estimate, Estimates
 
 
@@ -24,6 +28,7 @@ def as_dict(estimates: Estimates) -> dict[str, Any]:
             e.name: {
                 "value": e.value, "std": e.std, "truth": e.truth, "unit": e.unit, "quantile": e.quantile,
                 "error": e.error, "relative_std": e.relative_std, "z": e.z,
+                "start": e.start, "prior": e.prior, "learnt": e.learnt,
             }
             for e in estimates.entries
         },
@@ -53,12 +58,15 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
 def save(estimates: Estimates, path: str | os.PathLike[str]) -> None:
     """Write everything to .json, or the table to .csv."""
     kind = Path(path).suffix.lower()
-    if kind == ".json":
-        Path(path).write_text(json.dumps(as_dict(estimates), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    elif kind == ".csv":
-        Path(path).write_text("".join(",".join(line) + "\n" for line in csv_rows(estimates)), encoding="utf-8")
-    else:
+    if kind not in (".json", ".csv"):
         raise RecordError(f"cannot save estimates to '{path}'. The name ends in .json or .csv.")
+    sheet = io.StringIO()
+    if kind == ".json":
+        sheet.write(json.dumps(as_dict(estimates), indent=1, allow_nan=False) + "\n")
+    else:
+        csv.writer(sheet, lineterminator="\n").writerows(csv_rows(estimates))
+    with writing(path):
+        write_whole(path, sheet.getvalue())
 
 
 def jsonable(value: Any) -> Any:
@@ -79,8 +87,8 @@ def number(value: Any) -> float:
 
 
 def read_estimate(name: str, data: Mapping[str, Any]) -> Estimate:
-    value, std, truth = (number(data.get(key)) for key in ("value", "std", "truth"))
-    return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)))
+    value, std, truth, start, prior = (number(data.get(key)) for key in ("value", "std", "truth", "start", "prior"))
+    return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)), start, prior)
 
 
 def csv_rows(estimates: Estimates) -> list[list[str]]:
@@ -89,7 +97,7 @@ def csv_rows(estimates: Estimates) -> list[list[str]]:
     rows = [["name", *names, "unit"]]
     for e in estimates.entries:
         numbers = (getattr(e, n) for n in names)
-        rows.append([e.name, *("" if math.isnan(v) else repr(float(v)) for v in numbers), e.unit])
+        rows.append([text_cell(e.name), *("" if math.isnan(v) else repr(float(v)) for v in numbers), text_cell(e.unit)])
     return rows
 
 

@@ -24,9 +24,10 @@ from ..extensions import extension
 if TYPE_CHECKING:
     from ..contract.plant import Plant
 
-COLUMNS = ("name", "value", "std", "%std", "truth", "error %", "z", "unit")
+COLUMNS = ("name", "value", "std", "%std", "truth", "error %", "z", "unit", "note")
 NAN = float("nan")
 NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution lie below
+LEARNT = 0.1  # of its prior spread: a parameter that moved less says what it was told
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Estimate:
     truth: float = NAN
     unit: str = ""
     quantile: float = NORMAL  # of the 95 % interval: that of a normal distribution, or of Student's
+    start: float = NAN  # where the search or the recursion began
+    prior: float = NAN  # how far that start was allowed to be off, as a standard deviation
 
     @property
     def relative_std(self) -> float:
@@ -58,6 +61,12 @@ class Estimate:
         return self.error / self.std if self.std > 0 else NAN
 
     @property
+    def learnt(self) -> bool:
+        """Whether it left its start: by a tenth of its prior spread, or at all where no spread is known."""
+        least = LEARNT * self.prior if math.isfinite(self.prior) else 0.0
+        return not abs(self.value - self.start) <= least
+
+    @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval."""
         return self.value - self.quantile * self.std, self.value + self.quantile * self.std
@@ -74,7 +83,8 @@ class Estimate:
             (error, "+.2f"),
             (self.z, "+.1f"),
         )
-        return [self.name, *("" if math.isnan(v) else format(v, style) for v, style in numbers), self.unit]
+        note = "" if self.learnt else "not learnt"
+        return [self.name, *("" if math.isnan(v) else format(v, style) for v, style in numbers), self.unit, note]
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no one equality
@@ -95,8 +105,8 @@ class Estimates(Mapping[str, Estimate]):
     ) -> Estimates:
         """Estimates of parameters of a plant, which knows their units and, where it was simulated, their truth.
 
-        `covariance` may also be standard deviations, one per name. `more` are warnings, reason, details and
-        the quantile of the intervals, one for all or one each.
+        `covariance` may also be standard deviations, one per name. `more` are warnings, reason, details,
+        the quantile of the intervals, one for all or one each, and `priors`, {name: (first value, its spread)}.
         """
         values = np.asarray(values, dtype=float)
         given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
@@ -105,8 +115,11 @@ class Estimates(Mapping[str, Estimate]):
         truth = {n: float(settings[n]) for n in names if isinstance(settings.get(n), (int, float))}
         declared = plant.kind.declared if plant is not None else {}
         quantiles = np.broadcast_to(more.pop("quantile", NORMAL), len(names))
+        priors = more.pop("priors", {})
         items = tuple(
-            Estimate(n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", float(q))
+            Estimate(
+                n, float(v), float(s), truth.get(n, NAN), declared[n].unit if n in declared else "", float(q), *priors.get(n, ())
+            )
             for n, v, s, q in zip(names, values, std, quantiles, strict=True)
         )
         details = dict(more.pop("details", {}))
@@ -137,6 +150,11 @@ class Estimates(Mapping[str, Estimate]):
     def truth_vector(self, names: Sequence[str] | None = None) -> np.ndarray:
         """The truth in this order, nan where nobody knows it."""
         return np.array([self[n].truth for n in (self if names is None else names)])
+
+    @property
+    def converged(self) -> bool:
+        """Whether these numbers are an answer: not those of a search that stopped at a limit or moved nothing."""
+        return self.details.get("converged") is not False
 
     @property
     def nees(self) -> float:
@@ -198,8 +216,12 @@ class Estimates(Mapping[str, Estimate]):
         return self.method + (f" of {self.model}" if self.model else "")
 
     def notes(self) -> list[str]:
-        """What is said below the table."""
-        return [*([self.reason] if self.reason else []), *(f"warning: {text}" for text in self.warnings)]
+        """What is remark below the table."""
+        still = [n for n, e in self.items() if not e.learnt]
+        remark = f"not learnt: {listing(still)} moved less than a tenth of the prior spread; what stands there is the start."
+        return [
+            *([self.reason] if self.reason else []), *([remark] if still else []), *(f"warning: {text}" for text in self.warnings)
+        ]  # fmt: skip
 
     def __str__(self) -> str:
         head, rows = self.rows()
@@ -207,7 +229,7 @@ class Estimates(Mapping[str, Estimate]):
         lines = []
         for row in [head, *rows]:
             cells = zip(head, row, widths, strict=True)
-            lines.append("  ".join(c.ljust(w) if name in ("name", "unit") else c.rjust(w) for name, c, w in cells))
+            lines.append("  ".join(c.ljust(w) if name in ("name", "unit", "note") else c.rjust(w) for name, c, w in cells))
         return "\n".join([self.title(), *(line.rstrip() for line in lines), *self.notes()])
 
     def _repr_html_(self) -> str:

@@ -6,17 +6,48 @@ time on average, with steps that a filter takes for motion. An identifier fed wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from ..errors import RecordError
+from ..contract.declarations import Memory, State
+from ..contract.plant import Plant
+from ..errors import RecordError, listing
+from ..schedule.named_starts import start_keys
+from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
     from ..records.record import Record
     from ..schedule.schedule import Schedule, Unit
+    from .estimates import Estimates
+
+EQUAL = 1e-9  # relative: a start so near to the truth is the truth
 
 #: What controllers and sources hold acts on the plant as it stands; what these hold only stands for something that moves on.
 READINGS = ("sensors", "observers")
+
+
+def apart(unit: Unit, intervals: Mapping[str, float], thinning: Mapping[str, Unit]) -> tuple[str, str]:
+    """Inputs of a block that do not share their times, and what to write: who thins its signal out, and how to do so alike.
+
+    `thinning` are the blocks, by signal, that keep fewer rows than they read.
+    """
+    rates = listing(f"{name} every {interval:g} s" for name, interval in intervals.items())
+    what = (
+        f"block '{unit.path}' ({type(unit.block).__name__}) reads {rates}: these have different times, and rows cannot be formed."
+    )
+    if not thinning:
+        slow = max(intervals, key=lambda name: intervals[name])
+        return what, f"Log all of them on one grid (log: every, simulate: every), that of {slow} or a finer one."
+    name, maker = next(iter(thinning.items()))
+    others = [other for other in intervals if intervals[other] < intervals[name] * 0.999]
+    factor = round(intervals[name] / intervals[others[0]]) if others else 1
+    alone = " with factor: 1" if "factor" in maker.settings else ""
+    whole = f"Use '{maker.path}'{alone}" + (f" and decimate: {factor} in '{unit.path}'" if "decimate" in unit.settings else "")
+    alike = f"{{type: Decimate, factor: {factor}, in: {others[0]}}}" if others else "the same decimation"
+    return (
+        f"{what} '{maker.path}' ({type(maker.block).__name__}) keeps one row in {factor}.",
+        f"{whole}, or read {alike} instead.",
+    )
 
 
 def leaks(unit: Unit, record: Record) -> list[str]:
@@ -30,6 +61,33 @@ def leaks(unit: Unit, record: Record) -> list[str]:
     if not told:
         return []
     return [f"leak of truth: {'; '.join(told)}: no sensor delivers that. Fit for a check, not for a claim."]
+
+
+def true_states(plant: Plant, but: Collection[str] = ()) -> list[str]:
+    """States of a plant that begin where somebody set them instead of at its type's rest, 'joint.q = 0.3'; but for some."""
+    states = {n: d for n, d in plant.kind.of(State).items() if not isinstance(d, Memory) and n not in but}
+    set_ones = [n for n, d in states.items() if plant.settings.get(n, d.default) != d.default]
+    return [f"{plant.path}.{n} = {plant.settings[n]}" for n in set_ones]
+
+
+def first_state_words(states: Collection[str], remedy: str) -> str:
+    """Said where a simulation of the identifier's own begins where the plant truly did."""
+    return f"leak of truth: the simulation begins in the plant's true first state ({listing(states)}): {remedy}."
+
+
+def begins_at_truth(estimates: Estimates, unit: Unit, changes: Mapping[str, Any]) -> list[str]:
+    """In words: the parameters whose start was the truth, where no word says so and no other block found it."""
+    settings = {**unit.settings, **Overrides(changes).by_path.get(unit.path, {})}
+    named = start_keys(unit, settings)
+    if "" in named:
+        return []
+    same = [n for n, e in estimates.items() if e.truth and abs(e.start - e.truth) <= EQUAL * abs(e.truth) and n not in named]
+    if not same:
+        return []
+    return [
+        f"starts at the truth: {listing(same)} began at the value the plant has, so that a small error is no merit. Start "
+        "elsewhere, or say truth where that is meant."
+    ]
 
 
 def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:

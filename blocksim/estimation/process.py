@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..contract.block import Block
 from ..contract.declarations import Inport, Outport
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
@@ -18,7 +19,10 @@ from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.units import derived, unit_text
 from ..simulation.overrides import Overrides
+from ..solvers.kernel import MOST_STATE
 from .estimates import Estimates
+from .input_warnings import apart
+from .named_values import with_values
 from .running_estimates import estimators, running_estimates
 from .score import score
 
@@ -68,16 +72,29 @@ def process_units(
     def run_of(unit: Unit, record: Record) -> Run:
         return Run(schedule.diagram, changes, record, unit.path, simulated)
 
+    record = with_estimates(
+        record, {**record.estimates, **last_estimates((u for u in estimating if not u.after), record, run_of)}
+    )
     record, failures = in_turn(units, record, run_of, measured)
-    for unit in estimating:
-        run = run_of(unit, record)
-        if (last := running_estimates(unit, record, plants_in(unit, run).get("model"))) is not None:
-            record = with_estimates(record, {**record.estimates, unit.path: last})
+    late = {unit.path for unit in estimating}
+    ordered = sorted(record.estimates, key=lambda path: path in late)  # those of record blocks first
+    record = with_estimates(record, {path: record.estimates[path] for path in ordered})
     record = with_estimates(record, score(record, schedule, changes, simulated))
     if failures:
         problems = [problem for failure in failures for problem in failure.problems]
         raise DiagramError(problems, record) from failures[0].__cause__
     return record
+
+
+def last_estimates(units: Iterable[Unit], record: Record, run_of: Callable[[Unit, Record], Run]) -> dict[str, Estimates]:
+    """What blocks that estimate while they run say at the end, by path."""
+    last = {}
+    for unit in units:
+        run = run_of(unit, record)
+        estimates = running_estimates(unit, started(unit, record, run), record, plants_in(unit, run))
+        if estimates is not None:
+            last[unit.path] = estimates
+    return last
 
 
 def in_turn(
@@ -86,12 +103,14 @@ def in_turn(
     """The record after every block that could work, and what hindered the others; those that read them are left out."""
     failures: list[DiagramError] = []
     lost: set[str] = set()
+    units = list(units)
+    makers = {unit.path: unit for unit in units}
     for unit in units:
         if any(ref.block in lost for refs in unit.inputs.values() for ref in refs):
             lost.add(unit.path)
             continue
         try:
-            after = apply(unit, record, run_of(unit, record))
+            after = apply(unit, record, run_of(unit, record), makers)
         except DiagramError as error:
             failures.append(error)
             lost.add(unit.path)
@@ -99,6 +118,7 @@ def in_turn(
         for grid in after.grids:
             for name in grid.signals.keys() & measured:
                 grid.signals[name] = record.signal(name)
+        after.estimates.update(last_estimates([unit] if unit.kind.estimated else [], after, run_of))
         record = after
     return record, failures
 
@@ -109,14 +129,14 @@ def with_estimates(record: Record, estimates: dict[str, Estimates]) -> Record:
     return changed
 
 
-def apply(unit: Unit, record: Record, run: Run) -> Record:
+def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | None = None) -> Record:
     """One record block: its inputs on one grid, its outputs as new signals on that grid, its estimates by its name."""
     if not unit.kind.after_run:
         from .replay import replay
 
         return replay(unit, record, run)
-    t, given = arriving(unit, record)
-    block = Overrides(run.changes).block(unit)
+    t, given = arriving(unit, record, makers)
+    block = started(unit, record, run)
     values = {"t": t, **given, **plants_in(unit, run), "run": run}
     wanted, optional, rest = asked(type(block).process)  # type: ignore[attr-defined]
     if missing := [n for n in wanted if n not in values]:
@@ -145,6 +165,14 @@ def apply(unit: Unit, record: Record, run: Run) -> Record:
     return made
 
 
+def started(unit: Unit, record: Record, run: Run) -> Block:
+    """The block as it is in this run, with what others have found where it names them."""
+    try:
+        return with_values(Overrides(run.changes).block(unit), unit, record)
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
+
+
 @lru_cache(maxsize=256)
 def asked(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """What a `process` must be given, what it may be, and whether it takes all its inputs, whatever they are called."""
@@ -160,8 +188,8 @@ def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
     return {n: None if p is None else replace(p, path=p.path if run.simulated else "") for n, p in named.items()}
 
 
-def arriving(unit: Unit, record: Record) -> tuple[np.ndarray, dict[str, Any]]:
-    """The times of a block's inputs, and its inputs by port; all must share one grid."""
+def arriving(unit: Unit, record: Record, makers: Mapping[str, Unit] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    """The times of a block's inputs, and its inputs by port; all must share one grid. `makers` are the blocks of the record."""
     given: dict[str, Any] = {}
     t = None
     for port, refs in unit.inputs.items():
@@ -171,26 +199,42 @@ def arriving(unit: Unit, record: Record) -> tuple[np.ndarray, dict[str, Any]]:
             if t is None:
                 t = grid
             elif len(grid) != len(t) or (grid != t).any():
-                raise DiagramError(
-                    [
-                        Problem(
-                            f"block '{unit.path}': its inputs have different time grids; log '{ref}' on the same grid, or "
-                            "resample the record.",
-                            unit.node.at("in"),
-                        )
-                    ]
-                )
+                raise DiagramError([Problem(" ".join(different_times(unit, record, makers or {})), unit.node.at("in"))])
         if arrays:
             given[port] = arrays if unit.kind.of(Inport)[port].many else arrays[0]
     return record.t if t is None else t, given
 
 
+def different_times(unit: Unit, record: Record, makers: Mapping[str, Unit]) -> tuple[str, str]:
+    """What is said of inputs that do not share their times."""
+
+    def interval(ref: Ref) -> float:
+        t = record.time(f"{ref.block}.{ref.port}")
+        return float(t[-1] - t[0]) / max(1, len(t) - 1)
+
+    refs = {f"{ref.block}.{ref.port}": ref for refs in unit.inputs.values() for ref in refs}
+    intervals = {name: interval(ref) for name, ref in refs.items()}
+    thinning = {}
+    for name, ref in refs.items():
+        maker = makers.get(ref.block)
+        first = next((source for sources in maker.inputs.values() for source in sources), None) if maker is not None else None
+        if maker is not None and first is not None and intervals[name] > 1.001 * interval(first):
+            thinning[name] = maker
+    return apart(unit, intervals, thinning)
+
+
 def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
+    """A signal of the record; one that has left any credible scale is refused, for nothing can be told from it."""
     try:
         values = record[f"{ref.block}.{ref.port}"]
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.at("in"))]) from None
-    return values if ref.element is None else values[:, ref.element]
+    values = values if ref.element is None else values[:, ref.element]
+    if len(values) and (most := max(values.max(), -values.min())) > MOST_STATE:
+        told = f"'{ref}' goes up to {most:.3g}: the loop diverged, and nothing can be told from that"
+        what = f"block '{unit.path}': {told}. Mend the loop, or end the record before."
+        raise DiagramError([Problem(what, unit.node.at("in"))])
+    return values
 
 
 def unit_in(record: Record, unit: Unit, port: str) -> str:

@@ -18,9 +18,8 @@ from ..errors import DiagramError, Problem
 from ..records.record import Record
 from ..schedule.schedule import Unit
 from ..simulation.experiment import make_experiment
-from ..simulation.overrides import Overrides
 from ..simulation.simulation import Simulation
-from .process import Run, arriving, plants_in, with_signals
+from .process import Run, arriving, plants_in, started, with_signals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +69,7 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
             samples.settings["values_"] = np.asarray(values, dtype=float).reshape(len(t), -1)
             diagram.add(f"in_{names[-1]}", samples)
         inputs[port] = [f"in_{n}.y" for n in names] if many else f"in_{names[0]}.y"
-    block = Overrides(run.changes).block(unit)
+    block = started(unit, record, run)
     named = {setting: plant for setting, plant in plants_in(unit, run).items() if plant is not None}
     for setting, plant in named.items():
         diagram.known[unit.settings[setting] or setting] = plant.kind(**plant.settings)

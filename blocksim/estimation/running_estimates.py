@@ -6,11 +6,14 @@ and perhaps `P`, whose last rows and columns do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..contract.block import Block
 from ..contract.declarations import Outport, Param
 from ..contract.plant import Plant
 from .estimates import Estimates
+from .input_warnings import first_state_words, true_states
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 ENDLESS = 1e30
 #: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
 SURPRISE = 3.0
+STILL = "moved nothing: every estimate is still where it started, so these numbers are the start, and no finding"
 
 
 def estimators(schedule: Schedule) -> list[Unit]:
@@ -29,7 +33,7 @@ def estimators(schedule: Schedule) -> list[Unit]:
     return [unit for unit in [*schedule.units, *schedule.after_run] if unit.kind.estimated]
 
 
-def running_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estimates | None:
+def running_estimates(unit: Unit, block: Block, record: Record, plants: Mapping[str, Plant | None]) -> Estimates | None:
     """The last estimates of a block with their standard deviations; None where they are not in the record."""
     import numpy as np
 
@@ -41,9 +45,21 @@ def running_estimates(unit: Unit, record: Record, plant: Plant | None) -> Estima
     spread = np.where(spread >= ENDLESS, np.inf, spread)
     whole = f"{unit.path}.P"
     known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
-    told = (*unphysical(plant, names, values), *surprised(unit, record))
-    reason = f"at {record.time(theta)[-1]:g} s"
-    return Estimates.of(unit.kind.__name__, names, values, known, plant, reason=reason, warnings=told)
+    plant = plants.get("model")
+    still = bool(len(record[theta]) > 1 and (record[theta] == record[theta][0]).all())
+    told = (*([STILL] if still else []), *unphysical(plant, names, values), *surprised(unit, record), *true_start(block, plant))
+    reason, details = f"at {record.time(theta)[-1]:g} s", {"converged": False} if still else {}
+    priors = block.prior({setting: one for setting, one in plants.items() if one is not None})
+    more: dict[str, Any] = {"reason": reason, "warnings": told, "details": details, "priors": priors}
+    return Estimates.of(unit.kind.__name__, names, values, known, plant, **more)
+
+
+def true_start(block: Block, plant: Plant | None) -> list[str]:
+    """Said where a filter begins in the plant's true first state, which nobody told it."""
+    if plant is None or not plant.path or "x0" not in block.settings or block.settings["x0"] is not None:
+        return []
+    states = true_states(plant)
+    return [first_state_words(states, "give x0")] if states else []
 
 
 def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:

@@ -11,7 +11,7 @@ from ..contract.plant import Plant
 from ..errors import RecordError
 from ..simulation.overrides import Overrides
 from .estimates import Estimates
-from .input_warnings import held_readings, leaks
+from .input_warnings import begins_at_truth, held_readings, leaks
 
 if TYPE_CHECKING:
     from ..records.record import Record
@@ -31,7 +31,8 @@ def score(
         if path in schedule.paths:
             unit = schedule.unit(path)
             held = held_readings(unit, record, schedule) if simulated and unit.after else []
-            scored[path] = scored[path].warned(*leaks(unit, record), *held)
+            true = begins_at_truth(scored[path], unit, changes or {}) if simulated else []
+            scored[path] = scored[path].warned(*leaks(unit, record), *held, *true)
     return scored
 
 

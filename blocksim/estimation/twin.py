@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Signals = dict[str, "np.ndarray"]
-#: Seconds a program has run in CPython: once they would have paid for compiling it, it is compiled.
-SPENT: dict[str, float] = {}
 
 
 @dataclass
@@ -60,15 +57,7 @@ class Twin:
 
     def run(self, params: Mapping[str, Any]) -> Signals:
         """The twin's signals at these parameters; SimulationError where it fails."""
-        program = self.experiment.program
-        begun = time.perf_counter()
-        simulation = Simulation(self.experiment, params, self.noise)
-        found = self.signals_of(simulation)
-        if not program.compiled and self.experiment.method.compiled:
-            SPENT[program.key] = SPENT.get(program.key, 0.0) + time.perf_counter() - begun
-            if SPENT[program.key] > simulation.cost_of_compiling():
-                program.fast()
-        return found
+        return self.signals_of(Simulation(self.experiment, params, self.noise))
 
     def run_many(
         self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
@@ -122,6 +111,10 @@ def twin_of(
     names, every = tuple(signals), interval_of(t)
     opening = Fraction(float(t[0])).limit_denominator(10**7)
     if not run.simulated:
+        nearest = every * round(
+            opening / every
+        )  # clocks jitter; what is sampled at multiples of its period must meet the first row
+        opening = nearest if abs(nearest - opening) < every / 1000 else opening
         opening = max(opening, Fraction(0))  # a record may begin before its trigger; a run begins at 0 or later
     begin = exact(run.diagram.simulate.start or 0) if run.simulated else opening
     first = (opening - begin) / every

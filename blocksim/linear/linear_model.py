@@ -141,7 +141,8 @@ def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ..pictures.plots import COLOURS, suffix, write_figure
+    from ..pictures.palette import COLOURS
+    from ..pictures.plots import suffix, write_figure
 
     kind = suffix(path) if path is not None else ""
     w = model.frequencies() if w is None else np.asarray(w, dtype=float)

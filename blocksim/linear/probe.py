@@ -10,6 +10,7 @@ from ..contract.declarations import Memory, Outport, State
 from ..errors import DiagramError, SimulationError
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment, make_experiment
+from ..simulation.noise import silence
 from ..simulation.simulation import Simulation
 from ..solvers.stores import handed
 from .signal_taps import Tap, flat_copy
@@ -67,7 +68,7 @@ class Prober:
         self.experiment, self.slots = experiment, experiment.slots
         self.functions = experiment.program.careful()
         self.x, self.p, self.m, self.a = machine.x.tolist(), machine.p.tolist(), machine.m.tolist(), machine.a
-        self.o, self.noise = quiet(self.slots, machine.o.tolist())
+        self.o, self.noise = silence(self.slots, machine.o.tolist())
         self.guarding = {name: getattr(machine, name).tolist() for name in ("g", "armed", "f")}
         units = {u.path: u for u in experiment.schedule.units}
         where = self.slots.where
@@ -124,17 +125,6 @@ class Prober:
         if self.loops and m[-1] > 0:
             walk = self.loops[int(m[-1]) - 1]
             raise SimulationError(f"the algebraic loop {walk} has no solution that Newton's method finds here.", time=t)
-
-
-def quiet(slots: Any, o: list[int]) -> tuple[list[int], Any]:
-    """Every noise at its mean: two draws a stream, of the instant and of what would follow it."""
-    import numpy as np
-
-    noise = np.zeros(2 * len(slots.streams))
-    for number, (_, kind, address) in enumerate(slots.streams):
-        o[address] = 2 * number
-        noise[2 * number : 2 * number + 2] = 0.5 if kind == "uniform" else 0.0
-    return o, noise
 
 
 def continuous_states(unit: Unit) -> list[str]:

@@ -1,5 +1,7 @@
 """Pictures of estimates: every parameter with its 95 % interval, divided by the truth so that all share an axis.
 
+Numbers of a search that did not converge are no estimates: its identifier is named and not drawn.
+
 plot_estimates(record.estimates, "estimates.png")   identifiers of one plant side by side
 """
 
@@ -12,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from ..estimation.estimates import Estimate, Estimates
 from ..records.record import Record
-from .plots import COLOURS, FIGURE_WIDTH, suffix, write_figure
+from .palette import Look, look
+from .plots import FIGURE_WIDTH, suffix, write_figure
+from .writing import concise, unit_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +26,8 @@ ROW = 0.26
 #: What lies further out than this, in truths, is drawn at the edge with its value.
 FARTHEST = 1.0
 LEAST = 0.02
+#: What reaches so many times further than the middle one of all is no measure for the axis.
+OUTLYING = 4.0
 TRUTH_COLOUR = "#444444"
 
 
@@ -60,8 +66,8 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     for name in names_of(group):
         first = y
         for n, estimates in enumerate(group.values()):
-            if name in estimates:
-                draw_one(axes, estimates[name], unit_of(group, name), y, COLOURS[n % len(COLOURS)], reach)
+            if name in estimates and estimates.converged:
+                draw_one(axes, estimates[name], unit_of(group, name), y, look(n), reach)
                 y -= 1.0
         places.append((first + y + 1.0) / 2)
         labels.append(name)
@@ -80,7 +86,7 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     axes.ticklabel_format(axis="x", useOffset=False)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    titles = [name or estimates.method for name, estimates in group.items()]
+    titles = [(name or e.method) + ("" if e.converged else " (not converged)") for name, e in group.items()]
     if len(group) > 1:
         name_methods(axes, titles)
     title = ", ".join(titles) if len(group) == 1 else ""
@@ -88,7 +94,8 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
 
 
 def name_methods(axes: Axes, titles: list[str]) -> None:
-    handles = [axes.plot([], [], "o", color=COLOURS[n % len(COLOURS)], markersize=4)[0] for n in range(len(titles))]
+    every = [look(n) for n in range(len(titles))]
+    handles = [axes.plot([], [], one.mark, color=one.colour, markersize=4)[0] for one in every]
     legend = axes.legend(
         handles,
         [f"{n}" for n in range(len(titles))],
@@ -106,7 +113,7 @@ def name_methods(axes: Axes, titles: list[str]) -> None:
 
 def unit_of(group: Mapping[str, Estimates], name: str) -> float:
     """What a parameter is divided by: its truth, else what the first identifier found; 0 where the truth is 0."""
-    candidates = [estimates[name] for estimates in group.values() if name in estimates]
+    candidates = [estimates[name] for estimates in group.values() if name in estimates and estimates.converged]
     return next((e.truth for e in candidates if math.isfinite(e.truth)), next((e.value for e in candidates if e.value), 1.0))
 
 
@@ -117,16 +124,19 @@ def interval_place(estimate: Estimate, unit: float) -> tuple[float, float]:
 
 
 def axis_reach(group: Mapping[str, Estimates]) -> float:
-    """Half the width of the axis: all that is near, and no further than FAR."""
+    """Half the width of the axis: what most need. One that lies far out does not squash the others; an arrow points to it."""
     far = []
     for name in names_of(group):
         if unit := unit_of(group, name):
-            places = (interval_place(estimates[name], unit) for estimates in group.values() if name in estimates)
+            places = (interval_place(e[name], unit) for e in group.values() if name in e and e.converged)
             far += [1.1 * (abs(x - 1) + half) for x, half in places if math.isfinite(x)]
-    return min(FARTHEST, max([LEAST, *far]))
+    if not far:
+        return LEAST
+    typical = sorted(far)[len(far) // 2]
+    return min(FARTHEST, max([LEAST, *(one for one in far if one <= OUTLYING * typical)]))
 
 
-def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str, reach: float) -> None:
+def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, style: Look, reach: float) -> None:
     """A point with its interval and, at the right, the numbers; an arrow at the edge where it lies outside."""
     if unit:
         x, half = interval_place(estimate, unit)
@@ -140,7 +150,7 @@ def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str,
         axes.plot(
             [max(x - half, 1 - 1.06 * reach), min(x + half, 1 + 1.06 * reach)],
             [y, y],
-            color=colour,
+            color=style.colour,
             linewidth=1.6,
             solid_capstyle="butt",
             alpha=0.75,
@@ -149,19 +159,19 @@ def draw_one(axes: Axes, estimate: Estimate, unit: float, y: float, colour: str,
     axes.plot(
         [place],
         [y],
-        "o" if inside else (">" if x > 1 else "<"),
-        color=colour,
-        markersize=4.5,
-        markerfacecolor=colour if estimate.truth else "white",
+        style.mark if inside else (">" if x > 1 else "<"),
+        color=style.colour,
+        markersize=4.5 if inside else 7,
+        markerfacecolor=style.colour if estimate.truth else "white",
     )
-    text = f"{estimate.value:.4g}" + (f" ± {estimate.quantile * estimate.std:.2g}" if math.isfinite(estimate.std) else "")
+    text = f"{concise(estimate.value, estimate.std)} {unit_label(estimate.unit)}".rstrip()
     axes.annotate(
-        f"{text} {estimate.unit}" + ("" if estimate.truth else ", truth 0"),
+        text + ("" if estimate.truth else ", truth 0"),
         (1.01, y),
         xycoords=("axes fraction", "data"),
         fontsize=8,
         va="center",
-        color=colour,
+        color=style.colour,
         parse_math=False,
         annotation_clip=False,
     )

@@ -18,7 +18,8 @@ import numpy as np
 from ..errors import RecordError, listing
 from ..records.record import Record
 from .estimate_plot import TRUTH_COLOUR
-from .plots import COLOURS, suffix, thinned, write_figure
+from .palette import COLOURS
+from .plots import suffix, thinned, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,6 +20,7 @@ from ..errors import RecordError, listing
 from ..extensions import extension
 from ..records.record import Record, scalar_columns
 from .draw import PICTURE_KINDS
+from .palette import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,6 @@ AXIS_LINES, FIGURE_ROWS, MOST_AXES = 4, 8, 24
 COMPARABLE = 20.0
 #: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
 STRETCHES = 2000
-COLOURS = ("#1f6fb4", "#d9601a", "#2a8f43", "#8452a8")
 FIGURE_WIDTH, AXIS_HEIGHT = 8.0, 1.7
 
 

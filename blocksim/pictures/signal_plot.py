@@ -11,7 +11,8 @@ import numpy as np
 
 from ..diagram.diagram import Diagram, kind, walk
 from ..running.signals import Analysis
-from .plots import COLOURS, suffix, thinned, write_figure
+from .palette import COLOURS
+from .plots import suffix, thinned, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -56,6 +56,42 @@ POWERS = str.maketrans({"²": "2", "³": "3"})
 UNIT_WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
 
 
+#: A name with its unit: 'q [deg]', 'q[deg]', 'q (deg)', 'q(deg)'.
+SQUARE = re.compile(r"(.+?)(?:\s+\[(.*)\]|\[([^\[\]]*[^\d\[\]][^\[\]]*)\])")
+ROUND = re.compile(r"(.+?)(\s*)\(([^()]*(?:\([^()]*\))?[^()]*)\)")
+#: Words in round brackets that a name may end in without meaning a unit: f(s), v(in), T(min).
+PLAIN_WORDS = ("in", "min")
+
+
+def name_and_unit(head: str) -> tuple[str, str]:
+    """'q [rad]' -> ('q', 'rad'), 'q (deg)' -> ('q', 'deg'); but 'q[1]' and 'q(1)' are elements, and 'f(s)' is a name.
+
+    What stands in round brackets is a unit where it is a known one; close to the name, where it has more than one letter.
+    """
+    if match := SQUARE.fullmatch(head):
+        return match[1], (match[2] or match[3] or "").strip()
+    match = ROUND.fullmatch(head)
+    unit = match[3].strip() if match else ""
+    if not match or unit.isdigit() or measure(unit) is None:
+        return head, ""
+    apart = bool(match[2]) or (len(unit) > 1 and unit not in PLAIN_WORDS)
+    return (match[1], unit) if apart else (head, "")
+
+
+def unit_in_row(cell: str) -> str | None:
+    """The unit in a cell of a row of units, 'deg', '[deg]' or '(deg)'; '' for an empty cell or a dash, None for anything else."""
+    word = cell.strip().removeprefix("[").removesuffix("]").removeprefix("(").removesuffix(")").strip()
+    if word in ("", "-"):
+        return ""
+    return word if not word.isdigit() and measure(word) is not None else None
+
+
+def to_base(unit: str) -> float:
+    """What a number in `unit` is multiplied with to be in SI units; 1 for a unit that is not known."""
+    scaled = measure(unit) if unit else None
+    return scaled[0] if scaled else 1.0
+
+
 def unit_factor(unit: str, aim: str) -> float | None:
     """What a number in `unit` is multiplied with to be in `aim`; None where neither can be made of the other."""
     if unit == aim:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import RecordError
+from .conversion import name_and_unit, unit_in_row
 from .description import column_label, describe, gather, measurement, refuse_twice, restore, time_name, within_limit
 from .grid import TimeAxis, axis_problem
 from .record import Record, brief_listing
+from .writing import cell_text, text_cell
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -25,18 +27,12 @@ MAX_COLUMNS = 10_000
 MAX_LINE = 64 << 20
 
 
-def name_and_unit(head: str) -> tuple[str, str]:
-    """'q [rad]' -> ('q', 'rad'); but 'q[1]' is an element and has no unit."""
-    match = re.fullmatch(r"(.+?)(?:\s+\[(.*)\]|\[([^\[\]]*[^\d\[\]][^\[\]]*)\])", head)
-    return (match[1], (match[2] or match[3] or "").strip()) if match else (head, "")
-
-
 def write(record: Record, path: Path) -> None:
     columns = record.columns()
     heads = [column_label("t", "s"), *(column_label(name, record.unit(name)) for name in columns)]
     refuse_twice("column", heads)
     top = [CSV_MARK, *(f"# {line}" for line in describe(record, str)[0].splitlines())]
-    head = ",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in heads)
+    head = ",".join('"' + h.replace('"', '""') + '"' if re.search('[",]', h) else h for h in map(text_cell, heads))
     with open(path, "wb") as file:
         file.write("\n".join([*top, head, ""]).encode())
         for start in range(0, len(record.t), 4096):
@@ -57,17 +53,16 @@ def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
         time, arrays = column_label("t", "s"), gather(description, columns, with_units=True)
         axis = TimeAxis()
     else:
-        pairs = {h: name_and_unit(h) for h in heads}
-        refuse_twice("column", [name for name, _ in pairs.values()])
-        arrays, units = {pairs[h][0]: x for h, x in columns.items()}, dict(pairs.values())
-        time = "" if axis.every is not None else next(h for h in heads if pairs[h][0] == time_name(arrays, axis))
+        arrays = columns
+        names = {name_and_unit(h)[0]: h for h in heads}
+        time = "" if axis.every is not None else names[time_name(names, axis)]
     problem = axis_problem(columns[time]) if time else None
     if problem:
         line = next(itertools.islice(number_rows(path, delimiter, start), problem[0], None))[0]
         raise RecordError(f"line {line}: {problem[1]}")
     if description:
         return restore(description, arrays)
-    return measurement(path, arrays, axis, {k: v for k, v in units.items() if v})
+    return measurement(path, arrays, axis)
 
 
 def count_lines(source: Path) -> int:
@@ -102,7 +97,20 @@ def csv_head(source: Path) -> tuple[str, list[str], str, int]:
         if len(heads) != len(split_cells(line, delimiter)):
             raise RecordError(f"line {number} holds numbers where the names are wanted. Add a row of names such as t,q,tau.")
         number -= 1
-    return "".join(c[1:] for c in comments[1:]) if ours else "", heads, delimiter, number
+    if ours:
+        return "".join(c[1:] for c in comments[1:]), [cell_text(head) for head in heads], delimiter, number
+    if units := unit_row(source, number, len(heads), delimiter):
+        heads, number = [column_label(*(pair if pair[1] else (pair[0], unit))) for pair, unit in
+                         zip(map(name_and_unit, heads), units, strict=True)], number + 1  # fmt: skip
+    return "", heads, delimiter, number
+
+
+def unit_row(source: Path, number: int, count: int, delimiter: str) -> list[str]:
+    """The units in the row below the names, where all of its cells are units or empty; else nothing."""
+    with open(source, encoding="utf-8-sig") as file:
+        line = next(itertools.islice(file, number, None), "")
+    units = [unit_in_row(cell) for cell in split_cells(line, delimiter)]
+    return [unit or "" for unit in units] if any(units) and None not in units and len(units) == count else []
 
 
 def split_cells(line: str, delimiter: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
-from .conversion import unit_factor
+from .conversion import name_and_unit, unit_factor
 from .grid import Grid, Signal, TimeAxis, floats, measured_signal, regular_rows
 from .record import Record, brief_listing, time_keys
 
@@ -95,8 +95,14 @@ def restore(description: str, arrays: Arrays) -> Record:
 def measurement(
     source: Path, arrays: Arrays, axis: TimeAxis, units: dict[str, str] | None = None, ignored: Iterable[str] = ()
 ) -> Record:
-    """A record from somebody's arrays: single numbers become provenance['constants'], the rest must match the time."""
-    units = units or {}
+    """A record from somebody's arrays: single numbers become provenance['constants'], the rest must match the time.
+
+    Names carry their units whatever the format, 'q [deg]' or 'q (deg)'; `units` are those the file tells apart from the names.
+    """
+    pairs = {head: name_and_unit(head) for head in arrays}
+    refuse_twice("column", [name for name, _ in pairs.values()])
+    units = {**{name: unit for name, unit in pairs.values() if unit}, **(units or {})}
+    arrays = {pairs[head][0]: array for head, array in arrays.items()}
     key, t = time_column(arrays, axis, units)
     if not len(t):
         raise RecordError(f"its time '{key}' has no samples.")

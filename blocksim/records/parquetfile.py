@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import RecordError
+from .conversion import name_and_unit
 from .description import MARK, describe, gather, measurement, refuse_twice, restore, within_limit
 from .grid import TimeAxis, floats
 from .record import Record, extra
@@ -31,4 +32,5 @@ def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     description = (schema.metadata or {}).get(MARK.encode(), b"").decode()
     if description:
         return restore(description, gather(description, columns, with_units=False))
-    return measurement(path, columns, axis)
+    units = {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in schema}
+    return measurement(path, columns, axis, {name_and_unit(name)[0]: unit for name, unit in units.items() if unit})

@@ -35,7 +35,12 @@ MAX_RECORD_BYTES = 4 << 30
 
 
 class Record:
-    """Time plus named signals. `estimates` is filled by identifiers; `provenance` says where the data came from."""
+    """Time plus named signals. `estimates` is filled by identifiers; `provenance` says where the data came from.
+
+    `file` is the file it was read from, '' where it was made here: what a file says of itself is not believed in everything.
+    """
+
+    file: str = ""
 
     def __init__(self, grids: Sequence[Grid], provenance: Mapping[str, Any] | None = None, aliases: dict[str, str] | None = None):
         self.grids = tuple(grids)
@@ -193,7 +198,9 @@ class Record:
         return low, high
 
     def _derived(self, grids: Sequence[Grid]) -> Record:
-        return Record(grids, self.provenance, self.aliases)
+        record = Record(grids, self.provenance, self.aliases)
+        record.file = self.file
+        return record
 
     def columns(self) -> dict[str, FloatArray]:
         """One array per scalar signal and per element ('robot.q[1]'), for tables; refused when there are several grids."""
@@ -220,11 +227,11 @@ class Record:
 
         return read_record(path, max_bytes, TimeAxis(time, every=every))
 
-    def rerun(self) -> Record:
+    def rerun(self, **options: Any) -> Record:
         """The run that made this record, once more from its provenance."""
         import blocksim
 
-        return blocksim.rerun(self)
+        return blocksim.rerun(self, **options)
 
     def to_pandas(self, *, every: Seconds | None = None) -> Any:
         """A DataFrame indexed by t; units in its attrs. `every` resamples first."""

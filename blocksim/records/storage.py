@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import inspect
 import os
-import secrets
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..diagram.files import whole_file
 from ..errors import RecordError, listing
 from ..extensions import entries, extension
 from .description import within_limit
@@ -33,18 +33,13 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
         raise RecordError(f"{target}: {target.suffix} is a format that is read only. Files are written as: {listing(able)}.")
     if not target.parent.is_dir():
         raise RecordError(f"{target}: the folder {target.parent} does not exist; create it first.")
-    temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:
-        form.write(record, temporary)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with whole_file(target) as scratch:
+            form.write(record, scratch)
     except RecordError as error:
         raise RecordError(f"{target}: {error}") from error
     except Exception as error:
         raise RecordError(f"{target}: cannot be written: {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_record(path: str | os.PathLike[str], max_bytes: int, axis: TimeAxis = TimeAxis()) -> Record:  # noqa: B008 (it is frozen)
@@ -60,6 +55,7 @@ def read_record(path: str | os.PathLike[str], max_bytes: int, axis: TimeAxis = T
         record = form.read(source, **asked(form.read, source.suffix, max_bytes, axis))
         if not isinstance(record, Record):
             raise RecordError(f"the format {source.suffix} gave {type(record).__name__} where a Record is wanted.")
+        record.file = os.fspath(path)
         return record
     except RecordError as error:
         raise RecordError(f"{source}: {error}") from error

@@ -6,11 +6,16 @@ import contextlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..diagram.files import write_whole
 from ..errors import BlocksimError
+
+#: What a spreadsheet would compute, quoted already or not.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def finite_or_none(value: Any) -> Any:
@@ -37,7 +42,17 @@ def make_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(finite_or_none(value), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(finite_or_none(value), indent=1, allow_nan=False) + "\n")
+
+
+def text_cell(text: str) -> str:
+    """A name or a text for a cell of a csv file: a spreadsheet takes what begins with = + - @ for a formula, unless quoted."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def cell_text(cell: str) -> str:
+    """What `text_cell` wrote."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,8 +133,7 @@ def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]
             + "; one element of a vector is a column too: 'q[1]'."
         )
     values = values.reshape(len(values)) if goal.size == 1 else values
-    measure = spec.unit or (signals[0].unit if spec.scale is None else "")
-    scale, measure = converted(goal, measure, listing(names), notes)
+    scale, measure = converted(goal, spec, signals[0].unit, listing(names), notes)
     if spec.scale is not None or spec.offset is not None or scale != 1:
         values = (values * (1.0 if spec.scale is None else spec.scale) + (spec.offset or 0.0)) * scale
     bad = np.flatnonzero(np.isinf(values.reshape(len(values), -1)).any(axis=1))
@@ -156,16 +156,29 @@ def parts_of(record: Record, name: str) -> list[str]:
     return parts
 
 
-def converted(goal: Target, measure: str, names: str, notes: list[str]) -> tuple[float, str]:
-    """The factor from a column's unit to the signal's, and that unit; what cannot be converted is refused."""
+def converted(goal: Target, spec: ColumnSpec, told: str, names: str, notes: list[str]) -> tuple[float, str]:
+    """The factor from a column's unit to the signal's, and that unit; what cannot be converted is refused.
+
+    A column that was scaled still is in its unit, be that told by the mapping or by its head: scale turns signs and counts. Where
+    the head's unit cannot be made that of the signal, the scale is taken to do it; where it does the same a second time, refused.
+    """
+    measure = spec.unit or told
     if not measure or not goal.measure:
         return 1.0, goal.measure if " or " not in goal.measure else measure
     choices = {unit: unit_factor(measure, unit) for unit in goal.measure.split(" or ")}
     unit, found = next(((unit, value) for unit, value in choices.items() if value is not None), ("", None))
+    if found is None and spec.scale is not None and not spec.unit:
+        notes.append(f"'{goal.name}': {names} is in {measure}; scale: {spec.scale:g} is taken to make it {goal.measure}")
+        return 1.0, goal.measure if " or " not in goal.measure else ""
     if found is None:
         raise RecordError(
             f"column {names} is in {measure}, the signal in {goal.measure}, and neither can be made of the other. Is it the "
             f"right column? Else give the factor: {{column: {names}, scale: ...}}."
+        )
+    if found != 1 and spec.scale is not None and math.isclose(abs(spec.scale), found, rel_tol=0.01):
+        raise RecordError(
+            f"column {names} is in {measure} and becomes {unit} by itself, times {found:.6g}; scale: {spec.scale:g} would do "
+            f"that twice. Leave scale out, or write scale: {'-' if spec.scale < 0 else ''}1."
         )
     if found != 1:
         notes.append(f"'{goal.name}': {names} converted from {measure} to {unit}")

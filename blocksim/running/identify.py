@@ -23,7 +23,7 @@ from ..contract.declarations import Memory, Model, Noise, Outport, State
 from ..contract.definition import arguments
 from ..diagram.checks import raise_all, record_problems
 from ..diagram.diagram import Diagram
-from ..diagram.files import Folders, folders_of
+from ..diagram.files import Folders, folders_of, is_file
 from ..diagram.spec import RecordSpec
 from ..errors import DiagramError, Problem, RecordError, listing
 from ..estimation.process import process_units
@@ -33,6 +33,7 @@ from ..records.record import MAX_RECORD_BYTES, Record, brief_listing
 from ..records.storage import read_record
 from ..records.timebase import even, resampled
 from ..schedule.flatten import flatten
+from ..schedule.named_starts import awaited
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.overrides import Overrides
 from .columns import grids_of, mapped, unmapped
@@ -59,8 +60,43 @@ def identify(
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
     `params` changes settings as in `simulate`.
     """
+    data = read_measured(diagram, record, params, Reading(columns or {}, time, every, resample, missing))
+    plan = planned(data.schedule, data.signals, data.source, data.notes)
+    estimating = [unit for unit in estimators(data.schedule) if unit in plan]
+    return process_units(data.schedule, plan, estimating, data.record, {}, simulated=False, measured=data.signals)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a measured record is to be read, as far as it is said beside the diagram."""
+
+    columns: Mapping[str, Any]
+    time: Any = None
+    every: Any = None
+    resample: Any = None
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredData:
+    """A measured record as signals of a diagram, on even grids."""
+
+    schedule: Schedule
+    record: Record
+    source: Record
+    signals: Mapping[str, Any]
+    notes: list[str]
+
+
+def read_measured(
+    diagram: str | os.PathLike[str] | Diagram,
+    record: str | os.PathLike[str] | Record | None,
+    params: Mapping[str, Any] | None,
+    reading: Reading,
+) -> MeasuredData:
+    """A diagram with its settings changed, and the signals of it that a record holds."""
     schedule = flatten(Overrides(params).diagram(diagram))
-    spec = section(schedule.diagram, columns or {}, time, every, resample, missing)
+    spec = section(schedule.diagram, reading)
     source, name = source_of(schedule.diagram, spec, record)
     signals, origin, notes = mapped(schedule, source, spec.signals)
     if not signals:
@@ -68,7 +104,6 @@ def identify(
             f"{name}: no column is a signal of the diagram. Map some: record: {{signals: {{block.port: column}}}}, or "
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
-    plan = planned(schedule, signals, source, notes)
     grids = evened(grids_of(signals), spec, name, notes)
     about = {
         "source": name,
@@ -78,18 +113,16 @@ def identify(
         "version": __version__,
         **{k: v for k, v in source.provenance.items() if k == "constants"},
     }
-    measured = Record(grids, about, aliases(schedule))
-    estimating = [unit for unit in estimators(schedule) if unit in plan]
-    return process_units(schedule, plan, estimating, measured, {}, simulated=False, measured=signals)
+    return MeasuredData(schedule, Record(grids, about, aliases(schedule)), source, signals, notes)
 
 
-def section(diagram: Diagram, columns: Mapping[str, Any], time: Any, every: Any, resample: Any, missing: Any) -> RecordSpec:
-    """The diagram's `record:` with what was given beside it."""
-    spec = replace(diagram.record or RecordSpec(), signals=unmapped(diagram, columns))
-    if time is not None or every is not None:
-        spec = replace(spec, time=time, every=every)
-    given = {"resample": resample, "missing": missing}
-    spec = replace(spec, **{key: value for key, value in given.items() if value is not None})
+def section(diagram: Diagram, reading: Reading) -> RecordSpec:
+    """The diagram's `record:` with what was said beside it."""
+    spec = replace(diagram.record or RecordSpec(), signals=unmapped(diagram, reading.columns))
+    if reading.time is not None or reading.every is not None:
+        spec = replace(spec, time=reading.time, every=reading.every)
+    rest = {"resample": reading.resample, "missing": reading.missing}
+    spec = replace(spec, **{key: value for key, value in rest.items() if value is not None})
     raise_all(record_problems(spec))
     return spec
 
@@ -116,16 +149,17 @@ def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | 
     trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
     may = Folders(None) if trusted else folders_of(*homes)
     places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
-    for place in places:
-        if place.is_file():
-            if not may.holds(place):
-                raise DiagramError(
-                    [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
-                             "--record to read it.", spec.places.get("file"))]
-                )  # fmt: skip
+    readable = [place for place in places if may.holds(place)]
+    for place in readable:
+        if is_file(place):
             return place
+    if not readable:
+        raise DiagramError(
+            [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
+                     "--record to read it.", spec.places.get("file"))]
+        )  # fmt: skip
     hint = "" if os.environ.get(DATA) else f" The folder {DATA} names would be searched too; it is not set."
-    looked = listing(dict.fromkeys(str(place.parent) for place in places))
+    looked = listing(dict.fromkeys(str(place.parent) for place in readable))
     raise DiagramError(
         [Problem(f"record: the file '{written}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
     )
@@ -189,6 +223,9 @@ class Planner:
                 why = f"'{ref.block}' waits for itself" if ref.block in trail else self.obtain(maker, trail)
                 if why:
                     return f"its input '{port}' comes from '{signal}'\n{why}"
+        for name in awaited(unit):
+            if why := f"'{name}' waits for itself" if name in trail else self.obtain(self.by_path[name], trail):
+                return f"its start comes from '{name}', which cannot be had: {why.replace(chr(10), ': ')}"
         return ""
 
 

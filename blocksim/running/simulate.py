@@ -8,14 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from ..contract.times import Seconds
-from ..diagram.build import open_diagram
 from ..diagram.spec import RunOptions, SeededOptions
-from ..errors import BlocksimError, DiagramError, RecordError
+from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
-from ..simulation.experiment import Experiment
 from ..simulation.noise import draw_noise
-from ..simulation.overrides import Overrides, only_a_number
 from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
 from ..simulation.threads import share_out
@@ -84,25 +81,8 @@ def simulate(
     }
     ready, changes = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     noise = draw_noise(ready, seed, limit)
-    record = run_experiment(ready, changes, noise, engine, progress)
+    record = run_experiment(ready, changes, noise, engine, progress, params, limit)
     return process(ready.schedule, record, changes)
-
-
-def rerun(record: Record, **options: Unpack[SimulateOptions]) -> Record:
-    """Run the diagram of a record again from its provenance; options change what they name, e.g. seed=4.
-
-    A diagram that came from a file finds its subsystems and records beside that file.
-    """
-    from ..diagram.loader import parse_spec
-
-    made = record.provenance
-    if not made.get("diagram"):
-        raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
-    spec = parse_spec(made["diagram"], made.get("path", ""), made.get("allow_outside", False))
-    names = ("stop", "start", "solver", "step", "rtol", "atol", "every", "max_step", "algebraic_loops", "seed")
-    kept = {n: made.get(n) for n in names}
-    kept["params"] = made.get("parameters") or None
-    return simulate(open_diagram(spec), **{**{n: v for n, v in kept.items() if v is not None}, **options})
 
 
 def start(
@@ -115,7 +95,7 @@ def start(
 ) -> Simulation:
     """A simulation to step through by hand."""
     ready, changes = prepared(diagram, params or {}, options)
-    return Simulation(ready, changes, draw_noise(ready, seed), engine)
+    return Simulation(ready, changes, draw_noise(ready, seed), engine, params)
 
 
 @overload
@@ -156,7 +136,7 @@ def simulate_many(
     asked: list[int | None] = [None] if seeds is None else list(seeds)
     runs = [(row, seed) for row in range(len(table)) for seed in asked]
     ready = experiment(diagram, {}, **options)
-    made = variants(ready, table)
+    made = [prepared(ready, row, {}) for row in table]
     work = len(runs)
     if work > 1 and ready.method.compiled:
         for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
@@ -167,7 +147,7 @@ def simulate_many(
         row, seed = runs[index]
         one, changes = made[row]
         try:
-            record = process(one.schedule, run_experiment(one, changes, draw_noise(one, seed)), changes)
+            record = process(one.schedule, run_experiment(one, changes, draw_noise(one, seed), named=table[row]), changes)
             result = record if collect is None else collect(record)
         except BlocksimError as error:
             if on_error != "keep" or error.record is None:
@@ -178,23 +158,6 @@ def simulate_many(
         return result
 
     return share_out(work, run, jobs or os.cpu_count() or 1)
-
-
-def variants(ready: Experiment, table: list[dict[str, Any]]) -> list[tuple[Experiment, dict[str, Any]]]:
-    """For each row of a table the experiment it runs on, one per shape of the code, and the changes left for the run."""
-    free = {n for n in {n for row in table for n in row} if only_a_number(ready, n)}
-    by_shape: dict[str, Experiment] = {}
-    made = []
-    for row in table:
-        if all(n in free and isinstance(v, (int, float)) for n, v in row.items()):
-            made.append((ready, row))
-            continue
-        shape = Overrides(row).shaping(ready.schedule, ready)
-        key = repr(sorted((n, row[n]) for n in shape))
-        if key not in by_shape:
-            by_shape[key] = experiment(ready, {n: row[n] for n in shape})
-        made.append((by_shape[key], {n: v for n, v in row.items() if n not in shape}))
-    return made
 
 
 def parameter_table(params: ParameterSets | None) -> list[dict[str, Any]]:

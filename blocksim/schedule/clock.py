@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..contract.declarations import Period
 from ..contract.times import common_base, exact
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
@@ -97,18 +98,60 @@ def tame(time: Fraction) -> Fraction:
     return time if time.denominator <= 10**12 else time.limit_denominator(10**9)
 
 
+def named_times(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> list[tuple[str, Fraction, Place | None]]:
+    """Every time of a run with its name and its line."""
+    diagram = schedule.diagram
+    general = key_place(diagram, "simulate")
+    named = [(f"simulate.{key}", time, key_place(diagram, f"simulate.{key}") or general) for key, time in times.items()]
+    grids = {grid.every for grid in logs} - {times["every"]}
+    named += [
+        ("log: every", tame(exact(e.every)), e.place) for e in diagram.log or () if e.every and tame(exact(e.every)) in grids
+    ]
+    for unit in schedule.units:
+        settings = {name: unit.settings.get(name) for name in unit.kind.of(Period)}
+        named += [(f"block '{unit.path}': {name}", exact(v), unit.node.at(name)) for name, v in settings.items() if v is not None]
+    return named
+
+
+def countless(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup], base: Fraction) -> list[Problem]:
+    """Times that cannot be counted in ticks of the base, in words."""
+    named = named_times(schedule, times, logs)
+    most = f"at most {EXACT:.3g}"
+    keys = [key for key in times if getattr(schedule.diagram.simulate, key) is not None]
+    named = [entry for entry in named if not entry[0].startswith("simulate.") or entry[0][9:] in keys] or named
+    endless = [
+        Problem(f"{n}: {float(t):.3g} s is too long to be counted exactly; {most} s is.", p) for n, t, p in named if t >= EXACT
+    ]
+    if endless:
+        return endless
+    last = max(abs(times["start"]), abs(times["stop"])) / base
+    if last * base.numerator >= EXACT or base.denominator >= EXACT:
+        name, finest, place = max(named, key=lambda entry: entry[1].denominator)
+        return [
+            Problem(
+                f"the times of this diagram (start, stop, step, every, sample times) have no common base above {float(base):.3g} "
+                f"s, which makes {float(last):.3g} ticks: too many to count exactly. Use rounder numbers; the least round is "
+                f"{name}, {float(finest)!r} s.",
+                place,
+            )
+        ]
+    return [
+        Problem(
+            f"{name}: {float(time):.3g} s is {float(time / base):.3g} ticks of {float(base):.3g} s; {most} are counted.", place
+        )
+        for name, time, place in named
+        if time / base >= EXACT
+    ]
+
+
 def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> RunClock:
     """Everything on one exact base."""
     start, stop = times["start"], times["stop"]
     grids = [(Fraction(0), g.every) for g in logs]
     groups = [(g.offset, g.period) for g in schedule.groups]
     base = common_base([start, stop, times["step"], *(v for pair in (*grids, *groups) for v in pair)])
-    last = max(abs(start), abs(stop)) / base
-    if last * base.numerator >= EXACT or base.denominator >= EXACT:
-        raise DiagramError(
-            f"the times of this diagram (start, stop, step, every, sample times) have no common base above {float(base):.3g} s, "
-            f"which makes {float(last):.3g} ticks: too many to count exactly. Use rounder numbers."
-        )
+    if problems := countless(schedule, times, logs, base):
+        raise DiagramError(problems)
     begin = int(start / base)
 
     def ticks(offset: Fraction, period: Fraction) -> tuple[int, int]:

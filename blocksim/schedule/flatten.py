@@ -12,6 +12,7 @@ from ..contract.times import exact
 from ..diagram.diagram import Diagram, Links, Ref, named_blocks, reference, resolve
 from ..diagram.diagram import kind as kind_name
 from ..errors import DiagramError, Problem, listing
+from .named_starts import awaited, check_names
 from .ordering import feedthrough_edges, record_order, sort
 from .schedule import Group, Schedule, Unit, naming
 from .sizes import settle_sizes
@@ -77,10 +78,18 @@ def expand(diagram: Diagram) -> list[Unit]:
 
 
 def postpone(units: list[Unit]) -> None:
-    """What reads a record block works after the run too, if it can: without continuous states, sample by sample."""
+    """What reads a record block works after the run too, if it can: without continuous states, sample by sample.
+
+    So does what starts from the estimates of another block.
+    """
+    check_names(units)
     by_path = {u.path: u for u in units}
+    patient = [u for u in units if not u.after and awaited(u)]
+    for unit in patient:
+        unit.after = True
     waiting = [u for u in units if not u.after]
     problems: list[Problem] = []
+    why = "".join(f" '{u.path}' waits for the estimates of {listing(awaited(u))}, and so does what reads it." for u in patient)
     while waiting:
         late_links = [(u, p, r) for u in waiting for p, refs in u.inputs.items() for r in refs if by_path[r.block].after]
         if not late_links:
@@ -90,7 +99,7 @@ def postpone(units: list[Unit]) -> None:
                 problems.append(
                     Problem(
                         f"input '{port}' of block '{unit.path}' comes from '{ref}', which works after the run; '{unit.path}' "
-                        f"({type(unit.block).__name__}) moves during it and cannot wait for it.",
+                        f"({type(unit.block).__name__}) moves during it and cannot wait for it.{why}",
                         unit.node.at("in"),
                     )
                 )

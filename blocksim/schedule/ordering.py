@@ -9,6 +9,7 @@ from ..contract.declarations import Inport
 from ..contract.definition import arguments
 from ..diagram.diagram import Node
 from ..errors import DiagramError, Problem
+from .named_starts import awaited
 from .schedule import Evaluation, Unit, evaluation_of, output_functions
 
 
@@ -95,12 +96,13 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
 
 
 def record_order(units: Iterable[Unit]) -> list[Unit]:
-    """The blocks that work after the run, each after those it reads."""
+    """The blocks that work after the run, each after those it reads or starts from."""
     waiting = [u for u in units if u.after]
     done: list[Unit] = []
     while waiting:
         left = {u.path for u in waiting}
-        ready = [u for u in waiting if not any(r.block in left for refs in u.inputs.values() for r in refs)]
+        ready = [u for u in waiting if left.isdisjoint(r.block for refs in u.inputs.values() for r in refs)]
+        ready = [u for u in ready if left.isdisjoint(awaited(u))]
         if not ready:
             walk, node = circle(waiting)
             raise DiagramError(
@@ -120,12 +122,13 @@ def record_order(units: Iterable[Unit]) -> list[Unit]:
 def circle(units: Iterable[Unit]) -> tuple[str, Node]:
     """A way around among blocks of which each reads another, as a walk a.y -> b.u -> b.y -> a.u, and where it begins."""
     by_path = {u.path: u for u in units}
-    links = {u.path: [(r, p) for p, refs in u.inputs.items() for r in refs if r.block in by_path] for u in by_path.values()}
     path = next(iter(by_path))
     steps: dict[str, str] = {}
-    while path not in steps:  # each reads another: going from reader to maker must come around
-        ref, port = links[path][0]
-        steps[path] = f"{ref.block}.{ref.port} -> {path}.{port}"
-        path = ref.block
+    while path not in steps:  # each waits for another: going from reader to maker must come around
+        unit = by_path[path]
+        links = [(r.block, f"{r.block}.{r.port} -> {path}.{p}") for p, refs in unit.inputs.items() for r in refs]
+        links += [(name, f"{name} -> {path}: start") for name in awaited(unit)]
+        maker, steps[path] = next(link for link in links if link[0] in by_path)
+        path = maker
     around = list(steps)[list(steps).index(path) :]
     return " -> ".join(steps[name] for name in reversed(around)), by_path[path].node

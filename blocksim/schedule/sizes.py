@@ -14,6 +14,9 @@ from ..errors import DiagramError, Problem
 from .ordering import circle
 from .schedule import Element, Unit, naming
 
+#: Elements of one signal, and of all signals together.
+MOST_ELEMENTS, MOST_IN_ALL = 100_000, 2_000_000
+
 
 def widenable(kind: type[Block]) -> bool:
     """Whether every port is scalar, so that a vector simply means several copies."""
@@ -36,12 +39,25 @@ def settle_sizes(units: list[Unit]) -> None:
             break
     else:
         raise endless(units)
+    for unit in units:
+        with naming(unit.path, unit.node):
+            check_small(unit)
+    total = sum(unit.port(port) for unit in units for port in unit.kind.of(Outport))
+    if total > MOST_IN_ALL:
+        raise DiagramError(f"the signals of this diagram have {total} elements in all; at most {MOST_IN_ALL} are carried.")
     problems = [p for unit in units for p in size_problems(unit, by_path)]
     if problems:
         raise DiagramError(problems)
     for unit in units:
         for port, refs in unit.inputs.items():
             unit.elements[port] = [elements_of(ref, by_path) for ref in refs]
+
+
+def check_small(unit: Unit) -> None:
+    """Refuse a signal that is joined with itself until it fills the memory."""
+    largest = unit.width * max((unit.sizes[port] for port in unit.kind.of(Outport)), default=1)
+    if largest > MOST_ELEMENTS:
+        raise DiagramError(f"a signal of {largest} elements; at most {MOST_ELEMENTS} are carried by one.")
 
 
 def endless(units: list[Unit]) -> DiagramError:

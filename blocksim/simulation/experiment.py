@@ -15,9 +15,10 @@ from ..compiler.codegen import generate
 from ..compiler.program import Program, compile_program
 from ..compiler.slots import Numbers, fill
 from ..contract.declarations import Memory, Outport, State
+from ..diagram.checks import raise_all, simulate_problems
 from ..diagram.diagram import Diagram
 from ..diagram.spec import SimulateSpec
-from ..errors import DiagramError, Problem, did_you_mean, listing
+from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from ..schedule.clock import RunClock, exact_times, key_place, make_clock
 from ..schedule.flatten import flatten
 from ..schedule.logs import log_groups
@@ -30,7 +31,9 @@ from .machine import Machine, blank_machine
 if TYPE_CHECKING:
     import numpy as np
 
-#: Refused above: steps of one run, unless `limit=` asks for more, and bytes of its log.
+    from .remembering.opened import OpenedDiagram
+
+#: Refused above: steps of one run, unless `limit=` asks for more, and bytes of its log, noise and tables together.
 MAX_STEPS = 10**9
 MAX_BYTES = 4 * 2**30
 
@@ -48,10 +51,18 @@ class Experiment:
     numbers: Numbers
     grid_times: dict[int, np.ndarray] = field(default_factory=dict)
     places: dict[str, Any] = field(default_factory=dict)  # of settings that are a plain number; see `overrides`
+    free: dict[str, bool] = field(default_factory=dict)  # settings that never change the code; see `overrides`
 
     @property
     def slots(self) -> Any:
         return self.program.source.slots
+
+    @functools.cached_property
+    def opened(self) -> OpenedDiagram:
+        """The diagram it was made from, with what was made of it by changes that shape the code."""
+        from .remembering.opened import OpenedDiagram
+
+        return OpenedDiagram(self.diagram, self.schedule, vars(self.options), self)
 
     @functools.cached_property
     def method(self) -> Any:
@@ -84,24 +95,26 @@ class Experiment:
         return [(self.clock.end - self.clock.start) // period + 1 for _, period in self.clock.logs]
 
     @functools.cached_property
-    def length(self) -> tuple[int, int]:
-        """The steps a run takes at least, from sample hit to sample hit or of a fixed-step solver, and the bytes of its log."""
+    def length(self) -> int:
+        """The steps a run takes at least, from sample hit to sample hit or of a fixed-step solver."""
         span = self.clock.end - self.clock.start
-        steps = [span // p for _, p in self.clock.hits] + ([span // self.clock.step] if self.clock.step else [])
-        return max(steps, default=0), 8 * sum(n * g.width for n, g in zip(self.rows, self.logs, strict=True))
+        return max([span // p for _, p in self.clock.hits] + ([span // self.clock.step] if self.clock.step else []), default=0)
+
+    @functools.cached_property
+    def room(self) -> dict[str, int]:
+        """The bytes a run takes, by what they are for."""
+        log = sum(n * g.width for n, g in zip(self.rows, self.logs, strict=True))
+        return {"log": 8 * log, "noise": 8 * sum(self.draws), "tables": 8 * len(self.numbers.a)}
 
     def check_length(self, limit: int | None = None) -> None:
-        """Refuse a run that cannot end or fit; `limit` is the number of steps that may be taken."""
-        (steps, size), limit = self.length, MAX_STEPS if limit is None else limit
-        if steps > limit:
+        """Refuse a run that cannot end or fit, before anything is allocated; `limit` is the number of steps that may be taken."""
+        limit = MAX_STEPS if limit is None else limit
+        if self.length > limit:
             raise DiagramError(
-                f"this run takes {steps:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with limit=."
+                f"this run takes {self.length:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with "
+                "limit=."
             )
-        if size > MAX_BYTES:
-            raise DiagramError(
-                f"the log of this run takes {size / 2**30:.1f} GiB, more than {MAX_BYTES / 2**30:.0f}: log less (log:) or more "
-                "seldom (simulate: {every: ...})."
-            )
+        check_room(self.room)
 
     @functools.cached_property
     def blank(self) -> Machine:
@@ -149,6 +162,28 @@ class Experiment:
         return {path: f"{path}.{ports[0]}" for path, ports in single.items() if len(ports) == 1}
 
 
+def check_room(room: Mapping[str, int], where: Place | None = None) -> None:
+    """Refuse a run that does not fit into memory: log, noise and tables together."""
+    whole = sum(room.values())
+    if whole <= MAX_BYTES:
+        return
+    advice = {
+        "log": "Log less (log:) or more seldom (simulate: {every: ...}).",
+        "noise": "Draw noise more seldom (Ts), or shorten the run.",
+        "tables": "Make delays and tables shorter.",
+    }
+    parts = ", ".join(f"{name} {size / 2**30:.1f}" for name, size in room.items())
+    text = f"this run takes {whole / 2**30:.1f} GiB ({parts}), more than {MAX_BYTES / 2**30:.0f}."
+    raise DiagramError([Problem(f"{text} {advice[max(room, key=lambda name: room[name])]}", where)])
+
+
+def check_tables(schedule: Schedule) -> None:
+    """Refuse memories that do not fit, such as that of a long delay, before they are made."""
+    for unit in schedule.units:
+        arrays = [name for name, d in unit.kind.of(Memory).items() if d.array]
+        check_room({"tables": 8 * unit.width * sum(unit.sizes.get(name, 1) for name in arrays)}, unit.node.place)
+
+
 def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **options: Any) -> Experiment:
     """Flatten, fix the clock, write and compile the program. Options override the diagram's `simulate:`.
 
@@ -164,6 +199,7 @@ def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **option
     for group, (first, period) in zip(logs, clock.logs, strict=True):
         group.follows = next((g for g, hit in enumerate(clock.hits) if hit == (first, period)), None)
     written = solver if find_solver(solver).compiled else DEFAULT  # scipy's solvers use the program's functions, not its driver
+    check_tables(schedule)
     program = compile_program(generate(schedule, logs, written), written)
     numbers = fill(schedule, program.source.slots)
     return Experiment(diagram, schedule, program, replace(settings, solver=solver), clock, logs, numbers)
@@ -174,7 +210,10 @@ def merge(diagram: Diagram, options: Mapping[str, Any]) -> SimulateSpec:
     for name in options:
         if name not in known:
             raise DiagramError(f"there is no option '{name}'. Options are: {listing(known)}." + did_you_mean(name, known))
-    return replace(diagram.simulate, **{n: v for n, v in options.items() if v is not None})
+    changes = {n: v for n, v in options.items() if v is not None}
+    times = ("start", "stop", "step", "every")  # `exact_times` looks at these
+    raise_all(simulate_problems(replace(SimulateSpec(), **{n: v for n, v in changes.items() if n not in times}), {}))
+    return replace(diagram.simulate, **changes)
 
 
 def check_solver_at(diagram: Diagram, name: str) -> str:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..errors import SimulationError
 from ..solvers import kernel, stores
 from .experiment import Experiment
-from .machine import Machine
+from .machine import RTOL, Machine
+from .modes import step_advice
+
+if TYPE_CHECKING:
+    from ..records.record import Record
+#: Relative tolerances below this ask for more digits than numbers have.
+FINEST_RTOL = 1e-13
+
+
+class InterruptedRun(KeyboardInterrupt):
+    """Ctrl-C during a run; `record` holds everything up to there."""
+
+    def __init__(self, time: float, record: Record):
+        super().__init__(f"interrupted at t = {time:.9g} s; the record up to there is kept.")
+        self.time, self.record = time, record
 
 
 def failure(experiment: Experiment, machine: Machine, status: int) -> SimulationError:
     """Why the run ended, in words that name the block."""
-    import numpy as np
-
     slots, t = experiment.slots, float(machine.f[stores.NOW])
     source = machine.program.source
     if status == kernel.CHATTERING:
@@ -33,27 +47,77 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
             time=t,
             block=experiment.schedule.units[source.loops[number][0][0]].path,
         )
+    if status == kernel.STANDSTILL:
+        return stuck(experiment, machine)
     if status == kernel.TOLERANCE:
-        named, method = experiment.options.solver, experiment.method
-        errors = machine.k[method.numbers()["ERRORS"]] if method.compiled else machine.x
-        scale = machine.f[stores.ATOL] + machine.f[stores.RTOL] * np.abs(machine.x)
-        ratio = np.nan_to_num(np.abs(errors) / scale, nan=np.inf)
-        slot = slots.x[int(np.argmax(ratio))]
+        index = hardest(experiment, machine)
+        slot = slots.x[index]
         return SimulationError(
-            f"at t = {t:.9g} s the solver {named} cannot meet its tolerance: state '{slot.name}' of block "
-            f"'{slot.path}' (now {machine.x[int(np.argmax(ratio))]:.3g}) changes too fast. It may diverge; rodas4 suits "
+            f"at t = {t:.9g} s the solver {experiment.options.solver} cannot meet its tolerance: state '{slot.name}' of block "
+            f"'{slot.path}' (now {machine.x[index]:.3g}) changes too fast. It may diverge; rodas4 suits "
             "stiff systems; rtol and atol loosen the tolerance.",
             time=t,
             block=slot.path,
             state=slot.name,
         )
-    values, owners = (machine.y, slots.x) if not np.all(np.isfinite(machine.y)) else (machine.m, slots.m)
-    index = int(np.argmax(~np.isfinite(values)))
-    slot = owners[index]
+    return divergence(experiment, machine, t)
+
+
+def divergence(experiment: Experiment, machine: Machine, t: float) -> SimulationError:
+    """Which number left any credible scale, and what may help."""
+    import numpy as np
+
+    wild = ~(np.abs(machine.y) <= kernel.MOST_STATE)
+    values, owners, most = machine.y, experiment.slots.x, kernel.MOST_STATE
+    if not wild.any():
+        values, owners, most = machine.m, experiment.slots.m, kernel.MOST_MEMORY
+        wild = ~(np.abs(values) <= most)
+    index = int(np.argmax(wild))
+    slot, value = owners[index], float(values[index])
+    scale = f", beyond any credible scale ({most:g})" if np.isfinite(value) else ""
     return SimulationError(
-        f"at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {values[index]}. The run ends there; its record up "
-        "to then is kept.",
+        f"diverged: at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {value:.3g}{scale}. The run ends there; its "
+        f"record up to then is kept. {step_advice(experiment)}",
         time=t,
         block=slot.path,
         state=slot.name,
+    )
+
+
+def hardest(experiment: Experiment, machine: Machine) -> int:
+    """The state whose error is largest against its tolerance."""
+    import numpy as np
+
+    method = experiment.method
+    errors = machine.k[method.numbers()["ERRORS"]] if method.compiled and method.adaptive else machine.x
+    scale = machine.f[stores.ATOL] + machine.f[stores.RTOL] * np.abs(machine.x)
+    return int(np.argmax(np.nan_to_num(np.abs(errors) / scale, nan=np.inf)))
+
+
+def stuck(experiment: Experiment, machine: Machine) -> SimulationError:
+    """A run that does not get on: where it is, at what pace, and what holds it up."""
+    f, clock = machine.f, experiment.clock
+    t, steps, events = float(f[stores.NOW]), int(f[stores.STEPS]), int(f[stores.EVENTS])
+    start, end = clock.seconds(clock.start), clock.seconds(clock.end)
+    block = state = ""
+    if events > steps // 4:
+        unit, state, _ = machine.program.source.guards[int(f[stores.FIRED])]
+        block = unit.path
+        why = f"{events} of them ended at an event, the last of guard '{state}' of block '{block}' ({type(unit.block).__name__})"
+        way = "A wider hysteresis, a smooth law, or a sampled block ends that."
+    elif len(machine.x):
+        index = hardest(experiment, machine)
+        block, state = experiment.slots.x[index].path, experiment.slots.x[index].name
+        why = f"state '{state}' of block '{block}' (now {machine.x[index]:.3g}) asks for the shortest"
+        way = "What drives it may change too fast to be followed; rodas4 suits stiff systems; rtol and atol loosen the tolerance."
+        if experiment.method.adaptive and (experiment.options.rtol or RTOL) < FINEST_RTOL:
+            way = f"rtol {experiment.options.rtol:g} asks for more digits than numbers have; {FINEST_RTOL:g} is about the least."
+    else:
+        why, way = "no state asked for any: sample hits or events follow each other too closely", "Shorten the run."
+    return SimulationError(
+        f"at t = {t:.9g} s the run is stuck: {steps} steps took it from {start:.9g} s to there, and the end is at {end:.9g} s. "
+        f"Of these steps, {why}. {way} In Python limit= allows more steps.",
+        time=t,
+        block=block,
+        state=state,
     )

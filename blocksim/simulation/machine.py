@@ -62,14 +62,15 @@ class Machine(SimpleNamespace):
                 lists.append(store)  # slices of a must be views; the others are long
             else:
                 lists.append(store.tolist())
-        status = advance(end, *lists)
-        for store, values in zip(self.stores(), lists, strict=True):
-            if store is self.k:
-                for row, new in zip(self.k, values, strict=True):
-                    row[:] = new
-            elif values is not store:
-                store[:] = values
-        return int(status)
+        try:
+            return int(advance(end, *lists))
+        finally:  # Ctrl-C keeps what has been logged, too
+            for store, values in zip(self.stores(), lists, strict=True):
+                if store is self.k:
+                    for row, new in zip(self.k, values, strict=True):
+                        row[:] = new
+                elif values is not store:
+                    store[:] = values
 
 
 def blank_machine(experiment: Experiment) -> Machine:

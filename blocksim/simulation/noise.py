@@ -6,10 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import DiagramError
+
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..compiler.slots import Slot
+    from ..compiler.slots import Slot, Slots
     from .experiment import Experiment
 
 
@@ -36,6 +38,8 @@ def draw_noise(experiment: Experiment, seed: int | None = None, limit: int | Non
 
     experiment.check_length(limit)
     seed = experiment.options.seed if seed is None else seed
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise DiagramError(f"seed: found {seed!r}. A whole number, 0 or more, is wanted.")
     starts, values = [], np.empty(sum(experiment.draws))
     position = 0
     for (owner, kind, _), count in zip(experiment.slots.streams, experiment.draws, strict=True):
@@ -55,3 +59,14 @@ def stream(seed: int, owner: Slot) -> np.random.Generator:
 
     digest = hashlib.sha256(f"{seed}\0{owner.path}\0{owner.name}\0{owner.element}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
+
+
+def silence(slots: Slots, o: list[int]) -> tuple[list[int], np.ndarray]:
+    """Every noise at its mean: two draws a stream, of the instant and of what would follow it."""
+    import numpy as np
+
+    values = np.zeros(2 * len(slots.streams))
+    for number, (_, kind, address) in enumerate(slots.streams):
+        o[address] = 2 * number
+        values[2 * number : 2 * number + 2] = 0.5 if kind == "uniform" else 0.0
+    return o, values

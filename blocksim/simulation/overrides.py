@@ -48,6 +48,14 @@ class Overrides:
         """Those of the file's own parameters."""
         return {n: v for n, v in self.changes.items() if "." not in n}
 
+    def of_parameters(self, diagram: Diagram) -> list[str]:
+        """The names of those that mean a parameter, of the file or of a subsystem, and no setting of a block."""
+        return [*self.of_file, *subsystem_parameters(diagram, self.without(self.of_file).changes)]
+
+    def plain_numbers(self, experiment: Experiment) -> bool:
+        """Whether each is a number in the place of one, so that nothing about the code is to be asked."""
+        return all(type(value) in (int, float) and only_a_number(experiment, name) for name, value in self.changes.items())
+
     @functools.cached_property
     def by_path(self) -> dict[str, dict[str, Any]]:
         """Settings by the path of their block."""
@@ -181,11 +189,14 @@ class Overrides:
 
 
 def only_a_number(experiment: Experiment, name: str) -> bool:
-    """Whether any number for this setting leaves the code as it is, without asking which."""
-    if "." not in name or name in subsystem_parameters(experiment.diagram, [name]):
-        return False
-    unit, key = find_setting(experiment.schedule, name)
-    return kind_of_change(experiment.schedule, unit, key) == "number" and type(unit.block).variant is Block.variant
+    """Whether any number for this setting leaves the code as it is, without asking which. Looked up once."""
+    if name not in experiment.free:
+        if "." not in name or name in subsystem_parameters(experiment.diagram, [name]):
+            return False
+        unit, key = find_setting(experiment.schedule, name)
+        number = kind_of_change(experiment.schedule, unit, key) == "number"
+        experiment.free[name] = number and type(unit.block).variant is Block.variant
+    return experiment.free[name]
 
 
 def place_of(experiment: Experiment, name: str) -> Place | None:

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..solvers import kernel, stores
+from .pace import SCIPY_LOOK, Pace
 
 if TYPE_CHECKING:
     from .simulation import Progress, Simulation
@@ -27,6 +28,9 @@ class Bridge:
         self.stepper = getattr(scipy.integrate, sim.experiment.method.method)
         self.loops = bool(sim.machine.program.source.loops)
         self.inside: Any = None  # the dense output of the step just made
+        clock = sim.experiment.clock
+        self.last = clock.seconds(sim.end)
+        self.pace = Pace(sim.limit, 0.0, clock.seconds(self.begin), SCIPY_LOOK)
 
     def run(self) -> int:
         return self.sim.machine.interpret(self.functions["advance"], self.sim.end)
@@ -66,6 +70,8 @@ class Bridge:
             status, event = self.accept(solver, stop, *given)
             if status:
                 return status
+            if self.pace.stuck(f, self.last):
+                return kernel.STANDSTILL
             if event:
                 solver = None
         if self.progress:
@@ -78,7 +84,7 @@ class Bridge:
         g, armed, f, k, y, x, rest = (*(named(given, n) for n in ("g", "armed", "f", "k", "y", "x")), after(given, "x"))
         now, h = solver.t_old, solver.t - solver.t_old
         y[:] = solver.y.tolist()
-        if not functions["all_finite"](y, len(y)):
+        if not functions["credible"](y, len(y), kernel.STATE_STRETCH):
             return kernel.DIVERGED, False
         theta = functions["crossing"](now, h, f, k, y, g, armed, x, *rest) if g else 2.0
         if theta < 0.0:

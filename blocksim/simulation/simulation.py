@@ -11,14 +11,20 @@ from ..records.grid import Grid, Signal
 from ..records.record import Record
 from ..solvers import kernel, stores
 from ..solvers.stores import LOG
+from .beside import compile_beside, compiles_beside
 from .experiment import Experiment
-from .failures import failure
+from .failures import InterruptedRun, failure
 from .machine import fresh_machine
 from .noise import Noise, draw_noise
 from .overrides import Overrides
+from .pace import CHOSEN_STEPS, LOOK, Pace
 
 #: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
 COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
+#: Seconds under CPython after which another process begins to compile.
+BESIDE = 0.5
+#: How many times what compiling costs another process may take before this one begins as well.
+PATIENCE = 4.0
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 #: What a run counts of its work.
@@ -32,19 +38,32 @@ def run_experiment(
     noise: Noise,
     engine: str = "auto",
     progress: Progress | None = None,
+    named: Mapping[str, Any] | None = None,
+    limit: int | None = None,
 ) -> Record:
-    """Experiment and noise -> Record: run the program from its first tick to its last."""
-    return Simulation(experiment, changes, noise, engine).run(progress)
+    """Experiment and noise -> Record: run the program from its first tick to its last, in at most `limit` steps.
+
+    `named` are the changes as they were asked for, where parameters of the file stand for settings of blocks.
+    """
+    return Simulation(experiment, changes, noise, engine, named, limit).run(progress)
 
 
 class Simulation:
     """A run in progress. `step` carries it on, `set_input` and `set` change it in between, `record` is what it logged."""
 
     def __init__(
-        self, experiment: Experiment, changes: Mapping[str, Any] | None = None, noise: Noise | None = None, engine: str = "auto"
+        self,
+        experiment: Experiment,
+        changes: Mapping[str, Any] | None = None,
+        noise: Noise | None = None,
+        engine: str = "auto",
+        named: Mapping[str, Any] | None = None,
+        limit: int | None = None,
     ):
         self.experiment, self.engine = experiment, engine
+        self.limit = max(CHOSEN_STEPS, 4 * experiment.length) if limit is None else limit
         self.params = dict(changes or {})
+        self.named = self.params if named is None or self.params.keys() <= named.keys() else dict(named)
         noise = draw_noise(experiment) if noise is None else noise
         self.seed, self.end = noise.seed, experiment.clock.end
         numbers = Overrides(self.params).numbers(experiment)
@@ -60,13 +79,16 @@ class Simulation:
         return float(f[stores.NOW]) if clock[stores.HANDLED] else self.experiment.clock.seconds(int(clock[stores.TICK]))
 
     def run(self, progress: Progress | None = None) -> Record:
-        """Run to the end; a run that fails raises SimulationError with the record so far."""
-        if not self.experiment.method.compiled:
-            from .scipy_bridge import advance_scipy
+        """Run to the end; a run that fails raises SimulationError with the record so far, and so does an interrupted one."""
+        try:
+            if not self.experiment.method.compiled:
+                from .scipy_bridge import advance_scipy
 
-            status = advance_scipy(self, progress)
-        else:
-            status = self.run_to(self.end, progress)
+                status = advance_scipy(self, progress)
+            else:
+                status = self.run_to(self.end, progress)
+        except KeyboardInterrupt as interrupt:
+            raise InterruptedRun(self.t, self.record()) from interrupt
         self.raise_failure(status)
         return self.record()
 
@@ -80,30 +102,50 @@ class Simulation:
     def run_to(self, end: int, progress: Progress | None = None) -> int:
         """Carry on to a tick, in CPython or compiled, whichever is sooner done; both give the same bits."""
         machine, program = self.machine, self.machine.program
+        self.weigh(0.0)
+        used = float(machine.f[stores.STEPS])
         if progress is None and (self.engine == "compiled" or (self.engine == "auto" and program.compiled)):
-            machine.f[stores.BUDGET] = math.inf
-            return machine.run_fast(end)
+            machine.f[stores.BUDGET] = used + min(LOOK, self.limit)
+            status = machine.run_fast(end)
+            if status != kernel.PAUSED:
+                return status
+        pace = Pace(used + self.limit, float(machine.f[stores.STEPS]), self.t)
+        last = self.experiment.clock.seconds(end)
         slice_steps = float(FIRST_SLICE)
         begun, fraction_begun = wall.perf_counter(), self.fraction(end)
         while True:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
-            machine.f[stores.BUDGET] = machine.f[stores.STEPS] + slice_steps
+            unwatched = fast and progress is None
+            machine.f[stores.BUDGET] = pace.next if unwatched else min(machine.f[stores.STEPS] + slice_steps, pace.next)
             started = wall.perf_counter()
             status = machine.run_fast(end) if fast else machine.run_plain(end)
             spent = wall.perf_counter() - started
+            program.code.spent += 0.0 if fast else spent
             if status != kernel.PAUSED:
                 if progress:
                     progress(1.0)
                 return status
+            if pace.stuck(machine.f, last):
+                return kernel.STANDSTILL
             done = self.fraction(end)
             if progress:
                 progress(done)
             slice_steps *= 2.0 if spent < 0.1 else 1.0
-            if self.engine == "auto" and not fast and done > fraction_begun:
+            if self.engine == "auto" and not fast:
                 elapsed = wall.perf_counter() - begun
-                left = elapsed * (1.0 - done) / (done - fraction_begun)
-                if left > self.cost_of_compiling():
-                    program.fast()
+                gained = done - fraction_begun
+                self.weigh(elapsed * (1.0 - done) / gained if gained > 0.0 else 10.0 * elapsed)
+
+    def weigh(self, left: float) -> None:
+        """Compile where what is left of this run, or what all runs of the program took so far, costs more than compiling."""
+        program = self.machine.program
+        worth = max(left, program.code.spent)
+        if self.engine != "auto" or program.compiled or worth < WARM:
+            return
+        if worth > self.cost_of_compiling() * (PATIENCE if compiles_beside(program.code) else 1.0):
+            program.fast()
+        elif worth > BESIDE and not program.cached():
+            compile_beside(program.code)
 
     def fraction(self, end: int) -> float:
         clock = self.experiment.clock
@@ -170,7 +212,7 @@ class Simulation:
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
         work = {name: int(self.machine.f[place]) for name, place in WORK.items()}
-        own = {"parameters": {n: plain(v) for n, v in self.params.items()}, "seed": self.seed, "work": work}
+        own = {"parameters": {n: plain(v) for n, v in self.named.items()}, "seed": self.seed, "work": work}
         return {**self.experiment.origin, **own}
 
 

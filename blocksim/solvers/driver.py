@@ -22,10 +22,12 @@ from .kernel import (
     LOOPS,
     MANY,
     MEMORY,
+    MEMORY_STRETCH,
     NEAR,
     NX,
     PAUSED,
     SPARE,
+    STATE_STRETCH,
     TOLERANCE,
     attempt,
     hit,
@@ -59,11 +61,12 @@ def seconds(tick: int, clock: Any) -> float:
     return (clock[START] + tick * clock[NUMERATOR]) / clock[DENOMINATOR]
 
 
-def all_finite(values: Any, count: int) -> bool:
-    """v - v is 0 for every finite number and nan otherwise."""
+def credible(values: Any, count: int, stretch: float) -> bool:
+    """Whether numbers are finite, and would be when stretched: v - v is 0 for every finite number and nan otherwise."""
     total = 0.0
     for i in range(count):
-        total = total + (values[i] - values[i])
+        v = values[i] * stretch
+        total = total + (v - v)
     return total == 0.0
 
 
@@ -101,7 +104,7 @@ def advance(
                 if m[LOOP_FLAG] > 0.0:
                     return LOOP
             if MEMORY:
-                if not all_finite(m, MEMORY):
+                if not credible(m, MEMORY, MEMORY_STRETCH):
                     return DIVERGED
             clock[HANDLED] = 1
             f[FRESH] = 0.0
@@ -184,7 +187,7 @@ def integrate(
                 interpolate(theta, now, h, f, k, y, k[SPARE], x, p, m, *rest)
                 for i in range(NX):
                     y[i] = k[SPARE][i]
-        if not all_finite(y, NX):
+        if not credible(y, NX, STATE_STRETCH):
             f[NOW] = then
             return DIVERGED
         for i in range(NX):
@@ -240,6 +243,6 @@ def rows(
                 break
             interpolate((at - now) / h, now, h, f, k, y, z, x, *rest)
             if FIXED:
-                if not all_finite(z, NX):  # the run ends in this step; what came before is kept
+                if not credible(z, NX, STATE_STRETCH):  # the run ends in this step; what came before is kept
                     return
             hit(tick, at, hits, logs, record, g, armed, f, z, *rest)

@@ -22,8 +22,13 @@ FIRST = 0.2  # 1 / (order of the method + 1)
 STAGES = 1
 SPARE = 0  # a row of k that the solver's interpolation does not use
 
-#: How a run can end early.
-CHATTERING, DIVERGED, TOLERANCE, LOOP, PAUSED = 1, 2, 3, 4, 5
+#: Beyond these a run has diverged: continuous states are quantities of a plant, memories may be variances of things unknown.
+#: A number is beyond one where it is no longer finite once stretched, which costs no branch.
+MOST_STATE, MOST_MEMORY = 1e30, 1e150
+STATE_STRETCH, MEMORY_STRETCH = 1.7e308 / MOST_STATE, 1.7e308 / MOST_MEMORY
+
+#: How a run can end early; that it is stuck is seen from outside, where a paused run is looked at.
+CHATTERING, DIVERGED, TOLERANCE, LOOP, PAUSED, STANDSTILL = 1, 2, 3, 4, 5, 6
 
 #: Events closer than NEAR, relative to the time, count as one after the other; MANY of them in a row as chattering.
 NEAR, MANY = 1e-9, 100

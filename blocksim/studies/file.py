@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from ..diagram.checks import brief_value, is_number, raise_all, simulate_problems
 from ..diagram.diagram import NAME
-from ..diagram.files import bundled_root, folders_of, read_file
+from ..diagram.files import find_bundled, is_file, is_folder, read_file
 from ..diagram.loader import SpecReader
 from ..diagram.spec import SimulateSpec
 from ..diagram.yaml_lines import Lined, read_yaml
@@ -31,20 +31,18 @@ from .spec import (
 
 def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
     """Read a study: a path, the name of a bundled one, YAML text (anything with a line break), or its keys as a dict."""
-    if isinstance(source, Mapping):
-        return parse_study(study_yaml(dict(source)), "")
+    if isinstance(source, Mapping):  # in Python: the files it names are the caller's own word
+        return replace(parse_study(study_yaml(dict(source)), ""), anywhere=True)
     if isinstance(source, str) and "\n" in source:
         return parse_study(source, "")
     path = os.fspath(source)
-    bundled = next((p for p in (bundled_root() / path, bundled_root() / f"{path}.yaml") if p.is_file()), None)
-    if not os.path.isfile(path) and bundled is not None and folders_of(bundled_root()).holds(bundled):
-        path = str(bundled)
-    if not os.path.isfile(path):
-        reason = "is a folder" if os.path.isdir(path) else "is no file"
+    study = path if is_file(path) else find_bundled(path)
+    if not study:
+        reason = "is a folder" if is_folder(path) else "is no file"
         raise DiagramError(
             f"'{path}' {reason} (looked in {os.getcwd()}). Name a study file, or a bundled one such as tout2022/studies/fig5."
         )
-    return parse_study(read_file(path, path), path)
+    return parse_study(read_file(study, study), study)
 
 
 def parse_study(text: str, path: str) -> StudySpec:

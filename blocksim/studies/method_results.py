@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class MethodResults:
-    """What one method found in all runs of one row; a row of the arrays per repetition, nan where the run failed."""
+    """What one method found in all runs of one row; a row of the arrays per repetition, nan where the run failed.
+
+    A run that found numbers without an end of its search is unconverged: counted by itself, and in no score.
+    """
 
     names: list[str]
     units: list[str]
@@ -30,15 +33,17 @@ class MethodResults:
     bounds: FloatArray
     nees: FloatArray
     dimension: int  # of the NEES
+    still: FloatArray  # 1 where a parameter was not learnt, nan elsewhere
     reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
-    failures: dict[int, str] = field(default_factory=dict)  # by repetition
+    failures: dict[int, str] = field(default_factory=dict)  # why there are no numbers, by repetition
+    unconverged: dict[int, str] = field(default_factory=dict)  # why the numbers are no answer, by repetition
     warnings: dict[int, list[str]] = field(default_factory=dict)  # by repetition
     runs: int = 0
 
     @property
     def good(self) -> MaskArray:
         fine = np.ones(len(self.values), dtype=bool)
-        fine[list(self.failures)] = False
+        fine[[*self.failures, *self.unconverged]] = False
         return fine
 
 
@@ -72,9 +77,9 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
                 names.append(name)
                 units.append(unit)
     shape = (repeat, len(names))
-    arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb")}
-    values, stds, truths, quantiles, bounds = arrays.values()
-    results = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0)
+    arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb", "still")}
+    values, stds, truths, quantiles, bounds, still = arrays.values()
+    results = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0, still)
     place = {name: column for column, name in enumerate(names)}
     for k, result in runs.items():
         results.runs += 1
@@ -91,6 +96,8 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
                 results.warnings[k] = report["warnings"]
         if reason:
             results.failures[k] = reason
+        elif report and report.get("converged") is False:
+            results.unconverged[k] = report.get("reason") or "not converged"
         elif report and "covariance" in report:
             results.nees[k], results.dimension = nees_of(report)
     return results
@@ -102,9 +109,7 @@ def failure_of(result: dict[str, Any], report: dict[str, Any] | None, block: str
         return str(result.get("failure") or f"block '{block}' gave no estimates")
     reason = report.get("reason", "")
     bad = [name for name, value in zip(report["names"], report["values"], strict=True) if not math.isfinite(value)]
-    if bad:
-        return reason or f"{', '.join(bad)} not finite"
-    return (reason or "not converged") if report.get("converged") is False else ""
+    return (reason or f"{', '.join(bad)} not finite") if bad else ""
 
 
 def nees_of(report: dict[str, Any]) -> tuple[float, int]:

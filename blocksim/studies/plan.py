@@ -22,7 +22,8 @@ from ..diagram.build import open_diagram
 from ..diagram.checks import raise_all
 from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram, walk
-from ..errors import Problem
+from ..diagram.files import find_bundled, folders_for, is_file, no_diagram
+from ..errors import DiagramError, Problem
 from .budget import arms, distinct
 from .checks import check_collected, check_variant, placing
 from .spec import MethodSpec, StudySpec, study_yaml
@@ -127,15 +128,26 @@ def open_variant(spec: StudySpec, method: MethodSpec, allow_outside: bool) -> Va
     own = bool(method.diagram)
     place = method.places.get("diagram") if own else spec.places.get("diagram")
     with placing(place, "diagram: ", unplaced_only=True):
-        diagram = open_diagram(diagram_source(spec, method.diagram or spec.diagram), allow_outside=allow_outside)
+        source = diagram_source(spec, method.diagram or spec.diagram, allow_outside)
+        diagram = open_diagram(source, allow_outside=allow_outside)
     home = f"methods/{method.name}" if own else ""
     return Variant(method.name, diagram, method.params, home)
 
 
-def diagram_source(spec: StudySpec, name: str) -> str:
-    """A file beside the study, or what `load` makes of the name."""
-    beside = name if "\n" in name else os.path.join(os.path.dirname(spec.path), name)
-    return beside if "\n" not in name and os.path.isfile(beside) else name
+def diagram_source(spec: StudySpec, name: str, allow_outside: bool) -> str:
+    """What a study means by `diagram:`: YAML text, a file in its own folder, or a bundled diagram."""
+    if "\n" in name:
+        return name
+    folders = folders_for(spec.path, allow_outside or spec.anywhere, "the study")
+    beside = os.path.join(os.path.dirname(spec.path), name)
+    readable = folders.holds(beside)
+    if readable and is_file(beside):
+        return beside
+    if path := find_bundled(name):
+        return path
+    if readable:
+        raise no_diagram(name)
+    raise DiagramError(folders.refusal(name))
 
 
 def data_of(variants: Iterable[Variant]) -> dict[str, str]:

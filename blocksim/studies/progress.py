@@ -37,6 +37,8 @@ class Tally:
         if plan.row(row).arm:
             return  # the bias without a defect is not that of the experiment
         for block, report in result.get("estimates", {}).items():
+            if report.get("converged") is False:
+                continue
             method = plan.label(plan.row(row).variant, block)
             for name, value, truth in zip(report["names"], report["values"], report["truths"], strict=True):
                 error = value - truth

@@ -117,12 +117,13 @@ def interval_columns(name: str, interval: Interval, factor: float = 1.0) -> dict
 
 
 #: The columns of the table of scores after method, ablation, point, swept settings and parameter.
-SCORE_COLUMNS = ("unit", "runs", "failures", "n", "truth", "mean", *(
+SCORE_COLUMNS = ("unit", "runs", "failures", "unconverged", "n", "truth", "mean", *(
     f"{name}{end}"
     for name in ("bias", "std", "rmse", "bias_percent", "std_percent", "rmse_percent", "coverage", "z_mean", "z_std",
                  "claimed_std", "crb_ratio", "nees")
     for end in ("", "_low", "_high")
-), "crb_std", "nees_expected", "nees_consistent_low", "nees_consistent_high", "bias_significant")  # fmt: skip
+), "crb_std", "nees_expected", "nees_consistent_low", "nees_consistent_high", "bias_significant",
+   "not_learnt")  # fmt: skip
 
 
 def score(

@@ -110,6 +110,7 @@ class StudySpec:
     alone: bool = False
     bound: BoundSpec | None = None
     path: str = ""
+    anywhere: bool = False  # whether its diagrams may lie outside its folder
     places: dict[str, Place] = field(default_factory=dict)  # of top-level keys, and of settings: 'params.pid.kp'
     plain: dict[str, Any] = field(default_factory=dict)  # the file as plain data
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..diagram.files import write_whole
 from ..errors import DiagramError, StudyError
 from ..records.writing import versions, write_json, writing
 from .file import load_study
@@ -48,6 +49,7 @@ class StudyResult:
 
         self.title: str = self.about["title"]
         self.failures: list[dict[str, Any]] = self.about["failures"]  # every failed run of a method, with its seed and reason
+        self.unconverged: list[dict[str, Any]] = self.about.get("unconverged", [])  # those whose numbers are no answer
         self.swept: list[str] = self.about["swept"]  # columns of the settings that vary
         self.shown: list[str] = self.about["shown"]  # those of them that tell points apart in words and figures
 
@@ -175,7 +177,7 @@ def write_beginning(plan: Plan, folder: Path, texts: Mapping[str, str]) -> None:
     with writing(folder):
         for name, text in {**texts, "study.yaml": study_text(plan)}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            write_whole(folder / name, text)
 
 
 def description(plan: Plan, identity: str) -> dict[str, Any]:
@@ -205,11 +207,14 @@ def description(plan: Plan, identity: str) -> dict[str, Any]:
 
 
 def rerun_study(folder: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, **options: Any) -> StudyResult:
-    """Run the study of a folder again from what is in it, and compare; StudyError where any number differs."""
+    """Run the study of a folder again from what is in it, and compare; StudyError where any number differs.
+
+    Options are those of `run_study`: with `allow_outside` the data its diagrams name may lie outside the folder.
+    """
     old = Path(folder)
     if not (old / "study.yaml").is_file():
         raise StudyError(f"'{folder}' has no study.yaml; name the folder of a study.")
-    result = run_study(old / "study.yaml", out=out, allow_outside=True, **options)
+    result = run_study(old / "study.yaml", out=out, **options)
     names = [name for name in ("estimates.csv", "scores.csv", "budget.csv", "signals.csv") if (old / name).is_file()]
     if not names:
         raise StudyError(f"'{folder}' has no tables to compare with: its study was not finished. Go on with it: --resume.")

@@ -19,7 +19,7 @@ import numpy as np
 from ..contract.block import Block
 from ..diagram.diagram import walk
 from ..estimation.estimates import NAN
-from ..records.writing import writing
+from ..records.writing import cell_text, text_cell, writing
 from . import budget as ablation
 from . import scores
 from .method_results import MethodResults, gathered, seen_blocks
@@ -30,10 +30,19 @@ if TYPE_CHECKING:
     from .store import Store
 
 ESTIMATES = ("repeat", "seed", "parameter", "unit", "value", "std", "truth", "error", "z", "low", "high", "crb_std", "nees",
-             "reason")  # fmt: skip
+             "converged", "reason")  # fmt: skip
 SIGNALS = ("repeat", "seed", "signal", "value")
 SIGNAL_SCORES = ("signal", "n", "mean", "mean_low", "mean_high", "std", "std_low", "std_high", "min", "max")
-OWN = {"method", "ablation", "point", *ESTIMATES, *scores.SCORE_COLUMNS, *ablation.BUDGET_COLUMNS, *SIGNALS, *SIGNAL_SCORES}
+OWN_COLUMNS = {
+    "method",
+    "ablation",
+    "point",
+    *ESTIMATES,
+    *scores.SCORE_COLUMNS,
+    *ablation.BUDGET_COLUMNS,
+    *SIGNALS,
+    *SIGNAL_SCORES,
+}
 #: Settings that vary together and are all shown; of more, the first stands for them.
 MOST_TOGETHER = 3
 #: The files a study may write beside its results.
@@ -42,9 +51,10 @@ TABLES = ("estimates.csv", "scores.csv", "budget.csv", "signals.csv", "signal_sc
 
 @dataclass
 class Remarks:
-    """What tables do not show: every failed run with its seed and reason, and how often each method warned."""
+    """What tables do not show: every failed or unconverged run with its seed and reason, and how often each method warned."""
 
     failures: list[dict[str, Any]] = field(default_factory=list)
+    unconverged: list[dict[str, Any]] = field(default_factory=list)
     warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
     random: bool = False  # whether any two repetitions differ
 
@@ -74,7 +84,8 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
                 results = gathered(runs, block, names, units, plan.repeat)
                 write_estimates(plan, row, block, results, sheets)
                 write_scores(plan, row, block, results, sheets)
-                remarks.failures += failures_of(plan, row, block, results)
+                remarks.failures += run_lines(plan, row, block, results.failures)
+                remarks.unconverged += run_lines(plan, row, block, results.unconverged)
                 remarks.note(plan.label(row.variant, block), results)
                 errors.setdefault((row.variant, row.point, block), {})[plan.arms[row.arm][0]] = results
             if not blocks[row.variant]:
@@ -101,7 +112,7 @@ class Sheets:
         if name not in self.open:
             stream = self.stack.enter_context((self.folder / f"{name}.new").open("w", encoding="utf-8", newline=""))
             self.open[name] = csv.writer(stream, lineterminator="\n"), list(columns)
-            self.open[name][0].writerow(self.open[name][1])
+            self.open[name][0].writerow(map(text_cell, self.open[name][1]))
         writer, columns_before = self.open[name]
         writer.writerow([csv_cell(values.get(column, "")) for column in columns_before])
 
@@ -126,7 +137,7 @@ class Sheets:
 
 def swept_columns(plan: Plan) -> dict[str, str]:
     """The column of each swept setting: its name, marked where a column of ours has that name."""
-    return {name: f"{name}_swept" if name in OWN else name for axis in plan.spec.axes for name in axis.names}
+    return {name: f"{name}_swept" if name in OWN_COLUMNS else name for axis in plan.spec.axes for name in axis.names}
 
 
 def shown_columns(plan: Plan) -> list[str]:
@@ -157,6 +168,8 @@ def csv_cell(value: Any) -> str:
         return str(value)
     if isinstance(value, (list, tuple, dict)):
         return json.dumps(value)
+    if isinstance(value, str):
+        return text_cell(value)
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
@@ -173,6 +186,7 @@ def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults
             line |= {"value": value, "std": std, "truth": truth, "error": error, "z": error / std if std > 0 else NAN}
             line |= {"low": value - half, "high": value + half, "crb_std": float(results.bounds[k, column])}
             line["nees"] = float(results.nees[k])
+            line["converged"] = k not in results.unconverged
             line["reason"] = results.failures.get(k) or results.reasons.get(k, "")
             sheets.put("estimates.csv", [*head, *ESTIMATES], head | line)
 
@@ -180,15 +194,17 @@ def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults
 def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
     good = results.good & np.isfinite(results.values).any(axis=1) if results.names else results.good
-    shared = {"runs": results.runs, "failures": len(results.failures), **scores.score_nees(results.nees[good], results.dimension)}
+    shared: dict[str, Any] = {"runs": results.runs, "failures": len(results.failures), "unconverged": len(results.unconverged)}
+    shared |= scores.score_nees(results.nees[good], results.dimension)
     columns = [*head, "parameter", *scores.SCORE_COLUMNS]
     for column, name in enumerate(results.names):
         used = good & np.isfinite(results.values[:, column])
         arrays = (a[used, column] for a in (results.values, results.truths, results.stds, results.quantiles, results.bounds))
         line = {"parameter": name, "unit": results.units[column], **shared, **scores.score(*arrays)}
+        line["not_learnt"] = int(np.count_nonzero(results.still[used, column] == 1))
         sheets.put("scores.csv", columns, head | line)
     if not results.names:
-        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False})
+        sheets.put("scores.csv", columns, head | shared | {"n": 0, "bias_significant": False, "not_learnt": 0})
 
 
 def write_budgets(plan: Plan, row: PlanRow, errors: dict[tuple[int, int, str], dict[str, MethodResults]], sheets: Sheets) -> None:
@@ -231,8 +247,9 @@ def write_signals(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]], she
     return [np.array(values) for values in columns.values()]
 
 
-def failures_of(plan: Plan, row: PlanRow, block: str, results: MethodResults) -> Iterator[dict[str, Any]]:
-    for k, reason in sorted(results.failures.items()):
+def run_lines(plan: Plan, row: PlanRow, block: str, reasons: dict[int, str]) -> Iterator[dict[str, Any]]:
+    """The runs of a method that are in no score, each with why."""
+    for k, reason in sorted(reasons.items()):
         yield failure_line(plan, row, plan.label(row.variant, block), k, reason)
 
 
@@ -257,7 +274,8 @@ def read_table(path: Path) -> Any:
     if path.exists():
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
-            columns = list(reader.fieldnames or [])
+            columns = [cell_text(head) for head in reader.fieldnames or ()]
+            reader.fieldnames = columns
             rows = [{key: cell_value(key, text) for key, text in row.items()} for row in reader]
     try:
         import pandas
@@ -291,7 +309,7 @@ TEXT_COLUMNS = {"method", "ablation", "parameter", "unit", "reason", "defect", "
 
 def cell_value(column: str, text: str) -> Any:
     if column in TEXT_COLUMNS:
-        return text
+        return cell_text(text)
     if text in ("True", "False"):
         return text == "True"
     for kind in (int, float):
@@ -299,4 +317,4 @@ def cell_value(column: str, text: str) -> Any:
             return kind(text)
         except ValueError:
             pass
-    return text if text else NAN
+    return cell_text(text) if text else NAN

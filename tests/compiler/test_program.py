@@ -263,7 +263,7 @@ def alone(block, inputs=None):
 
 @pytest.mark.parametrize("solver", ["rk4", "euler"])
 def test_a_diverging_state_names_block_state_and_time(solver):
-    with pytest.raises(bs.SimulationError, match=r"at t = 1\.\d+ s 'x' of block 'b' became inf|nan") as caught:
+    with pytest.raises(bs.SimulationError, match=r"at t = 1\.\d+ s 'x' of block 'b' became (\S+, beyond any|inf|nan)") as caught:
         bs.simulate(alone(Explosion()), solver=solver, step=0.01, stop=2, engine="auto")
     error = caught.value
     assert (error.block, error.state) == ("b", "x")
@@ -275,8 +275,9 @@ def test_a_diverging_state_names_block_state_and_time(solver):
 
 @pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
 def test_a_tolerance_that_cannot_be_met_names_block_state_and_time(solver):
-    # x = 1 / (1 - t): no step, however small, passes t = 1.
-    with pytest.raises(bs.SimulationError, match=rf"solver {solver} cannot meet its tolerance: state 'x' of block 'b'") as caught:
+    # x = 1 / (1 - t): no step, however small, passes t = 1; what comes near enough leaves any scale first.
+    words = rf"(solver {solver} cannot meet its tolerance: state|diverged: at t = 1 s) 'x' of block 'b'"
+    with pytest.raises(bs.SimulationError, match=words) as caught:
         bs.simulate(alone(Explosion()), solver=solver, stop=2, engine="python")
     error = caught.value
     assert error.time == pytest.approx(1, abs=1e-6)
@@ -321,13 +322,13 @@ def test_division_by_zero_follows_ieee_in_both_engines():
     assert same(*runs)
 
 
-def test_a_sampled_value_that_becomes_infinite_is_named():
+def test_a_sampled_value_beyond_any_scale_is_named():
     made = bs.Diagram("sampled")
     made.add("next", "Gain", "x", k=10.0)
     made.add("x", "UnitDelay", "next", Ts=1, x=1.0)
-    with pytest.raises(bs.SimulationError, match=r"of block 'x' became inf") as caught:
+    with pytest.raises(bs.SimulationError, match=r"of block 'x' became 1e\+151, beyond any credible scale \(1e\+150\)") as caught:
         bs.simulate(made, stop=400, solver="rk4")
-    assert caught.value.time == 308  # 10^309 is above the largest float, 1.8e308
+    assert caught.value.time == 150  # 10^151 is its memory after the hit
     assert list(caught.value.record["x"][:5]) == [1, 10, 100, 1000, 10000]
 
 

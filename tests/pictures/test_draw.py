@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import xml.etree.ElementTree as ElementTree
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
 from blocksim.contract.block import Block, RecordBlock, SampledBlock, inport, outport, param, state, static
+from blocksim.diagram.build import open_diagram
 from blocksim.diagram.diagram import Diagram
+from blocksim.diagram.files import bundled
 from blocksim.diagram.spec import PortSpec
 from blocksim.errors import BlocksimError
 from blocksim.pictures.diagram.feedback import find_cuts, find_flips
@@ -525,3 +527,29 @@ def test_a_file_is_drawn_by_its_name(tmp_path):
     draw(path, tmp_path / "loop.svg")
     assert (tmp_path / "loop.svg").read_text() == draw_svg(YAML)
     assert ">plant</text>" in draw_svg(str(path))
+
+
+def on_wire(point, wire: Wire) -> bool:
+    """Whether a point lies on a polyline of level and upright stretches."""
+    (x, y), near = point, 1e-6
+    return any(
+        min(a[0], b[0]) - near <= x <= max(a[0], b[0]) + near and min(a[1], b[1]) - near <= y <= max(a[1], b[1]) + near
+        for a, b in pairwise(wire.points)
+    )
+
+
+def solid_all_the_way(wire: Wire, picture: Picture) -> bool:
+    """Whether one gets from the end of a wire back to its block on solid lines alone."""
+    box = next(shape.box for shape in picture.shapes if shape.key == wire.source[0])
+    x, y = wire.points[0]
+    if box[0] - 1 <= x <= box[2] + 1 and box[1] - 1 <= y <= box[3] + 1:
+        return True
+    trunk = [w for w in picture.wires if w is not wire and w.source == wire.source and not w.dashed and on_wire((x, y), w)]
+    return any(solid_all_the_way(w, picture) for w in trunk)
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_what_runs_in_the_loop_is_drawn_solid_from_end_to_end(name):
+    picture = layout(open_diagram(name))
+    broken = [f"{w.source} -> {w.target}" for w in picture.wires if not w.dashed and not solid_all_the_way(w, picture)]
+    assert not broken

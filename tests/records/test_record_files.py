@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -98,6 +99,15 @@ class TestFiles:
             Record.from_arrays([0.0], q=[1.0]).save(tmp_path / "r.npz")
         same(Record.load(tmp_path / "r.npz"), two_rates())
         assert [p.name for p in tmp_path.iterdir()] == ["r.npz"]
+
+    @pytest.mark.parametrize("name", ["=1+1", "+q", "-q", "@q", "'=q", "''-q", "'q", "=a,b"])
+    def test_a_name_does_not_become_a_formula_in_a_csv(self, name, tmp_path):
+        """Spreadsheets compute cells that begin so; the quote that keeps them from it is taken off again."""
+        record = Record.from_arrays([0.0, 1.0], {name: [1.0, 2.0]})
+        record.save(tmp_path / "r.csv")
+        head = next(line for line in (tmp_path / "r.csv").read_text().splitlines() if not line.startswith("#"))
+        assert not re.match(r"[=+\-@]", head.partition(",")[2].strip('"'))
+        same(Record.load(tmp_path / "r.csv"), record)
 
     def test_a_link_stays_a_link(self, tmp_path):
         (tmp_path / "data").mkdir()

@@ -21,6 +21,7 @@ class MeanOf(RecordBlock):
     claim: float = param(1.0, "claimed standard deviation over the true one", above=0)
     limit: float = param(1e9, "level above which it gives up, as an iteration may diverge")
     refuse: float = param(1e9, "level above which it fails")
+    tire: float = param(1e9, "level above which it stops at a limit, with numbers that are no answer")
     wait: float = param(0.0, "time it takes, as a real method would", "s", min=0)
     y = inport("signal")
 
@@ -32,8 +33,11 @@ class MeanOf(RecordBlock):
         reason = "diverged after 7 iterations" if level > self.limit else ""
         value = math.nan if reason else level
         bound = {"level": 0.5 / math.sqrt(len(y))}
+        tired = {"converged": False} if level > self.tire else {}
+        if tired:
+            value, reason = 1e6 * level, "stopped after 7 iterations without an end"
         item = Estimate("level", value, std, self.truth, "V")
-        return Estimates("mean", (item,), np.array([[std**2]]), reason=reason, details={"crb_std": bound})
+        return Estimates("mean", (item,), np.array([[std**2]]), reason=reason, details={"crb_std": bound, **tired})
 
 
 class LineOf(RecordBlock):

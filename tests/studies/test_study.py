@@ -213,6 +213,34 @@ def test_runs_without_an_estimate_are_counted_with_seed_and_reason():
         assert ("block 'mean': the level is too high" in reason) if high else reason == "diverged after 7 iterations"
 
 
+def test_runs_that_did_not_converge_are_counted_by_themselves_and_in_no_score(tmp_path):
+    levels = bs.run_study(BASIC, jobs=1).estimates["value"].to_numpy()
+    tire, refuse = (float(v) for v in np.quantile(levels, [0.5, 0.75]))
+    result = bs.run_study({**BASIC, "params": {"mean.tire": tire, "mean.refuse": refuse}}, jobs=1, out=tmp_path / "study")
+    line = result.scores.iloc[0]
+    assert (line["runs"], line["n"], line["failures"], line["unconverged"]) == (60, 30, 15, 15)
+    assert line["mean"] == pytest.approx(levels[levels <= tire].mean())
+    assert {u["reason"] for u in result.unconverged} == {"stopped after 7 iterations without an end"}
+    kept = result.estimates.query("converged")
+    assert len(kept) == 30 and len(result.estimates) == 45 and kept["value"].max() < 1e3
+    words = str(result)
+    assert "15 did not converge and are in no score, the first with seed " in words and "15/60" in words
+    page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
+    assert "15 did not converge" in page and "<h2>Unconverged</h2>" in page
+    assert max(abs(line["error"]) for line in drawn_lines(result)) < 1e3
+
+
+def drawn_lines(result):
+    """The lines of the estimates that the figure of a study shows, looked at on their way there."""
+    from blocksim.studies.report import figures
+
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "estimates_figure", lambda _, lines: shown.extend(lines))
+        figures.study_figures(result)
+    return shown
+
+
 def test_a_method_that_fails_takes_no_other_with_it():
     text = toys.LEVEL.replace("log:", "  other: {type: MeanOf, in: y}\nlog:")
     study = {**BASIC, "diagram": text, "collect": ["mean", "other", {"signal": "level", "statistic": "final"}]}

@@ -103,3 +103,12 @@ def test_a_bound_that_cannot_be_computed_says_why():
         "no Cramer-Rao bound, since the run without noise cannot be made with other parameters: at t = "
     )
     assert "'x' of block 'state' became nan" in told["first"] and told["first"] in str(result)
+
+
+def test_a_dead_parameter_is_named_and_the_others_keep_their_bound():
+    dead = LINE.replace("  fit:", "  side:  {type: Gain, k: 3.0, in: line}\n  fit:")
+    bound = {"parameters": ["slope.k", "level.value", "side.k"], "outputs": {"line": "y.std"}}
+    result = bs.run_study({"study": "x", "diagram": dead, "repeat": 2, "bound": bound}, jobs=1)
+    lines = by_parameter(result)
+    assert lines["level.value"]["crb_std"] == pytest.approx(0.05 / math.sqrt(100), rel=1e-6)
+    assert result.about["warnings"]["fit"]["first"].startswith("no Cramer-Rao bound for side.k: no output depends on it.")

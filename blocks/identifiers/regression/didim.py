@@ -10,7 +10,7 @@ import numpy as np
 from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
-from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks
+from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks, starting_values
 from .regression import undetermined
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -103,7 +103,7 @@ blocks:
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+            priors=starting_values(path, looped), **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
-from .iteration import Equations, Looped, Motion, Path, history, remarks
+from .iteration import Equations, Looped, Motion, Path, history, remarks, starting_values
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
 from .stacked_rows import (
@@ -102,7 +102,7 @@ blocks:
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         return Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+            priors=starting_values(path, looped), **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
         )  # fmt: skip
 
 

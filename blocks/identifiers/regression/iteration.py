@@ -31,6 +31,7 @@ class Looped:
     path: str
     simulations: int = 0
     limited: dict[str, float] = field(default_factory=dict)  # parameters that were asked to go beyond their limit
+    told: list[str] = field(default_factory=list)  # what must be said of how it begins
 
     def motion(self, beta: np.ndarray) -> Motion:
         """The motion at these parameters. A friction below 0, its limit, is run as 0; an inertia of 0 cannot be run."""
@@ -185,6 +186,11 @@ def diverged(method: str, path: Path, looped: Looped) -> Estimates:
     return Estimates.of(method, looped.plant.parameters, nothing, nothing, looped.plant, **told)
 
 
+def starting_values(path: Path, looped: Looped) -> dict[str, tuple[float, float]]:
+    """Where the iteration began; it knows no spread of that."""
+    return {n: (float(v), np.nan) for n, v in zip(looped.plant.parameters, path.history[0], strict=True)}
+
+
 def history(path: Path, looped: Looped) -> dict[str, Any]:
     steps = len(path.history) - 1
     return {"iterations": steps, "simulations": looped.simulations, "history": np.array(path.history), "converged": path.settled}
@@ -202,6 +208,7 @@ def remarks(path: Path, looped: Looped) -> list[str]:
     told = [] if path.settled else [f"not converged: {path.reason}"]
     return (
         told
+        + looped.told
         + assumed_sources(looped.twin)
         + [f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()]
     )

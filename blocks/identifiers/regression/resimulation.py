@@ -14,6 +14,7 @@ from blocksim.contract.declarations import Outport, State
 from blocksim.contract.plant import Plant
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 from blocksim.estimation.estimates import Estimates
+from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 
@@ -32,8 +33,11 @@ class Resimulation(RecordBlock):
     family = "identification"
 
     model: str = model("the plant that is identified, a block of the diagram")
-    start: Any = static(0.7, "starting values: a factor of those in the diagram, values by name, or 'ls' for least squares of "
-                        "the measured motion", kind=(int, float, dict, str))  # fmt: skip
+    starts_from, start_words = ("start",), ("truth", "ls")
+    start: Any = static(
+        0.7, "starting values: a factor of those in the diagram (not 1), values by name, the block that found them, 'ls' for "
+        "least squares of the measured motion, 'truth'", kind=(int, float, dict, str),
+    )  # fmt: skip
     cutoff: float = param(0.0, "zero-phase Butterworth filter of order 4 on both sides of the equation; 0: none", "Hz", min=0)
     decimate: int = static(1, "one row in how many is kept, on both sides, by the rule of Decimate", kind=int)
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
@@ -42,8 +46,10 @@ class Resimulation(RecordBlock):
         "drop", "rows of a joint that rests in the twin; keep them where it never sticks", choices=("drop", "keep")
     )
     drop_slow: float = param(0.0, "rows slower than this share of a joint's top speed in the twin do not count", min=0, below=1)
-    initial: str = static("diagram", "where the twin starts: at the plant's settings, or at the first samples of q",
-                          choices=("diagram", "record"))  # fmt: skip
+    initial: str = static(
+        "auto", "where the twin starts: at the plant's settings, or at the first samples of q; auto: at those where q is "
+        "connected and the plant begins elsewhere than its type", choices=("auto", "diagram", "record"),
+    )  # fmt: skip
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
     smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
@@ -151,34 +157,52 @@ class Resimulation(RecordBlock):
         all_present(signals)
         path = run.path.rpartition(".")[0]
         path = f"{path}.{self.settings['model']}" if path else self.settings["model"]
-        begin = first_state(t, plant, path, signals["q"]) if self.initial == "record" else {}
-        return Looped(twin_of(run, t, [f"{path}.{s}" for s in plant.motion], start=begin), plant, path)
+        states = true_states(plant) if plant.path and self.initial == "auto" else []
+        recorded = self.initial == "record" or (states and "q" in signals and "q" in plant.kind.of(State))
+        begin = first_state(t, plant, path, signals["q"]) if recorded else {}
+        looped = Looped(twin_of(run, t, [f"{path}.{s}" for s in plant.motion], start=begin), plant, path)
+        if states and not recorded:
+            looped.told.append(first_state_words(states, "connect q, or say initial: diagram where that is meant"))
+        return looped
 
     def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
         """The first beta."""
-        own = np.array([float(plant.settings[n]) for n in plant.parameters])
+        own = {n: float(plant.settings[n]) for n in plant.parameters}
         given = self.settings["start"]
         if isinstance(given, Mapping):
-            return np.array([float(given.get(n, v)) for n, v in zip(plant.parameters, own, strict=True)])
+            values = {n: own[n] if given.get(n) == "truth" else given.get(n) for n in own}
+            left = [n for n, v in values.items() if v is None]
+            if left and plant.path:
+                raise RecordError(f"start: nothing is said of {listing(left)}, {AT_TRUTH}")
+            return np.array([own[n] if v is None else float(v) for n, v in values.items()])
+        if given == 1 and plant.path:
+            raise RecordError(f"start: 1 times the plant's own values, {AT_TRUTH}")
         if given != "ls":
-            return own * float(given)
+            return np.array(list(own.values())) * (1.0 if given == "truth" else float(given))
         motion = {s: signals[s] for s in plant.motion}
         count = self.counted(t, motion, effort.shape[1])
         rows = stacked(self.rows(t, plant.regressor(motion)), self.rows(t, effort), count)
         return weighted_fit(rows).values
 
 
+#: What is said of a start at the plant's own values.
+AT_TRUTH = (
+    "and a start at the plant's own values, which in a simulation is the truth, proves nothing. Give values, a factor other than "
+    "1, the name of a block that found them; or say truth where that is meant."
+)
+
+
 def start_problem(start: Any, plant: Plant) -> str:
     """What is wrong with starting values, in words."""
     if isinstance(start, str):
-        return "" if start == "ls" else f"found '{start}'; a factor, values by name, or ls is wanted."
+        return ""  # a word of its own, or a block that is looked for elsewhere
     if isinstance(start, Mapping):
         for name, value in start.items():
             if name not in plant.parameters:
                 return f"{plant.name} has no parameter '{name}' in its inverse model; it has: {listing(plant.parameters)}." + (
                     did_you_mean(name, plant.parameters)
                 )
-            wrong = plant.kind.declared[name].problems(value)
+            wrong = [] if isinstance(value, str) else plant.kind.declared[name].problems(value)
             if wrong:
                 return f"{name}: {wrong[0]}"
         return ""

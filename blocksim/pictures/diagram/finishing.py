@@ -22,11 +22,13 @@ def picture_of(where: Placement, grid: WireGrid, nodes: Nodes, title: str) -> Pi
     """Everything in pixels."""
     picture = Picture(grid.x[-1], grid.y[-1], title)
     centres = {key: centre(where, grid, key) for key in where.graph.items}
-    picture.wires = [wire for n in range(len(nodes)) if (wire := wire_of(where, grid, nodes, n, centres)) is not None]
+    drawn = [(n, wire) for n in range(len(nodes)) if (wire := wire_of(where, grid, nodes, n, centres)) is not None]
+    picture.wires = [wire for _, wire in drawn]
     picture.dots = dots(where, grid, nodes)
     for key, item in where.graph.items.items():
         picture.shapes.append(block_shape(where, item, *centres[key], picture.wires))
-    for link, wire in zip(where.graph.links, picture.wires, strict=False):
+    for n, wire in drawn:
+        link = where.graph.links[n]
         if link.element is not None:
             (x, y), (bx, _) = wire.points[-1], wire.points[-2]
             side = -1 if bx < x else 1

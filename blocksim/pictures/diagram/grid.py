@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 CLOSED = -1
 TRACK = 12.0
-GAP, ROW_GAP, MARGIN = 46.0, 22.0, 24.0
+GAP, ROW_GAP, PAGE_MARGIN = 46.0, 22.0, 24.0
 #: Room a block keeps from wires that pass above and below it.
 CLEAR = 5.0
 
@@ -105,7 +105,7 @@ def positions(lines: list[GridLine], used: set[int], before: list[float], after:
     for n, line in enumerate(lines):
         if line.channel is not None:
             tracks.setdefault(line.channel, []).append(n)
-    here = MARGIN
+    here = PAGE_MARGIN
     for cell in range(len(before) + 1):
         busy = [n for n in tracks[cell] if n in used]
         room = (len(busy) + 1) * TRACK + 6 if busy else 0.0
@@ -124,4 +124,4 @@ def positions(lines: list[GridLine], used: set[int], before: list[float], after:
                 if line.channel is None and line.cell == cell:
                     result[n] = middle + line.at
             here = middle + after[cell]
-    return [*result, here + MARGIN]
+    return [*result, here + PAGE_MARGIN]

@@ -98,8 +98,14 @@ def ready(where: Placement, attempt: int) -> tuple[WireGrid, list[Connection]]:
         line, side = grid.heights[where.rows[key], where.height(kind, key, number)], where.spots[kind, key, number].side
         return End(where.columns[key], line, side, clear_line(grid, line, side, where.shifts[key], where.sizes[key].height / 2))
 
+    solid = {link.net for link in where.graph.links if not link.dashed}
     return grid, [
-        Connection(nets[link.net], end("out", link.source, link.port), end("in", link.target, link.slot))
+        Connection(
+            nets[link.net],
+            end("out", link.source, link.port),
+            end("in", link.target, link.slot),
+            branch=link.dashed and link.net in solid,
+        )
         for link in where.graph.links
     ]
 

@@ -36,11 +36,15 @@ class End:
 
 @dataclass(frozen=True)
 class Connection:
-    """One wire to be found: the net it belongs to (numbered from 1), where it starts and where it ends."""
+    """One wire to be found: the net it belongs to (numbered from 1), where it starts and where it ends.
+
+    A `branch` is dashed where other wires of its net are solid. It is found after them, so that what they share is solid.
+    """
 
     net: int
     start: End
     end: End
+    branch: bool = False
 
 
 @dataclass
@@ -96,7 +100,7 @@ def route(grid: WireGrid, jobs: list[Connection], strict: bool = True) -> tuple[
     paths: list[list[int]] = [[] for _ in jobs]
     failed = []
     keep_ports(grid, jobs)
-    order = sorted(range(len(jobs)), key=lambda n: (*effort(grid, jobs[n]), n))
+    order = sorted(range(len(jobs)), key=lambda n: (jobs[n].branch, *effort(grid, jobs[n]), n))
     for n in order:
         job = jobs[n]
         first = job.net not in trees

@@ -43,7 +43,7 @@ Drawing = Callable[["Axes", SweptAxis, list[TableLine], str, str], None]
 def study_figures(result: StudyResult) -> dict[str, Figure]:
     """Every figure that has something to show, by name."""
     scores = [line for line in records(result.scores) if line["ablation"] in ("", "full")]
-    estimates = [line for line in records(result.estimates) if line["ablation"] in ("", "full")]
+    estimates = [line for line in records(result.estimates) if line["ablation"] in ("", "full") and line.get("converged", True)]
     axis = main_axis(result, scores)
     figures = {
         "estimates": estimates_figure(result, estimates),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...pictures.plots import COLOURS
+from ...pictures.palette import look
 from .text import short
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ..study import StudyResult
 
-#: More methods than colours take these as well.
-MORE = ("#b0413e", "#5b6770", "#c2a01c", "#3aa6a6")
 PANEL_COLUMNS = 4
 PANEL = (2.6, 2.2)
 #: So many swept values or fewer are all written at the axis.
@@ -79,7 +77,7 @@ def unique(values: Iterable[Any]) -> list[Any]:
 
 
 def colour(number: int) -> str:
-    return [*COLOURS, *MORE][number % (len(COLOURS) + len(MORE))]
+    return look(number).colour
 
 
 def titles(lines: list[TableLine]) -> dict[str, str]:

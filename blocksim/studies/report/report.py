@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...diagram.files import write_whole
 from ...records.writing import writing
 from ..study import StudyResult
 from .text import budget_rows, records, signal_rows, study_remarks, summary_rows
@@ -48,7 +49,7 @@ def write_report(result: StudyResult) -> Path:
     save_figures(figures, result.folder)
     path = result.folder / "report.html"
     with writing(result.folder):
-        path.write_text(report_page(result, figures), encoding="utf-8")
+        write_whole(path, report_page(result, figures))
     return path
 
 
@@ -73,8 +74,8 @@ def report_page(result: StudyResult, figures: dict[str, Any]) -> str:
             parts += [f"<h2>{title}</h2>", table_html(heads, lines, "signal_scores.csv" if title == "Signals" else "budget.csv")]
     parts += ["<h2>Experiment</h2>", *(diagram_html(result.folder, name) for name in diagrams(result.folder))]
     parts += [text_html("study.yaml", result.folder / "study.yaml")]
-    if result.failures:
-        parts += ["<h2>Failures</h2>", failures_html(result.failures)]
+    for title, runs in (("Failures", result.failures), ("Unconverged", result.unconverged)):
+        parts += [f"<h2>{title}</h2>", failures_html(runs)] if runs else []
     parts += ["<h2>Seeds and versions</h2>", provenance_html(about)]
     body = "\n".join(parts)
     phone = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -86,6 +87,7 @@ def lead(result: StudyResult) -> str:
     about = result.about
     swept = f", swept: {', '.join(result.swept)}" if result.swept else ""
     failed = f', <span class="flag">{len(result.failures)} failed</span>' if result.failures else ", none failed"
+    failed += f', <span class="flag">{len(result.unconverged)} did not converge</span>' if result.unconverged else ""
     counts = {"repetition": about["repeat"], "point": len(about["points"]), "method": len(about["methods"]),
               "ablation": len(about["ablations"])}  # fmt: skip
     factors = [f"{n} {noun}{'s' if n > 1 else ''}" for noun, n in counts.items() if n > 1 or noun == "repetition"]

@@ -26,9 +26,9 @@ def printed(result: StudyResult) -> str:
             more = f"\n... and {len(rows) - MOST_PRINTED_LINES} more lines in {file}" if len(rows) > MOST_PRINTED_LINES else ""
             parts += [*([words] if words else []), as_text(columns, rows[:MOST_PRINTED_LINES]) + more]
     parts += study_remarks(result)
-    if result.failures:
-        first = result.failures[0]
-        parts.append(f"{len(result.failures)} failed, the first with seed {first['seed']}: {first['reason']}")
+    for runs, verb in ((result.failures, "failed"), (result.unconverged, "did not converge and are in no score")):
+        if runs:
+            parts.append(f"{len(runs)} {verb}, the first with seed {runs[0]['seed']}: {runs[0]['reason']}")
     return "\n\n".join(parts)
 
 
@@ -42,6 +42,13 @@ def study_remarks(result: StudyResult) -> list[str]:
         )
     for method, warned in result.about["warnings"].items():
         texts.append(f"{method} warned in {warned['runs']} run{'s' if warned['runs'] > 1 else ''}, first: {warned['first']}")
+    for line in records(result.scores):
+        if line["ablation"] == FULL and line["not_learnt"]:
+            where = ", ".join(f"{n} {short(line[n])}" for n in result.shown)
+            texts.append(
+                f"{line['method']}{' at ' + where if where else ''}: {line['parameter']} not learnt in {line['not_learnt']} of "
+                f"{line['n']} runs: it moved less than a tenth of its prior spread, and its scores are those of the start."
+            )
     return texts
 
 
@@ -50,6 +57,7 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
     head = ["method", *result.shown]
     lines = [line for line in records(result.scores) if line["ablation"] == FULL]
     bound = any(line["crb_ratio"] == line["crb_ratio"] for line in lines)
+    unsettled = any(line["unconverged"] for line in lines)
     rows = []
     for line in lines:
         cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
@@ -64,9 +72,11 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
             short(line["rmse"]),
             cover if line["coverage"] == line["coverage"] else "",
             f"{line['failures']}/{line['runs']}",
+            *([f"{line['unconverged']}/{line['runs']}"] if unsettled else []),
         ])  # fmt: skip
     after = PRINTED_COLUMNS.index("std") + 1
-    return rows, [*head, *PRINTED_COLUMNS[:after], *(["std / bound"] if bound else []), *PRINTED_COLUMNS[after:]]
+    return rows, [*head, *PRINTED_COLUMNS[:after], *(["std / bound"] if bound else []), *PRINTED_COLUMNS[after:],
+                  *(["unconverged"] if unsettled else [])]  # fmt: skip
 
 
 def signal_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:

@@ -160,6 +160,8 @@ def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[
     for key, attribute in (("values", "value"), ("stds", "std"), ("truths", "truth"), ("quantiles", "quantile")):
         plain[key] = [float(getattr(e, attribute)) for e in items]
     plain["units"] = [e.unit for e in items]
+    if not all(e.learnt for e in items):
+        plain["still"] = [float(not e.learnt) for e in items]
     if estimates.covariance is not None:
         plain["covariance"] = [float(v) for row, line in enumerate(estimates.covariance) for v in line[: row + 1]]
     bound = estimates.details.get("crb_std")
@@ -170,7 +172,7 @@ def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[
     if computed:
         short = {name.rpartition(".")[2]: std for name, std in computed.items()}
         plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
-    if estimates.details.get("converged") is False:
+    if not estimates.converged:
         plain["converged"] = False
     if estimates.reason:
         plain["reason"] = estimates.reason
@@ -205,26 +207,20 @@ STATISTIC: dict[str, Callable[[Any], Any]] = {
 
 # ---- experiments that are ready ---------------------------------------------------------------------------------------
 
-_ready: dict[tuple[str, int, str], Experiment] = {}
+_ready: dict[tuple[str, int], Experiment] = {}
 _ready_lock = threading.RLock()
 
 
 def shaped(job: Job, variant: int, changes: Mapping[str, Any]) -> tuple[Experiment, dict[str, Any]]:
     """The experiment a row runs on, made once for each shape of the code, and the changes left for the run."""
-    from ...simulation.overrides import Overrides
-    from ...simulation.prepare import experiment
+    from ...simulation.prepare import prepared
 
     with _ready_lock:
-        base = experiment_of((job.key, variant, ""), lambda: base_experiment(job, variant))
-        shape = Overrides(changes).shaping(base.schedule, base)
-        if not shape:
-            return base, dict(changes)
-        key = repr(sorted((name, changes[name]) for name in shape))
-        ready = experiment_of((job.key, variant, key), lambda: experiment(base, {name: changes[name] for name in shape}))
-        return ready, {name: value for name, value in changes.items() if name not in shape}
+        base = experiment_of((job.key, variant), lambda: base_experiment(job, variant))
+        return prepared(base, changes, {})
 
 
-def experiment_of(key: tuple[str, int, str], make: Callable[[], Experiment]) -> Experiment:
+def experiment_of(key: tuple[str, int], make: Callable[[], Experiment]) -> Experiment:
     """From memory, or made now; those not used for longest are dropped."""
     experiment = _ready.pop(key, None) or make()
     _ready[key] = experiment

@@ -97,7 +97,7 @@ def test_it_ends_where_least_squares_gives_the_estimate_back(options, within):
 
 def test_it_takes_few_simulations():
     """A handful of steps and one simulation for each parameter, from nearly any start."""
-    for start in (0.5, 0.7, 1.0, 1.5, 2.5):
+    for start in (0.5, 0.7, "truth", 1.5, 2.5):
         found = bs.simulate(loop(std=0.02, options=f"start: {start}")).estimates["found"]
         assert found.details["converged"] and found.details["simulations"] < 6 + len(NAMES)
 
@@ -183,7 +183,7 @@ def test_an_observer_in_the_loop_stays_in_the_twin():
 
 
 def test_a_loop_that_cannot_run_is_reported_and_gives_no_numbers():
-    found = bs.simulate(loop(options="start: {J: 1e-9}")).estimates["found"]
+    found = bs.simulate(loop(options="start: {J: 1e-9, Fv: truth, Fc: truth, Ms: truth}")).estimates["found"]
     assert found.reason.startswith("diverged: the loop cannot be simulated at the starting values")
     assert np.isnan(found.vector()).all() and found.warnings == (found.reason,)
 
@@ -227,7 +227,7 @@ def test_what_the_data_do_not_show_keeps_its_value():
     [
         ("start: {j: 1}", r"start: 'joint' \(GravityJoint\) has no parameter 'j'.* Did you mean 'J'"),
         ("start: {J: -1}", r"start: J: must be above 0, found -1"),
-        ("start: best", r"start: found 'best'; a factor, values by name, or ls"),
+        ("start: best", r"start: 'best' is neither a number nor 'truth', 'ls' nor a block that estimates"),
         ("start: 0", r"start: a factor above 0 is wanted, found 0"),
         ("start: ls", r"start: ls needs the measured q, qd, qdd"),
         ("initial: record", r"initial: record needs the measured q"),

@@ -197,7 +197,7 @@ def test_a_start_may_come_from_another_identifier():
     first, again = record.estimates["hybrid"], record.estimates["again"]
     assert again.details["history"][0][0] == first["T"].value
     assert again["T"].value == pytest.approx(first["T"].value, rel=1e-4)
-    with pytest.raises(bs.DiagramError, match=r"T = 'ls' is neither a number nor an identifier before this block"):
+    with pytest.raises(bs.DiagramError, match=r"start: 'ls' is neither a number nor 'truth' nor a block.*blocks are: hybrid"):
         bs.simulate(LAG + second.replace("{T: hybrid}", "{T: ls}"))
 
 

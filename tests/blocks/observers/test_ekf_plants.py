@@ -243,7 +243,7 @@ def test_a_plant_that_depends_on_the_time_is_refused(observer):
     diagram = bs.Diagram("clock")
     diagram.add("u", "Constant", value=1.0)
     diagram.add("plant", Clocked(), inputs="u")
-    given = {"R2" if observer == "RPEM" else "R": 1.0} | ({} if observer == "EKF" else {"estimate": "k"})
+    given = {"R2" if observer == "RPEM" else "R": 1.0} | ({} if observer == "EKF" else {"estimate": "k", "start": {"k": 2.0}})
     diagram.add("ekf", observer, {"y": "plant.x", "u": "u"}, Ts=1e-2, model="plant", measures="x", **given)
     with pytest.raises(bs.DiagramError, match=r"block 'ekf': model: the equations of .*Clocked.* depend on the time"):
         bs.simulate(diagram, stop=0.1, solver="rk4", step=1e-2)

@@ -176,7 +176,7 @@ def test_a_true_model_gives_true_estimates():
 
 def test_a_parameter_without_variance_stays():
     text = LOOP.replace("P0_parameters: [1e-9, 1e-8, 1e-4, 1e-5]", "P0_parameters: [1e-9, 0, 1e-4, 0]").replace(
-        "factor: 0.9", "start: {Fv: 1.5e-4, Ms: 0.012}"
+        "factor: 0.9", "factor: 0.9, start: {Fv: 1.5e-4, Ms: 0.012}"
     )
     for form in ("udu", "plain"):
         record = bs.simulate(text.replace("Q: 0", f"Q: 1e-8, form: {form}"), stop=0.2, engine="python")
@@ -199,14 +199,17 @@ def test_the_last_estimates_are_among_those_of_the_record():
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("start: {J: 0}", r"start: J: must be above 0, found 0.*solved for its accelerations"),
+        ("factor: 0.9, start: {J: 0}", r"start: J: must be above 0, found 0.*solved for its accelerations"),
         ("start: {Jx: 1}", r"start: 'Jx' is not estimated.*Did you mean 'J'|start: 'Jx' is not estimated"),
         ("estimate: [J, mass]", r"do not depend on 'mass'"),
-        ("P0_parameters: [1, 2, 3]", r"P0_parameters: found 3 numbers"),
+        ("factor: 0.9, P0_parameters: [1, 2, 3]", r"P0_parameters: found 3 numbers"),
         ("substeps: 0", r"substeps: must be at least 1"),
         ("estimate: []", r"estimate: name at least one parameter"),
         ("estimate: [J, J]", r"estimate: 'J' is named twice"),
-        ("start: {J: heavy}", r"start: J: found 'heavy'\. A number is wanted: [^.]*\.$"),
+        ("factor: 0.9, start: {J: heavy}", r"block 'ekf': start: 'heavy' is neither a number nor 'truth' nor a block"),
+        ("Q: 0", r"block 'ekf': start: J, Fv, Fc, Ms: nothing is said of the start.*the truth, proves nothing.*say start: truth"),
+        ("factor: 1", r"block 'ekf': start: J, Fv, Fc, Ms: factor: 1 starts at the plant's own values.*a factor other than 1"),
+        ("start: {J: 2e-4, Fv: 1e-4}", r"block 'ekf': start: Fc, Ms: nothing is said"),
         ("measures: qdd", r"measures: 'qdd' of 'joint' \(GravityJoint\) cannot be measured: it depends on its input.*: q, qd\."),
         ("P0_parameters: -1", r"P0_parameters: must be at least 0, found -1"),
         ("Q: 1e-8, R: 0", r"R: must be above 0, found 0"),
@@ -253,7 +256,7 @@ blocks:
   joint: {{type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, beta: 10, in: push}}
   noise: {{type: WhiteNoise, Ts: 1e-3, std: 1e-3}}
   y:     {{type: Sum, in: [joint.q, noise]}}
-  ekf:   {{type: JointEKF, Ts: 1e-3, model: joint, estimate: Fv, P0: 1e-4, P0_parameters: 1e-4, Q: 0, R: {R},
+  ekf:   {{type: JointEKF, Ts: 1e-3, model: joint, estimate: Fv, start: truth, P0: 1e-4, P0_parameters: 1e-4, Q: 0, R: {R},
           in: {{y: y, u: push}}}}
 """
     assert any(words in w for w in bs.simulate(text).estimates["ekf"].warnings)

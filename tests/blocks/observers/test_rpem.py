@@ -103,8 +103,8 @@ blocks:
   u:     {type: ZeroOrderHold, Ts: 2e-3, in: wave}
   robot: {type: TwoMassRobot, alpha: 1e3, A: 1e7, in: u}
   y:     {type: TorqueSensor, std: 0.1, Ts: 2e-3, in: robot.w_m}
-  rpem:  {type: RPEM, Ts: 2e-3, model: robot, measures: w_m, estimate: [Jm, Fc, k1, k3, alpha, A], P0: 1e-30, substeps: 2,
-          in: {y: y, u: u}}
+  rpem:  {type: RPEM, Ts: 2e-3, model: robot, measures: w_m, estimate: [Jm, Fc, k1, k3, alpha, A], start: truth, P0: 1e-30,
+          substeps: 2, in: {y: y, u: u}}
 log: [robot.w_m, rpem.psi, rpem.y_hat, rpem.theta]
 """
 
@@ -150,7 +150,7 @@ blocks:
   y:     {{type: Mux, in: [{", ".join(f"plant.{p}" for p in ports)}]}}
 """
     method = f"""
-  rpem:  {{type: RPEM, Ts: 2e-3, model: plant, measures: {measures}, estimate: [{", ".join(values)}], P0: 0, R2: 1,
+  rpem:  {{type: RPEM, Ts: 2e-3, model: plant, measures: {measures}, estimate: [{", ".join(values)}], start: truth, P0: 0, R2: 1,
           substeps: 2, in: {{y: y, u: u}}}}
 """
     record = bs.simulate(plant + method, engine="python")
@@ -249,7 +249,10 @@ def test_both_engines_give_the_same_bits():
 
 
 def test_estimates_stay_within_the_limits_of_the_plant():
-    text = ROBOT.replace("estimate: [Jm, Fc, k1, k3, alpha, A], P0: 1e-30", "estimate: [Fv, Fc], start: {Fc: 0.01}, P0: 1e4")
+    text = ROBOT.replace(
+        "estimate: [Jm, Fc, k1, k3, alpha, A], start: truth, P0: 1e-30",
+        "estimate: [Fv, Fc], start: {Fv: truth, Fc: 0.01}, P0: 1e4",
+    )
     record = bs.simulate(text, engine="python")
     assert (record["rpem.theta"] >= 0).all() and (record["rpem.theta"] == 0).any()
 
@@ -293,8 +296,8 @@ def test_last_estimates_know_the_truth_of_every_parameter():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ("start: {b1: 0},", "scale: 'b1' starts at 0, which says nothing of its size"),
-        ("scale: [1, 2, 3],", "scale: found 3 numbers"),
+        ("start: {b1: 0}, factor: 0.5,", "scale: 'b1' starts at 0, which says nothing of its size"),
+        ("factor: 0.5, scale: [1, 2, 3],", "scale: found 3 numbers"),
         ("substeps: 0,", "substeps: must be at least 1"),
         ("printed: all,", "printed"),
         ("forgetting: 1.5,", "forgetting"),

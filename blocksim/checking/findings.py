@@ -1,0 +1,57 @@
+"""findings(): everything about a diagram that can be known to be wrong before a run, and what a check tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from ..diagram.spec import RunOptions
+from ..errors import Finding
+from ..simulation.experiment import Experiment
+from ..simulation.overrides import Overrides
+from ..simulation.prepare import Diagrammatic, experiment
+from .loops import LoopPoles, loop_findings, loop_poles, step_findings
+from .rates import rate_findings
+from .readings import RecordReading, reading_findings, record_readings
+from .wires import wire_findings
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A diagram looked at: what cannot be meant, what its identifiers will read, the poles of its loop."""
+
+    experiment: Experiment
+    findings: tuple[Finding, ...]
+    readings: tuple[RecordReading, ...]
+    poles: LoopPoles | None
+
+
+def findings(
+    diagram: Diagrammatic, params: Mapping[str, Any] | None = None, **options: Unpack[RunOptions]
+) -> tuple[Finding, ...]:
+    """What about a diagram runs and cannot be meant; a diagram that cannot run raises DiagramError.
+
+    `params` and options are those of `simulate`. Each finding has a `name` (see docs/warnings.md), `what` was found, a `remedy`
+    and `where`, a line of the file.
+    """
+    source = diagram if isinstance(diagram, Experiment) else Overrides(params).diagram(diagram)
+    return examine(experiment(source, {}, **options)).findings
+
+
+def quick_findings(ready: Experiment) -> list[Finding]:
+    """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read."""
+    return by_line([*wire_findings(ready.schedule), *rate_findings(ready.schedule), *reading_findings(ready)])
+
+
+def by_line(everything: Iterable[Finding]) -> list[Finding]:
+    """By file and line, each once."""
+    return sorted(dict.fromkeys(everything), key=lambda f: (f.where.file, f.where.line) if f.where else ("", 0))
+
+
+def examine(ready: Experiment) -> Examination:
+    """Look at a diagram that is ready to run."""
+    poles = loop_poles(ready)
+    everything = by_line([*quick_findings(ready), *step_findings(ready), *loop_findings(ready, poles)])
+    identifiers = [r for r in record_readings(ready) if r.unit.kind.family == "identification"]
+    return Examination(ready, tuple(everything), tuple(identifiers), poles)

@@ -1,0 +1,170 @@
+"""Steps that are too coarse for a plant, and sampled loops that are unstable, from a linearisation near the start."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..contract.declarations import Inport
+from ..errors import Finding
+from ..linear.local_map import LocalMap
+from ..linear.operating import starting
+from ..linear.signal_taps import bypassed
+from ..schedule.clock import key_place
+from ..schedule.schedule import Schedule
+from ..simulation.experiment import Experiment
+from ..simulation.modes import largest_step, longest_step, modes_at_start, stretched
+from ..solvers.tableau import Tableau
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
+
+#: A mode is drawn wrongly where after one radian of it the error has this share of it.
+COARSE = 0.05
+#: Modes that turn by less than this in a step are as good as none.
+SLOW = 1e-6
+#: |z| from which on a sampled loop grows: rounding of differences stays below.
+GROWING = 1.0 + 1e-4
+#: Sample periods after which a loop is looked at, when it moves; states and memories up to which it is.
+LATER, MOST_NUMBERS = 50, 40
+#: Relative change of a number for a difference, and what it is at least.
+NUDGE = 1e-5
+#: Relative difference between two such differences from which on there is a corner or a jump, and no linearisation.
+SMOOTH = 1e-3
+#: Flat between their steps, these would open the loop; they are taken as y = u.
+STEPPED = ("resolution", "counts_per_turn", "interval", "levels")
+
+
+def step_findings(experiment: Experiment) -> Iterator[Finding]:
+    """A run that ends before its first step, and a fixed step that draws the fastest mode wrongly."""
+    clock, diagram, method = experiment.clock, experiment.diagram, experiment.method
+    span = clock.end - clock.start
+    if clock.step > span:
+        yield Finding(
+            "stop-before-step",
+            f"the run ends after {float(clock.base * span):g} s, before its first step of {float(clock.base * clock.step):g} s.",
+            "Make step smaller than stop.",
+            key_place(diagram, "simulate.step") or key_place(diagram, "simulate"),
+        )
+        return
+    if not isinstance(method, Tableau) or method.adaptive or not (step := longest_step(experiment)):
+        return
+    modes = [complex(mode) for mode in modes_at_start(experiment) if abs(mode) * step > SLOW]
+    worst = max(modes, key=lambda mode: mode_error(method, mode, step), default=0j)
+    error = mode_error(method, worst, step) if worst else 0.0
+    if error > COARSE:
+        better = step
+        while mode_error(method, worst, better) > COARSE / 5:
+            better /= 2
+        grown = abs(stretched(method, step * worst)) > 1 >= abs(cmath.exp(step * worst))
+        fine = min(better, largest_step(method, modes_at_start(experiment), step))
+        yield Finding(
+            "coarse-step",
+            f"a step of {step:g} s is too coarse for {method.name}: "
+            + (
+                f"a mode of {abs(worst):.3g} rad/s "
+                if abs(worst.imag) > 1e-3 * abs(worst)
+                else f"a mode of {abs(worst):.3g} 1/s "
+            )
+            + ("grows where it should die out." if grown else f"is {100 * error:.2g} % off after a radian."),
+            f"Write step: {fine:.1g}, or solver: {'rodas4' if grown else 'dopri5'}, which chooses its steps.",
+            key_place(diagram, "simulate.step") or key_place(diagram, "simulate"),
+        )
+
+
+def mode_error(method: Tableau, mode: complex, step: float) -> float:
+    """How far a mode is off after a radian of it, or after a step where that is longer; fast modes that die out may be."""
+    z = step * mode
+    once = stretched(method, z)
+    if z.real < -abs(z.imag) and abs(once) <= 1.0:  # dies out without ringing, fast against the step: nobody sees how
+        return 0.0
+    steps = max(1.0, 1.0 / abs(z))
+    return abs(once**steps - cmath.exp(z * steps))
+
+
+@dataclass(frozen=True)
+class LoopPoles:
+    """The poles of a sampled loop, as the map over one sample period."""
+
+    period: float
+    poles: Any  # complex numbers
+
+    @property
+    def largest(self) -> complex:
+        return complex(max(self.poles, key=abs))
+
+    def __str__(self) -> str:
+        return f"closed-loop poles every {self.period:g} s: largest |z| = {abs(self.largest):.4f} of {len(self.poles)}"
+
+
+def loop_poles(experiment: Experiment) -> LoopPoles | None:
+    """The poles of a loop with one sample rate and continuous states, near the start of the run; None where there are none."""
+    schedule = experiment.schedule
+    numbers = len(experiment.numbers.x) + len(experiment.numbers.m)
+    if len(schedule.groups) != 1 or not len(experiment.numbers.x) or numbers > MOST_NUMBERS or not has_loop(schedule):
+        return None
+    stepped = [u.path for u in schedule.units if u.kind.of(Inport) and any(u.settings.get(name) for name in STEPPED)]
+    try:
+        return poles_later(experiment, stepped)
+    except Exception:  # of anybody's block, pushed aside a little: the run will say what is wrong, a look ahead must not fail
+        return None
+
+
+def poles_later(experiment: Experiment, stepped: list[str]) -> LoopPoles | None:
+    import numpy as np
+
+    schedule, period = experiment.schedule, experiment.schedule.groups[0].period
+    at = experiment.clock.base * experiment.clock.start + LATER * period
+    diagram = replace(experiment.diagram, simulate=experiment.options)
+    local = LocalMap(bypassed(schedule, stepped), [], [], (), period, starting(diagram, schedule, at, 0.0, hit=False))
+    if len(local.names) > MOST_NUMBERS:
+        return None
+    local.carry_to_hit()
+    z, step = local.at(), local.function(0)
+    near, nearer = (step_differences(step, z, share) for share in (NUDGE, NUDGE / 10))
+    smooth = np.isfinite(near).all() and np.allclose(near, nearer, rtol=SMOOTH, atol=SMOOTH * np.abs(near).max(initial=0.0))
+    return LoopPoles(float(period), np.linalg.eigvals(near)) if len(z) and smooth else None
+
+
+def step_differences(step: Callable[[FloatArray], FloatArray], z: FloatArray, share: float) -> FloatArray:
+    """d step / dz by central differences of this share of each number."""
+    import numpy as np
+
+    A = np.zeros((len(z), len(z)))
+    for j, value in enumerate(z):
+        change = share * max(abs(float(value)), 1e-3)
+        up, down = z.copy(), z.copy()
+        up[j], down[j] = value + change, value - change
+        A[:, j] = (step(up) - step(down))[: len(z)] / (up[j] - down[j])
+    return A
+
+
+def has_loop(schedule: Schedule) -> bool:
+    """Whether any running block reads itself, around a loop."""
+    readers = {unit.path: [ref.block for refs in unit.inputs.values() for ref in refs] for unit in schedule.units}
+    for unit in schedule.units:
+        waiting, earlier = list(readers[unit.path]), set[str]()
+        while waiting:
+            path = waiting.pop()
+            if path == unit.path:
+                return True
+            if path not in earlier:
+                earlier.add(path)
+                waiting += readers.get(path, [])
+    return False
+
+
+def loop_findings(experiment: Experiment, poles: LoopPoles | None) -> Iterator[Finding]:
+    """A sampled loop that grows from sample to sample."""
+    if poles is not None and abs(poles.largest) > GROWING:
+        seconds = poles.period * math.log(10) / math.log(abs(poles.largest))
+        yield Finding(
+            "unstable-loop",
+            f"the loop, linearised near the start, is unstable: its largest pole is |z| = {abs(poles.largest):.4f} every "
+            f"{poles.period:g} s, so that it grows tenfold in {seconds:.2g} s.",
+            "Look at signs and gains, and at delays that count more the slower it is sampled.",
+            key_place(experiment.diagram, "blocks"),
+        )

@@ -1,0 +1,80 @@
+"""Sample rates that cannot be meant: a controller that is continuous behind a sampled signal, or slower than what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from ..contract.declarations import Memory, Period, State
+from ..errors import Finding
+from ..schedule.schedule import Schedule, Unit
+
+CONTROL, SENSORS = "control", ("sensors", "observers")
+
+
+def rate_findings(schedule: Schedule) -> Iterator[Finding]:
+    for unit in schedule.units:
+        sources = [s for s in sampled_sources(unit, schedule) if s is not unit]
+        if unit.group is None:
+            yield from continuous_controller(unit, sources, schedule)
+            continue
+        own = schedule.groups[unit.group]
+        for source in sources:
+            period = period_of(source, schedule)
+            ratio = own.period / period
+            if ratio.denominator != 1 and ratio.numerator != 1:
+                yield Finding(
+                    "uneven-rates",
+                    f"block '{unit.path}' acts every {brief_time(own.period)} s and reads '{source.path}', which acts every "
+                    f"{brief_time(period)} s: neither divides the other, so that the delay changes from sample to sample.",
+                    "Give one a whole multiple of the other's sample time.",
+                    unit.node.at("Ts"),
+                )
+            elif unit.kind.family == CONTROL and source.kind.family in SENSORS and own.period > period:
+                yield Finding(
+                    "slow-controller",
+                    f"controller '{unit.path}' acts every {brief_time(own.period)} s on '{source.path}', which is read every "
+                    f"{brief_time(period)} s: {int(ratio) - 1} of {int(ratio)} readings are lost, and what is faster folds back.",
+                    f"Write Ts: {brief_time(period)} in '{unit.path}', or Ts: {brief_time(own.period)} in '{source.path}'.",
+                    unit.node.at("Ts"),
+                )
+
+
+def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -> Iterator[Finding]:
+    readings = [s for s in sources if s.kind.family in SENSORS]
+    if unit.kind.family != CONTROL or not readings or not type(unit.block).of(Period):
+        return
+    period = min(period_of(s, schedule) for s in readings)
+    yield Finding(
+        "continuous-controller",
+        f"controller '{unit.path}' ({type(unit.block).__name__}) has no sample time and reads '{readings[0].path}', which is "
+        f"taken every {brief_time(period)} s: it runs on continuously over a staircase.",
+        f"Write Ts: {brief_time(period)} in '{unit.path}'.",
+        unit.node.place,
+    )
+
+
+def sampled_sources(unit: Unit, schedule: Schedule) -> list[Unit]:
+    """The sampled blocks whose outputs reach a block at once: straight, or through blocks without a clock and without states."""
+    waiting, seen, sources = [unit], {unit.path}, []
+    while waiting:
+        for refs in waiting.pop().inputs.values():
+            for ref in refs:
+                source = schedule.by_path.get(ref.block)
+                if source is None or source.path in seen:
+                    continue
+                seen.add(source.path)
+                if source.group is not None:
+                    sources.append(source)
+                elif all(isinstance(d, Memory) for d in source.kind.of(State).values()):
+                    waiting.append(source)
+    return sources
+
+
+def period_of(unit: Unit, schedule: Schedule) -> Fraction:
+    assert unit.group is not None
+    return schedule.groups[unit.group].period
+
+
+def brief_time(time: Fraction) -> str:
+    return f"{float(time):g}"

@@ -1,0 +1,191 @@
+"""Validation: how well fixed values repeat a record that was not used to find them, signal by signal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..errors import RecordError, listing
+from ..extensions import extension
+
+#: Lags up to which residuals are looked at.
+LAGS = 20
+TABLE_HEAD = ("signal", "rms error", "unit", "relative error %", "fit %", "lags outside", "with input")
+
+
+@dataclass(frozen=True)
+class SignalFit:
+    """One measured signal beside what the model makes of it."""
+
+    name: str
+    unit: str
+    t: np.ndarray
+    measured: np.ndarray
+    model: np.ndarray
+    #: Largest correlation of the residual with a signal that drove the experiment, and which.
+    correlation: float = math.nan
+    input: str = ""
+
+    @property
+    def residual(self) -> np.ndarray:
+        return np.asarray(self.measured - self.model)
+
+    @property
+    def rms(self) -> float:
+        return float(np.sqrt(np.mean(self.residual**2)))
+
+    @property
+    def relative_error(self) -> float:
+        """|y - y_s| / |y|, as the literature of robot identification has it."""
+        size = float(np.linalg.norm(self.measured))
+        return float(np.linalg.norm(self.residual)) / size if size else math.inf
+
+    @property
+    def fit(self) -> float:
+        """1 - |y - y_s| / |y - mean y|: 1 is perfect, 0 is no better than the mean, below 0 is worse."""
+        spread = float(np.linalg.norm(self.measured - self.measured.mean(axis=0)))
+        return 1.0 - float(np.linalg.norm(self.residual)) / spread if spread else -math.inf
+
+    @property
+    def lags_outside(self) -> float:
+        """The share of the first lags at which the residual is correlated with itself beyond chance; 0.05 for white noise."""
+        columns = self.residual.reshape(len(self.t), -1)
+        return float(np.mean([share_outside(column) for column in columns.T]))
+
+    def row(self) -> list[str]:
+        driven = "" if math.isnan(self.correlation) else f"{self.correlation:+.2f} ({self.input})"
+        numbers = (f"{100 * self.relative_error:.3g}", f"{100 * self.fit:.2f}", f"{100 * self.lags_outside:.0f} %")
+        return [self.name, f"{self.rms:.3g}", self.unit, *numbers, driven]
+
+
+@dataclass(frozen=True)
+class Validation(Mapping[str, SignalFit]):
+    """Every measured signal that the model makes too, by name. `mode` says how it made them."""
+
+    mode: str
+    entries: tuple[SignalFit, ...]
+    source: str = ""  # the record
+    settings: dict[str, float] = field(default_factory=dict)  # the settings that were fixed, by path
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> SignalFit:
+        for entry in self.entries:
+            if name in (entry.name, entry.name.rpartition(".")[0]):
+                return entry
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(entry.name for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def title(self) -> str:
+        how = {"loop": "loop simulated", "inverse": "inverse model evaluated"}[self.mode]
+        return f"{how} on {self.source}" if self.source else how
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """The table as text: the columns that say something, and a row per signal."""
+        rows = [entry.row() for entry in self.entries]
+        kept = [i for i in range(len(TABLE_HEAD)) if any(row[i] for row in rows)]
+        return [TABLE_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+    def __str__(self) -> str:
+        head, rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        texts = [
+            "  ".join(
+                c.ljust(w) if name in ("signal", "unit") else c.rjust(w) for name, c, w in zip(head, row, widths, strict=True)
+            )
+            for row in [head, *rows]
+        ]
+        return "\n".join([self.title(), *(text.rstrip() for text in texts), *self.notes])
+
+    def _repr_html_(self) -> str:
+        head, rows = self.rows()
+        cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+        notes = "".join(f"<p>{escape(text)}</p>" for text in self.notes)
+        return f"<p>{escape(self.title())}</p><table><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr>{cells}</table>{notes}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can carry, without the signals."""
+        scores = {
+            e.name: {
+                "unit": e.unit,
+                "rms": e.rms,
+                "relative_error": e.relative_error,
+                "fit": e.fit,
+                "lags_outside": e.lags_outside,
+                "correlation": None if math.isnan(e.correlation) else e.correlation,
+                "input": e.input,
+            }
+            for e in self.entries
+        }
+        return {"mode": self.mode, "source": self.source, "settings": self.settings, "signals": scores, "notes": list(self.notes)}
+
+    def plot(self, path: Any = None) -> Any:
+        """Draw every signal, measured and by the model, and the residual below; with a path also write it. Returns the Figure."""
+        return extension("plots", "validation")(self, path)
+
+
+def fit_of(
+    name: str, unit: str, t: np.ndarray, measured: np.ndarray, model: np.ndarray, inputs: Mapping[str, np.ndarray]
+) -> SignalFit:
+    """A signal judged: the input its residual follows most is named."""
+    entry = SignalFit(name, unit, t, measured, model)
+    best, which = math.nan, ""
+    for source, values in inputs.items():
+        for column in np.asarray(values, dtype=float).reshape(len(t), -1).T:
+            for rest in entry.residual.reshape(len(t), -1).T:
+                r = correlation_of(rest, column)
+                if math.isfinite(r) and (math.isnan(best) or abs(r) > abs(best)):
+                    best, which = r, source
+    return SignalFit(name, unit, t, measured, model, best, which)
+
+
+def correlation_of(a: np.ndarray, b: np.ndarray) -> float:
+    """The correlation coefficient of two signals at the same instants."""
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / size if size else math.nan
+
+
+def share_outside(values: np.ndarray) -> float:
+    """The share of the first lags whose autocorrelation lies outside the 95 % band of white noise."""
+    rest = values - values.mean()
+    lags, power = min(LAGS, len(rest) - 1), float(rest @ rest)
+    if lags < 1 or not power:
+        return 0.0
+    r = np.array([float(rest[k:] @ rest[:-k]) for k in range(1, lags + 1)]) / power
+    return float(np.mean(np.abs(r) > 1.959963984540054 / math.sqrt(len(rest))))
+
+
+def compared(validations: Mapping[str, Validation], parameters: Mapping[str, int] | None = None) -> str:
+    """Several models on the same held-back record, the best fit of each signal marked: which one is worth its parameters.
+
+    The criterion is that of Akaike on the held-back residuals, n ln(rms^2) + 2 k, with k the number of fixed values.
+    """
+    signals = [set(v) for v in validations.values()]
+    common = sorted(set.intersection(*signals)) if signals else []
+    if not common:
+        raise RecordError(f"the models {listing(validations)} have no signal in common.")
+    counts = parameters or {name: len(v.settings) for name, v in validations.items()}
+    lines = []
+    for signal in common:
+        scores = {n: criterion(v[signal], counts.get(n, 0)) for n, v in validations.items()}
+        best = min(scores, key=lambda n: scores[n])
+        lines.append(signal)
+        for name, v in validations.items():
+            mark = "*" if name == best else " "
+            lines.append(f" {mark} {name}: fit {100 * v[signal].fit:.2f} %, criterion {scores[name] - scores[best]:+.1f}")
+    return "\n".join(lines)
+
+
+def criterion(entry: SignalFit, parameters: int) -> float:
+    n = entry.residual.size
+    return n * math.log(max(entry.rms**2, 1e-300)) + 2 * parameters

@@ -1,0 +1,112 @@
+"""What surrounds the parameters in a run: signals of their blocks, what drives them, whether a loop answers to a change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..contract.declarations import Inport, Outport, State
+from ..errors import SimulationError
+from ..simulation.overrides import Overrides
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
+    from ..contract.block import Block
+    from ..estimation.twin import Signals, Twin
+    from ..schedule.schedule import Schedule, Unit
+    from ..simulation.experiment import Experiment
+    from .readings import NoisyOutput
+
+#: Step of the look at what drives a block, as a share of a parameter.
+LOOK = 1e-3
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A block that has parameters: with its settings in this run, the signals at its ports, and what drives it."""
+
+    block: Block
+    signals: Mapping[str, FloatArray]
+    drive: str = ""  # the signal at its first input
+    feedback: Mapping[str, float] = field(default_factory=dict)  # relative change of the drive per relative change of a parameter
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """By the path of each block, and the step that every output is rounded to, 0 where it is not."""
+
+    neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
+    resolutions: Mapping[str, float] = field(default_factory=dict)
+    initial: frozenset[str] = frozenset()  # the parameters that are initial states
+    output_size: float = 0.0  # norm of all outputs together, in units of their noise
+
+    def of(self, parameter: str) -> Neighbour | None:
+        return self.neighbours.get(parameter.rpartition(".")[0])
+
+
+def watched_signals(schedule: Schedule, parameters: Sequence[str]) -> list[str]:
+    """The outputs of the blocks that have parameters, and what arrives at their inputs."""
+    names: dict[str, None] = {}
+    for path in dict.fromkeys(name.rpartition(".")[0] for name in parameters):
+        unit = schedule.unit(path)
+        if not unit.after:
+            names |= dict.fromkeys(f"{path}.{port}" for port in unit.kind.of(Outport))
+            names |= dict.fromkeys(signal for signals in arriving_signals(unit).values() for signal in signals)
+    return list(names)
+
+
+def arriving_signals(unit: Unit) -> dict[str, list[str]]:
+    """For each input the signals that arrive there."""
+    return {port: [f"{ref.block}.{ref.port}" for ref in refs] for port, refs in unit.inputs.items()}
+
+
+def surroundings_of(
+    twin: Twin,
+    ready: Experiment,
+    changes: Mapping[str, Any],
+    signals: Signals,
+    values: Mapping[str, float],
+    readings: Sequence[NoisyOutput] | None,
+    output_size: float,
+) -> Surroundings:
+    """Look around: one more run for each parameter shows whether its block's drive answers."""
+    schedule = ready.schedule
+    paths = dict.fromkeys(name.rpartition(".")[0] for name in values)
+    answers = drive_answers(twin, schedule, signals, values)
+    neighbours = {}
+    for path in paths:
+        unit = schedule.unit(path)
+        arriving = {port: names[0] for port, names in arriving_signals(unit).items() if names and names[0] in signals}
+        own = {port: signals[name] for port, name in arriving.items()}
+        own |= {port: signals[f"{path}.{port}"] for port in unit.kind.of(Outport) if f"{path}.{port}" in signals}
+        drive = next((arriving[port] for port in unit.kind.of(Inport) if port in arriving), "")
+        feedback = {name: answers[name] for name in values if name.rpartition(".")[0] == path and name in answers}
+        neighbours[path] = Neighbour(Overrides(changes).block(unit), own, drive, feedback)
+    states = {name for name in values if isinstance(of_setting(schedule, name), State)}
+    steps = {reading.signal: reading.resolution for reading in readings or ()}
+    return Surroundings(neighbours, steps, frozenset(states), output_size)
+
+
+def of_setting(schedule: Schedule, name: str) -> Any:
+    path, _, key = name.rpartition(".")
+    return schedule.unit(path).kind.declared[key]
+
+
+def drive_answers(twin: Twin, schedule: Schedule, signals: Signals, values: Mapping[str, float]) -> dict[str, float]:
+    """How much, relative to itself, what drives a parameter's block changes with the parameter: 0 without a loop."""
+    import numpy as np
+
+    drives = {}
+    for name, value in values.items():
+        arriving = arriving_signals(schedule.unit(name.rpartition(".")[0]))
+        drive = next((names[0] for names in arriving.values() if names), "")
+        if value and drive in signals:
+            drives[name] = drive
+    table = [{name: values[name] * (1.0 + LOOK)} for name in drives]
+    answers = {}
+    for (name, drive), end in zip(drives.items(), twin.run_many(table) if table else [], strict=True):
+        if not isinstance(end, SimulationError):
+            size = float(np.linalg.norm(signals[drive])) or 1.0
+            answers[name] = float(np.linalg.norm(end[drive] - signals[drive])) / (LOOK * size)
+    return answers

@@ -1,0 +1,232 @@
+"""validate(): estimates held fixed, judged on a record that was not used to find them.
+
+    found = bs.identify("emps/least_squares", "first.csv").estimates["ls"]
+    held = bs.validate("emps/cascade", "second.csv", estimates=found.as_params("carriage"))
+    held["encoder"].fit, held["loop"].relative_error
+
+The loop is simulated with the references that the record holds, or the inverse model is evaluated on its motion.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..contract.block import Block
+from ..contract.declarations import Inport, Outport, State
+from ..diagram.build import open_diagram
+from ..diagram.diagram import Diagram, walk
+from ..errors import DiagramError, RecordError, listing
+from ..estimation.estimate_files import read_estimates
+from ..estimation.estimates import Estimates
+from ..estimation.process import Run, arriving, in_turn
+from ..estimation.twin import recorded_sources, twin_of
+from ..estimation.validation import SignalFit, Validation, fit_of
+from ..records.record import Record
+from ..schedule.schedule import Schedule, Unit
+from .identify import MeasuredData, Planner, Reading, identify, read_measured
+
+#: Samples from which position and speed at the start are taken.
+FIRST_SAMPLES = 20
+
+
+def validate(
+    diagram: str | os.PathLike[str] | Diagram,
+    record: str | os.PathLike[str] | Record | None = None,
+    estimates: str | os.PathLike[str] | Estimates | Mapping[str, Any] | None = None,
+    *,
+    block: str = "",
+    split: float | None = None,
+    mode: str = "loop",
+    initial: str = "record",
+    skip: float = 0.0,
+    columns: Mapping[str, Any] | None = None,
+    time: Any = None,
+    every: Any = None,
+    resample: Any = None,
+    missing: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Validation:
+    """Score a diagram with fixed values on a measured record, every signal that both have.
+
+    `estimates` are an `estimates.json`, Estimates, or settings by path; `block` says of which identifier where there are several.
+    `split=0.7` finds them on the first 70 % of the record and judges them by the rest. `mode='loop'` simulates the diagram with
+    ideal sensors, the references played from the record, from its first position and speed (`initial='record'`) or from the
+    diagram's, and does not compare the first `skip` seconds, in which a controller whose memory nobody measured settles.
+    `mode='inverse'` evaluates the inverse model of the diagram's identifiers on their own filtered signals. `columns`, `time` and
+    the rest are those of `identify`.
+    """
+    if mode not in ("loop", "inverse"):
+        raise DiagramError(f"there is no mode '{mode}'. Modes are: loop, inverse.")
+    if initial not in ("record", "diagram"):
+        raise DiagramError(f"initial: found '{initial}'. The first state comes from the record or the diagram.")
+    reading = Reading(columns or {}, time, every, resample, missing)
+    if split is not None:
+        if estimates is not None:
+            raise DiagramError("split finds the estimates itself; give either split or estimates.")
+        first, record = cut_in_two(diagram, record, split, params, reading)
+        estimates = chosen_estimates(identify(diagram, first, params=params, **vars(reading)), block)
+    values = fixed_values(open_diagram(diagram), estimates, block)
+    data = read_measured(diagram, record, {**(params or {}), **values}, reading)
+    notes = [f"note: {text}" for text in data.notes]
+    entries, more = loop_fits(data, initial, skip) if mode == "loop" else inverse_fits(data)
+    source = str(data.record.provenance.get("source", ""))
+    return Validation(
+        mode, tuple(entries), source, {n: v for n, v in values.items() if isinstance(v, (int, float))}, (*notes, *more)
+    )
+
+
+def fixed_values(diagram: Diagram, estimates: Any, block: str = "") -> dict[str, Any]:
+    """The settings that estimates stand for, by path."""
+    if estimates is None:
+        return {}
+    if isinstance(estimates, (str, os.PathLike)):
+        estimates = read_estimates(estimates, block)
+    return estimates.as_params(owner_of(estimates, diagram)) if isinstance(estimates, Estimates) else dict(estimates)
+
+
+def chosen_estimates(record: Record, block: str) -> Estimates:
+    """What one identifier found in a record."""
+    if not record.estimates:
+        raise DiagramError("the diagram has no identifier whose estimates could be judged.")
+    if block not in record.estimates and (block or len(record.estimates) > 1):
+        raise DiagramError(f"there are estimates of {listing(record.estimates)}; say which with block= (--estimates-of).")
+    return record.estimates[block] if block else next(iter(record.estimates.values()))
+
+
+def owner_of(estimates: Estimates, diagram: Diagram) -> str:
+    """The block of a diagram whose parameters these are, '' where they are paths themselves.
+
+    Estimates from a measured record know the type of their plant only; it is the one block of that type then.
+    """
+    blocks = {path: node.block for path, node in walk(diagram) if not isinstance(node.block, Diagram)}
+    kind = estimates.details.get("assumed", {}).get("type", "")
+    if estimates.model in blocks:
+        return estimates.model
+    same = [path for path, one in blocks.items() if type(one).__name__ == kind]
+    if kind and len(same) != 1:
+        raise DiagramError(
+            f"these are estimates of {estimates.model or 'a'} ({kind}); of that type the diagram has "
+            f"{', '.join(same) or 'no block'}. One is wanted."
+        )
+    return same[0] if same else ""
+
+
+def cut_in_two(
+    diagram: str | os.PathLike[str] | Diagram, record: Any, share: float, params: Mapping[str, Any] | None, reading: Reading
+) -> tuple[Record, Record]:
+    """A record cut in two: the first `share` of its time to identify on, the rest to judge by."""
+    if not 0 < share < 1:
+        raise DiagramError(f"split: found {share}. A share of the record between 0 and 1 is wanted, e.g. 0.7.")
+    data = read_measured(diagram, record, params, reading)
+    first, last = float(data.source.t[0]), float(data.source.t[-1])
+    cut = first + share * (last - first)
+    return data.source.between(t1=cut), data.source.between(t0=np.nextafter(cut, np.inf))
+
+
+# ---- the loop ----------------------------------------------------------------------------------------------------------
+
+
+def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[SignalFit], list[str]]:
+    """The loop simulated again, beside every signal that was measured in it."""
+    schedule, record = data.schedule, data.record
+    t = record.time(next(iter(data.signals)))
+    run = Run(schedule.diagram, {}, record, "", simulated=False)
+    played = {p.signal for p in recorded_sources(run, t)}
+    names = [n for n in data.signals if n not in played and n in running_signals(schedule) and len(record.time(n)) == len(t)]
+    if not names:
+        raise RecordError(
+            f"nothing can be compared: none of the measured signals {listing(data.signals)} is made by a running block that has "
+            "inputs. Map what was measured in the loop, e.g. --map encoder=COLUMN."
+        )
+    start = first_state(schedule, record) if initial == "record" else {}
+    twin = twin_of(run, t, names, start=start)
+    signals = twin.run({})
+    late = t >= t[0] + skip
+    if not late.any():
+        raise RecordError(f"skip: {skip:g} s leave nothing of a record of {np.ptp(t):g} s.")
+    inputs = {name: record[name][late] for name in played}
+    fits = []
+    for name in names:
+        measured, model = (np.asarray(values, dtype=float).reshape(len(t), -1) for values in (record[name], signals[name]))
+        fits.append(fit_of(name, record.unit(name), t[late], measured[late].squeeze(), model[late].squeeze(), inputs))
+    notes = (
+        [f"note: {listing(sorted(twin.assumed))} acted as in the diagram: the record does not hold it."] if twin.assumed else []
+    )
+    return fits, notes
+
+
+def running_signals(schedule: Schedule) -> set[str]:
+    """The outputs of blocks that run and have inputs: what a loop makes, not what is asked of it."""
+    return {
+        f"{unit.path}.{port}"
+        for unit in schedule.units
+        if isinstance(unit.block, Block) and unit.kind.of(Inport)
+        for port in unit.kind.of(Outport)
+    }
+
+
+def first_state(schedule: Schedule, record: Record) -> dict[str, Any]:
+    """Position and speed of every plant whose position was measured: a parabola through its first samples."""
+    start: dict[str, Any] = {}
+    for unit in schedule.units:
+        states = unit.kind.of(State)
+        if "q" not in states:
+            continue
+        name = next((n for n in record if n == f"{unit.path}.q" or reads(schedule, n, unit)), None)
+        if name is None:
+            continue
+        t, q = record.time(name), record[name]
+        count = min(FIRST_SAMPLES, len(t))
+        parabola = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
+        for state, values in (("q", parabola[0]), ("qd", parabola[1])):
+            if state in states:
+                start[f"{unit.path}.{state}"] = values.tolist() if len(values) > 1 else float(values[0])
+    return start
+
+
+def reads(schedule: Schedule, signal: str, plant: Unit) -> bool:
+    """Whether a signal is the reading of a sensor of a plant's position."""
+    sensor = schedule.by_path.get(signal.rpartition(".")[0])
+    if sensor is None or type(sensor.block).family != "sensors":
+        return False
+    return any(ref.block == plant.path and ref.port == "q" for refs in sensor.inputs.values() for ref in refs)
+
+
+# ---- the inverse model -------------------------------------------------------------------------------------------------
+
+
+def inverse_fits(data: MeasuredData) -> tuple[list[SignalFit], list[str]]:
+    """The effort that the inverse model says, beside the one that acted, for every identifier that has both."""
+    schedule = data.schedule
+    planner = Planner(set(data.signals), {u.path: u for u in [*schedule.units, *schedule.after_run]})
+    judged = [unit for unit in schedule.after_run if is_inverse(unit) and not planner.obtain(unit)]
+    if not judged:
+        raise RecordError("no block of the diagram compares an inverse model with the effort that acted: add a LeastSquares.")
+    others = [unit for unit in planner.order if unit not in judged]
+    record, failures = in_turn(others, data.record, lambda unit, r: Run(schedule.diagram, {}, r, unit.path, False), data.signals)
+    if failures:
+        raise failures[0]
+    fits = []
+    for unit in judged:
+        plant = unit.plants["model"]
+        t, inputs = arriving(unit, record)
+        effort = plant.effort(inputs[plant.drive])
+        beta = np.array([float(plant.settings[n]) for n in plant.parameters])
+        model = np.einsum("kij,j->ki", plant.regressor({s: inputs[s] for s in plant.motion}), beta)
+        label = f"{unit.path}.{plant.drive}"
+        unit_text = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        motion = {s: np.asarray(inputs[s]) for s in plant.motion}
+        fits.append(fit_of(label, unit_text, t, effort.squeeze(), model.squeeze(), motion))
+    return fits, []
+
+
+def is_inverse(unit: Unit) -> bool:
+    """Whether a record block has the motion and the drive of a plant whose inverse model is known."""
+    plant = unit.plants.get("model")
+    if plant is None or "regressor" not in plant.kind.functions or not plant.parameters:
+        return False
+    return all(unit.inputs.get(port) for port in (plant.drive, *plant.motion))

@@ -1,0 +1,185 @@
+"""What `check` says before a run of diagrams that run and cannot be meant; and that it is silent on those that can."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import blocksim as bs
+from blocksim.cli.commands import app
+from blocksim.contract.library import library
+from blocksim.diagram.files import bundled_root
+
+ROOT = Path(__file__).parents[2]
+LOOP = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 1e-3, seed: 7}
+blocks:
+  ref:     {type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0.4], b: [-0.4, 0.3, 0.1]}
+  error:   {type: Sum, signs: "+-", in: [ref.q, encoder]}
+  pid:     {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
+  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, noise_std: 0.3, in: joint.q}
+  motion:  {type: BandPassDerivatives, cutoff: 60, factor: 1, in: encoder}
+  ls:      {type: LeastSquares, model: joint, decimate: 10, in: {q: motion.q, qd: motion.qd, qdd: motion.qdd, tau: pid}}
+"""
+
+#: What is changed in the loop, the name of what is found, and words of it.
+WRONG = [
+    ("in: joint.q}", "in: joint.qd}", "unit-mismatch", "'encoder' (Encoder) is for m or rad, and 'joint.qd' is in rad/s"),
+    ("N: 1, in: pid}", "N: 1, in: ref.q}", "unit-mismatch", "'joint' (GravityJoint) is for N m, and 'ref.q' is in m or rad"),
+    ("q: motion.q, qd: motion.qd", "q: motion.qd, qd: motion.q", "unit-mismatch", "'q' and 'qd' look exchanged: exchange them."),
+    ("[ref.q, encoder]", "[ref.qd, encoder]", "unlike-terms", "adds 'ref.qd' in m/s or rad/s, 'encoder.q_hat' in rad"),
+    ("type: PID, Ts: 1e-3", "type: PID", "continuous-controller", "reads 'encoder', which is taken every 0.001 s"),
+    ("type: PID, Ts: 1e-3", "type: PID, Ts: 4e-3", "slow-controller", "3 of 4 readings are lost"),
+    ("type: PID, Ts: 1e-3", "type: PID, Ts: 0.7e-3", "uneven-rates", "every 0.0007 s and reads 'encoder', which acts every"),
+    ("cutoff: 60, factor: 1", "cutoff: 60", "different-grids", "keeps one row in 20. Use 'motion' with factor: 1 and decimate: "
+     "20 in 'ls', or read {type: Decimate, factor: 20, in: pid.u} instead."),
+    ("decimate: 10", "decimate: 10, skip: 3", "skip-too-long", "block 'ls' skips 3 s of a record that lasts 2 s"),
+    ("cutoff: 60", "cutoff: 600", "above-nyquist", "has cutoff: 600 Hz and reads encoder.q_hat every 0.001 s"),
+    ("decimate: 10", "decimate: 10, parameters: []", "nothing-sought", "block 'ls' (LeastSquares) has parameters: []"),
+    ("kd: 0.3", "kd: 90", "unstable-loop", "it grows tenfold in 0.0"),
+    ("stop: 2, solver: rk4, step: 1e-3", "stop: 1, solver: rk4, step: 10", "stop-before-step", "before its first step of 10 s"),
+]  # fmt: skip
+
+
+def blocksim(*arguments, code=0):
+    result = CliRunner().invoke(app, list(arguments), prog_name="blocksim")
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return result
+
+
+def test_a_loop_that_can_be_meant_is_told_in_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("loop.yaml").write_text(LOOP, encoding="utf-8")
+    told = blocksim("check", "loop.yaml", "--strict")
+    assert told.stderr == ""
+    first, *more = told.stdout.splitlines()
+    assert first == "loop.yaml: ok, 7 blocks, 2 continuous states, 1 sample rate"  # record blocks counted in
+    assert more[0] == "  ls reads motion.q, motion.qd, motion.qdd, pid.u every 0.001 s, 2001 rows"
+    largest = re.fullmatch(r"  closed-loop poles every 0.001 s: largest \|z\| = (0\.\d+) of \d+", more[1])
+    assert 0.9 < float(largest[1]) < 1
+
+
+@pytest.mark.parametrize("old, new, name, words", WRONG, ids=[f"{n}-{i}" for i, (*_, n, _) in enumerate(WRONG)])
+def test_what_cannot_be_meant_is_found_and_strict_makes_it_an_error(tmp_path, monkeypatch, old, new, name, words):
+    assert old in LOOP
+    monkeypatch.chdir(tmp_path)
+    Path("loop.yaml").write_text(LOOP.replace(old, new), encoding="utf-8")
+    told = blocksim("check", "loop.yaml")
+    lines = [line for line in told.stderr.splitlines() if line.endswith(f"[{name}]")]
+    assert any(words in line for line in lines), told.stderr
+    assert all(re.match(r"loop\.yaml:\d+: warning: ", line) for line in lines)
+    assert re.search(r"\d+ warnings?$", told.stdout.splitlines()[0])
+    assert blocksim("check", "loop.yaml", "--strict", code=2).stdout == ""
+
+
+def test_one_wrong_wire_is_said_once():
+    names = [f.name for f in bs.findings(LOOP.replace("in: joint.q}", "in: joint.qd}"))]
+    assert names.count("unit-mismatch") == 1 and set(names) == {"unit-mismatch", "unstable-loop"}
+
+
+def test_settings_given_beside_the_diagram_count():
+    assert [f.name for f in bs.findings(LOOP, {"motion.cutoff": 700.0})] == ["above-nyquist"]
+
+
+def test_a_run_repeats_what_it_costs_nothing_to_know(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("loop.yaml").write_text(LOOP.replace("type: PID, Ts: 1e-3", "type: PID"), encoding="utf-8")
+    told = blocksim("run", "loop.yaml", "--stop", "0.5")
+    assert "loop.yaml:7: warning: controller 'pid' (PID) has no sample time" in told.stderr
+    assert blocksim("run", "loop.yaml", "--stop", "0.5", "--quiet").stderr == ""
+
+
+@pytest.mark.parametrize(
+    "solver, step, coarse", [("rk4", 0.4, True), ("rk4", 0.05, False), ("euler", 0.05, True), ("dopri5", 1, False)]
+)
+def test_a_step_too_coarse_for_the_fastest_mode_is_named_with_one_that_would_do(solver, step, coarse):
+    # x'' = -w^2 x, w = 5: over a radian RK4 at h w = 2 turns it to nothing of what it is; at 0.25 it errs by less than 0.01 %.
+    spring = """
+format: 1
+simulate: {stop: 10, solver: SOLVER, step: STEP}
+blocks:
+  v: {type: Integrator, in: a}
+  x: {type: Integrator, x: 1.0, in: v}
+  a: {type: Gain, k: -25, in: x}
+""".replace("SOLVER", solver).replace("STEP", str(step))
+    names = [f for f in bs.findings(spring) if f.name == "coarse-step"]
+    assert len(names) == coarse
+    if coarse:
+        assert f"a step of {step:g} s is too coarse for {solver}: a mode of 5 rad/s" in names[0].what
+        better = float(re.search(r"Write step: (\S+),", names[0].remedy)[1])
+        assert not bs.findings(spring.replace(f"step: {step}", f"step: {better}"))
+
+
+def test_all_problems_at_once_a_wrong_solver_beside_wrong_blocks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text(LOOP.replace("solver: rk4", "solver: rk5").replace("type: Sum", "type: Sun"), encoding="utf-8")
+    for command in ("check", "run"):
+        told = blocksim(command, "bad.yaml", code=2).stderr
+        assert "bad.yaml:3: there is no solver 'rk5'" in told and "bad.yaml:6: block 'error': " in told
+
+
+STUDY = "format: 1\nstudy: Noise\ndiagram: loop.yaml\nrepeat: 5\ncollect: [ls]\n"
+
+
+def test_studies_are_checked_and_repetitions_without_noise_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("loop.yaml").write_text(LOOP, encoding="utf-8")
+    Path("study.yaml").write_text(STUDY + "sweep: {pid.kp: [20, 30]}\n", encoding="utf-8")
+    told = blocksim("check", "study.yaml", "--strict")
+    assert told.stdout == "study.yaml: ok, a study of 10 runs: 5 repetitions x 2 points\n" and told.stderr == ""
+    Path("study.yaml").write_text(STUDY + "params: {encoder.noise_std: 0}\n", encoding="utf-8")
+    told = blocksim("check", "study.yaml").stderr
+    assert "study.yaml:4: warning: repeat: 5, but nothing in the diagram is random" in told and "[nothing-random]" in told
+    Path("study.yaml").write_text(STUDY.replace("[ls]", "[lq]"), encoding="utf-8")
+    assert "no diagram has an identifier 'lq'" in blocksim("check", "study.yaml", code=2).stderr
+
+
+def test_the_order_of_blocks_in_the_file_matters_for_nothing():
+    head, first, *rest = LOOP.partition("blocks:\n")[0], *LOOP.partition("blocks:\n")[2].splitlines(True)
+    turned = head + "blocks:\n" + "".join(reversed([first, *rest]))
+    assert [str(f.what) for f in bs.findings(turned)] == []
+    ours, theirs = bs.simulate(LOOP, stop=0.5), bs.simulate(turned, stop=0.5)
+    assert ours.estimates["ls"].vector().tolist() == theirs.estimates["ls"].vector().tolist()
+
+
+def test_an_identifier_may_start_from_one_that_stands_below_it():
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  push:   {type: PRBS, amplitude: 0.5, bits: 6, clock: 0.05}
+  joint:  {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0, Ms: 0, N: 1, in: push}
+  hybrid: {type: RPEMHybrid, model: joint, signal: q, start: {J: oe, Fv: oe}, known: {Fc: 0, Ms: 0, N: 1},
+           in: {u: push, y: joint.q}}
+  oe:     {type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, in: {u: push, y: joint.q}}
+"""
+    assert bs.simulate(text).estimates["hybrid"]["J"].value == pytest.approx(0.02, rel=1e-3)
+
+
+# ---- false alarms, and the page -----------------------------------------------------------------------------------------------
+
+BUNDLED = sorted(p.relative_to(bundled_root()).as_posix() for p in bundled_root().rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", [n for n in BUNDLED if "/studies/" not in n])
+def test_no_bundled_diagram_warns(name):
+    told = blocksim("check", str(bundled_root() / name), "--allow-outside", "--strict")
+    assert told.stderr == "" and ": ok, " in told.stdout
+
+
+@pytest.mark.parametrize("name", [n for n, kind in sorted(library().items()) if kind.example])
+def test_no_example_of_a_block_warns(name):
+    example = library()[name].example
+    options = {} if bs.open_diagram(example).simulate.stop is not None else {"stop": 1}
+    assert bs.findings(example, **options) == ()
+
+
+def test_every_finding_has_its_section_and_every_section_a_finding():
+    sources = [p.read_text(encoding="utf-8") for p in (ROOT / "blocksim").rglob("*.py")]
+    names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
+    page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 13
+    assert names == {name for *_, name, _ in WRONG} | {"coarse-step", "nothing-random"}

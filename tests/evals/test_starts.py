@@ -1,0 +1,225 @@
+"""Starts: the truth only where it is asked for by name, values that another block found, and what was not learnt."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from short_studies import scores
+
+import blocksim as bs
+from blocksim.diagram.files import bundled, bundled_root
+from blocksim.schedule.flatten import flatten
+from blocksim.studies.file import load_study, parse_study, study_yaml
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+AXIS = """
+format: 1
+simulate: {stop: 4.0, solver: rk4, step: 2e-3, every: 2e-3, seed: 1}
+parameters: {amplitude: 1.0}
+blocks:
+  sine:   {type: Sine, amplitude: "${amplitude}", frequency: 0.5}
+  torque: {type: ZeroOrderHold, Ts: 2e-3, in: sine}
+  robot:  {type: TwoMassRobot, in: torque}
+  speed:  {type: TorqueSensor, std: 0.3, Ts: 2e-3, in: robot.w_m}
+"""
+RPEM = "  rpem: {type: RPEM, Ts: 2e-3, model: robot, measures: w_m, estimate: [Fv, Fc], START, in: {y: speed, u: torque}}\n"
+LOOP = """
+format: 1
+simulate: {stop: 3.0, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:    {type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0.4], b: [-0.4, 0.3, 0.1]}
+  error:  {type: Sum, signs: "+-", in: [ref.q, joint.q]}
+  pid:    {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
+  joint:  {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, FIRST in: pid}
+  torque: {type: TorqueSensor, Ts: 1e-3, std: 0.02, in: pid}
+  ls:     {type: LeastSquares, model: joint, skip: 0.2, in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: torque}}
+"""
+MORE = "  found:  {type: KIND, START, in: torque}\n"
+
+
+def looped(kind, start, first=""):
+    text = LOOP.replace("FIRST", first) + MORE.replace("KIND", kind).replace("START", start)
+    return bs.simulate(text)
+
+
+# ---- the truth by name ---------------------------------------------------------------------------------------------------
+
+CLOE = "CLOE, output: pid, parameters: [joint.J, joint.Fv, joint.Fc, joint.Ms]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "words"),
+    [
+        ("DIDIM, model: joint", "start: 1.0", r"block 'found': start: 1 times the plant's own values.*say truth where that is"),
+        ("DIDIM, model: joint", "start: {J: 0.01}", r"block 'found': start: nothing is said of Fv, Fc, Ms.*say truth where"),
+        (CLOE, "start: 1", r"block 'found': start: 1 times the plant's own values.*say truth where that is meant"),
+        (CLOE, "start: lss", r"block 'found': start: 'lss' is neither a number nor 'truth' nor a block.*Did you mean 'ls'"),
+        (CLOE, "start: found", r"block 'found': start: 'found' is neither"),
+    ],
+)
+def test_a_start_at_the_truth_is_refused(kind, start, words):
+    with pytest.raises(bs.DiagramError, match=words):
+        looped(kind, start)
+
+
+@pytest.mark.parametrize("kind", ["DIDIM, model: joint", CLOE])
+def test_it_may_be_asked_for_by_name(kind):
+    found = looped(kind, "start: truth").estimates["found"]
+    assert [e.start for e in found.values()] == [0.02, 0.05, 0.1, 0.03]
+    assert not any("truth" in w for w in found.warnings) and np.abs([e.z for e in found.values()]).max() < 5
+
+
+def test_numbers_that_are_the_truth_are_told():
+    found = looped("DIDIM, model: joint", "start: {J: 0.02, Fv: 0.04, Fc: 0.1, Ms: 0.02}").estimates["found"]
+    assert any(re.match(r"starts at the truth: J, Fc began at the value", w) for w in found.warnings)
+
+
+def test_no_torque_teaches_nothing():
+    """With nothing to learn from, an error of 0 % is the start's; the table, the file and the scores of a study say so."""
+    text = AXIS + RPEM.replace("START", "start: truth")
+    found = bs.simulate(text, params={"amplitude": 0.0}).estimates["rpem"]
+    assert [e.relative_error for e in found.values()] == [0, 0] and not any(e.learnt for e in found.values())
+    assert str(found).count("not learnt") == 3 and "what stands there is the start" in str(found)
+    again = bs.Estimates.from_dict(found.to_dict())
+    assert not again["Fv"].learnt and again["Fv"].prior == 0.013
+    moving = bs.simulate(AXIS + RPEM.replace("START", "factor: 0.5")).estimates["rpem"]
+    assert all(e.learnt for e in moving.values()) and "not learnt" not in str(moving)
+
+
+def test_a_study_counts_what_was_not_learnt():
+    text = AXIS + RPEM.replace("START", "factor: 0.5")
+    study = {"study": "learnt", "diagram": text, "repeat": 3, "sweep": {"amplitude": [1e-3, 1.0]}}
+    result = bs.run_study(parse_study(study_yaml(study), "text"), jobs=1, progress=False, report=False)
+    table = scores(result, "amplitude")
+    assert [table["rpem", "Fv", a]["not_learnt"] for a in (1e-3, 1.0)] == [3, 0]
+    assert "rpem at amplitude 0.001: Fv not learnt in 3 of 3 runs" in str(result)
+
+
+# ---- from another block -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["DIDIM, model: joint", CLOE])
+def test_a_start_from_least_squares(kind):
+    """Whatever the order in the file: the block that is named works first."""
+    record = looped(kind, "start: ls" if kind == CLOE else "start: {J: ls, Fv: ls, Fc: ls, Ms: 0.02}")
+    ls, found = record.estimates["ls"], record.estimates["found"]
+    assert [found[n].start for n in ("J", "Fv", "Fc")] == [ls[n].value for n in ("J", "Fv", "Fc")]
+    assert found["Ms"].start == (ls["Ms"].value if kind == CLOE else 0.02)
+    start = "start: ls" if kind == CLOE else "start: {J: ls, Fv: ls, Fc: ls, Ms: ls}"
+    swapped = LOOP.replace("FIRST", "").replace("  ls: ", MORE.replace("KIND", kind).replace("START", start) + "  ls: ")
+    assert bs.simulate(swapped).estimates["found"]["J"].start == ls["J"].value
+
+
+def test_one_parameter_of_an_output_error_from_another_block():
+    kind = "CLOE, output: pid, parameters: {joint.J: ls, joint.Fv: {start: ls, min: 0.01}, joint.Fc: 0.2}"
+    record = looped(kind, "start: 0.5")
+    assert record.estimates["found"]["J"].start == record.estimates["ls"]["J"].value
+    assert record.estimates["found"]["Fv"].start == record.estimates["ls"]["Fv"].value
+    assert record.estimates["found"]["Fc"].start == 0.2
+
+
+def test_an_observer_waits_for_its_start():
+    """It then works after the run, as what reads a record block does; in a loop that cannot be."""
+    more = "  ekf: {type: EKF, Ts: 1e-3, model: joint, parameters: {J: ls, friction: tanh}, R: 1e-8, in: {y: joint.q, u: pid}}\n"
+    text = LOOP.replace("FIRST", "")
+    record = bs.simulate(text + more)
+    J = record.estimates["ls"]["J"].value
+    same = bs.simulate(text + more.replace("J: ls", f"J: {J!r}"))
+    assert (record["ekf.x_hat"] == same["ekf.x_hat"]).all()
+    both = "  both: {type: JointEKF, Ts: 1e-3, model: joint, start: ls, R: 1e-8, P0_parameters: 1e-6, in: {y: joint.q, u: pid}}\n"
+    assert bs.simulate(text + both).estimates["both"]["J"].start == J
+    inside = (text + more).replace("[ref.q, joint.q]", "[ref.q, ekf.q_hat]")
+    with pytest.raises(
+        bs.DiagramError, match=r"works after the run.*'ekf' waits for the estimates of ls, and so does what reads it"
+    ):
+        bs.simulate(inside)
+
+
+def test_two_that_wait_for_each_other():
+    text = LOOP.replace("FIRST", "") + "".join(
+        f"  {a}: {{type: DIDIM, model: joint, start: {{J: {b}, Fv: 1, Fc: 1, Ms: 1}}, in: torque}}\n" for a, b in ("xy", "yx")
+    )
+    with pytest.raises(bs.DiagramError, match=r"record blocks read each other: x -> y: start -> y -> x: start"):
+        flatten(bs.open_diagram(text))
+
+
+# ---- the first state ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "told"),
+    [
+        ("DIDIM, model: joint", "start: 0.7", True),
+        ("DIDIM, model: joint", "start: 0.7, initial: diagram", False),
+        (CLOE, "start: 0.7", True),
+        (CLOE, "start: 0.7, initial: diagram", False),
+        (CLOE.replace("joint.Ms]", "joint.Ms, joint.q]"), "start: 0.7", False),
+    ],
+)
+def test_a_twin_in_the_true_first_state_is_told(kind, start, told):
+    warnings = looped(kind, start, "q: 0.3,").estimates["found"].warnings
+    assert any("true first state (joint.q = 0.3)" in w for w in warnings) == told
+    assert not any("first state" in w for w in looped(kind, start).estimates["found"].warnings)
+
+
+def test_a_measured_position_says_where_the_twin_begins():
+    kind = "DIDIM, model: joint, start: 0.7, in: {tau: torque, q: joint.q}}\n# "
+    warnings = looped(kind, "start: 0.7", "q: 0.3,").estimates["found"].warnings
+    assert not any("first state" in w for w in warnings)
+
+
+# ---- what is bundled ----------------------------------------------------------------------------------------------------
+
+
+def identifying(text):
+    return re.search(
+        r"type: (JointEKF|RPEM|RPEMHybrid|DIDIM|InstrumentalVariable|CLOE|OutputError|RecursiveLeastSquares)\b", text
+    )
+
+
+DIAGRAMS = [n for n in bundled() if identifying((bundled_root() / f"{n}.yaml").read_text("utf-8")) and "emps" not in n]
+STUDIES = [p for p in sorted(bundled_root().glob("*/studies/*.yaml")) if identifying(p.read_text("utf-8"))]
+SCRIPTS = [p for p in sorted(EXAMPLES.iterdir()) if identifying(p.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("text", [pytest.param(n, id=n) for n in DIAGRAMS] + [pytest.param(p, id=p.stem) for p in STUDIES])
+def test_no_bundled_diagram_begins_at_the_truth(text):
+    """Every first value of every estimator beside the plant's; a word for it must stand in the file."""
+    if isinstance(text, str):
+        return check(bs.open_diagram(text))
+    if text.stem.startswith("bench_"):
+        return check(bs.open_diagram(text))
+    spec = load_study(text)
+    for diagram in {spec.diagram, *(m.diagram for m in spec.methods)} - {""}:
+        place = text.parent / diagram
+        check(bs.open_diagram(place if "\n" not in diagram and place.exists() else diagram))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
+def test_no_example_begins_at_the_truth(path):
+    text = path.read_text("utf-8")
+    for part in re.findall(r'"""(?:\\\n)?(.*?)"""', text, re.S) if path.suffix == ".py" else [text]:
+        if "blocks:" in part and not {"{{", "START"} & set(
+            re.findall("{{|START", part)
+        ):  # those with gaps are filled when they run
+            check(bs.open_diagram(part))
+
+
+def check(diagram):
+    schedule = flatten(diagram)
+    for unit in [*schedule.units, *schedule.after_run]:
+        settings, plant = unit.settings, unit.plants.get("model")
+        if not unit.kind.starts_from or plant is None or type(unit.block).__name__ in ("EKF",):
+            continue
+        start = settings.get("start")
+        asked = start == "truth" or (isinstance(start, dict) and "truth" in start.values())
+        values = {**(start if isinstance(start, dict) else {})}
+        if settings.get("factor") is not None:
+            values |= {n: settings["factor"] * plant.settings[n] for n in unit.kind.estimated if n not in values}
+        if isinstance(start, (int, float)):
+            values |= {n: start * plant.settings[n] for n in plant.parameters}
+        same = [n for n, v in values.items() if plant.settings.get(n) and v == plant.settings[n]]
+        assert asked or not same, f"{unit.path} begins at the truth of {same}"
