@@ -49,6 +49,9 @@ from .linear.operating import OperatingPoint as OperatingPoint
 from .pictures.draw import draw as draw
 from .pictures.estimate_traces import plot_traces as plot_traces
 from .pictures.plots import plot as plot
+from .planning.design.design import DesignResult as DesignResult
+from .planning.design.design import design as design
+from .planning.design.pareto import pareto as pareto
 from .planning.information import Information as Information
 from .planning.information import information as information
 from .records.record import Record as Record

@@ -226,7 +226,7 @@ def spread_on(P_next, S, P, noise, drift, n, d, work):
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
     """The plant as the filter sees it, and its parameters in the order of its equations."""
-    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.parameters})
+    scaled = plant.changed({n: factor * plant.settings[n] for n in plant.standard})
     seen = known_plant(scaled, parameters)
     return seen, values_of(seen, equations_of(seen).parameters)
 

@@ -31,6 +31,9 @@ class Multisine(Block):
     the spacing, so that even nonlinear distortion shows up on the lines left out. phases: schroeder (-pi k (k - 1) / n, crest
     factor near 1.7), random, optimised (Schroeder's improved by minimising the L_p norm for growing p, Guillaume et al. 1991;
     near 1.4), or a list in rad. Where the frequencies have no common period, the peak is bounded by the sum of the lines.
+
+    `amplitudes` lists the amplitude of every line: y = amplitude * sum_k a_k cos(2 pi f_k t + phi_k), and the peak is what comes
+    of it. A design of excitation finds such lists.
     """
 
     family = "sources"
@@ -48,6 +51,7 @@ blocks:
     lines: int = static(None, "number of lines from f_min to f_max", kind=int)
     frequencies: Any = static(None, "the lines themselves in Hz, instead of f_min, f_max and lines", kind=(list, tuple))
     phases: Any = static("schroeder", "schroeder, random, optimised or a list in rad", kind=(str, list, tuple))
+    amplitudes: Any = static(None, "amplitude of every line; else equal ones, scaled to the peak", kind=(list, tuple))
     odd_only: bool = static(False, "only odd multiples of the spacing", kind=bool)
     seed: int = static(0, "chooses the random phases", kind=int)
     y = outport("the multisine")
@@ -60,12 +64,12 @@ blocks:
         return grid(f_min, f_max, lines, frequencies, odd_only)
 
     @staticmethod
-    def table_re(f_min, f_max, lines, frequencies, odd_only, phases, seed):
-        return coefficients(grid(f_min, f_max, lines, frequencies, odd_only), phases, seed)[0]
+    def table_re(f_min, f_max, lines, frequencies, odd_only, phases, seed, amplitudes):
+        return coefficients(grid(f_min, f_max, lines, frequencies, odd_only), phases, seed, amplitudes)[0]
 
     @staticmethod
-    def table_im(f_min, f_max, lines, frequencies, odd_only, phases, seed):
-        return coefficients(grid(f_min, f_max, lines, frequencies, odd_only), phases, seed)[1]
+    def table_im(f_min, f_max, lines, frequencies, odd_only, phases, seed, amplitudes):
+        return coefficients(grid(f_min, f_max, lines, frequencies, odd_only), phases, seed, amplitudes)[1]
 
     @staticmethod
     def output(t, amplitude, f, re, im):
@@ -84,15 +88,18 @@ blocks:
         return amplitude * (sr * cos(tau * f[0] * t) - si * sin(tau * f[0] * t))
 
     @staticmethod
-    def check(f_min, f_max, lines, frequencies, phases, odd_only):
-        return lines_problem(f_min, f_max, lines, frequencies, odd_only) or phases_problem(
-            phases, grid(f_min, f_max, lines, frequencies, odd_only)
-        )
+    def check(f_min, f_max, lines, frequencies, phases, odd_only, amplitudes):
+        problem = lines_problem(f_min, f_max, lines, frequencies, odd_only)
+        if problem:
+            return problem
+        f = grid(f_min, f_max, lines, frequencies, odd_only)
+        return phases_problem(phases, f) or amplitudes_problem(amplitudes, phases, f)
 
     def label(self) -> list[str]:
         asked = self.settings
         f = asked["frequencies"] or (asked["f_min"], asked["f_max"])
-        return ["Multisine", f"{brief(min(f))} to {brief(max(f))} Hz, peak {brief(asked['amplitude'])}"]
+        size = f"peak {brief(asked['amplitude'])}" if asked["amplitudes"] is None else f"{len(asked['amplitudes'])} lines"
+        return ["Multisine", f"{brief(min(f))} to {brief(max(f))} Hz, {size}"]
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return Multisine if self.settings["frequencies"] is None else FreeMultisine
@@ -146,6 +153,16 @@ def phases_problem(phases: Any, f: Any) -> str | None:
     return None if len(phases) == len(f) else f"phases: one for each of the {len(f)} lines is wanted, found {len(phases)}."
 
 
+def amplitudes_problem(amplitudes: Any, phases: Any, f: Any) -> str | None:
+    if amplitudes is None:
+        return None
+    if not all(type(a) in (int, float) and 0 <= a < inf for a in amplitudes):
+        return f"amplitudes: numbers of at least 0 are wanted, found {list(amplitudes)}."
+    if len(amplitudes) != len(f):
+        return f"amplitudes: one for each of the {len(f)} lines is wanted, found {len(amplitudes)}."
+    return "phases: optimised is for lines of equal amplitudes; list the phases." if phases == "optimised" else None
+
+
 def grid(f_min: Any, f_max: Any, lines: Any, frequencies: Any, odd_only: bool) -> Any:
     """The frequencies of the lines."""
     import numpy as np
@@ -158,8 +175,23 @@ def grid(f_min: Any, f_max: Any, lines: Any, frequencies: Any, odd_only: bool) -
     return f[np.round(f * (lines - 1) / (f_max - f_min)).astype(int) % 2 == 1]
 
 
-def coefficients(f: Any, phases: Any, seed: int) -> tuple[Any, Any]:
-    return scaled(tuple(f), phases if isinstance(phases, str) else tuple(phases), seed)
+def coefficients(f: Any, phases: Any, seed: int, amplitudes: Any) -> tuple[Any, Any]:
+    if amplitudes is None:
+        return scaled(tuple(f), phases if isinstance(phases, str) else tuple(phases), seed)
+    import numpy as np
+
+    phi, a = phases_of(len(f), phases, seed), np.asarray(amplitudes, float)
+    return a * np.cos(phi), a * np.sin(phi)
+
+
+def phases_of(n: int, phases: Any, seed: int) -> Any:
+    """Schroeder's, random ones, or those listed."""
+    import numpy as np
+
+    k = np.arange(1, n + 1)
+    if phases == "random":
+        return np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, n)
+    return -np.pi * k * (k - 1) / n if isinstance(phases, str) else np.asarray(phases, float)
 
 
 @lru_cache(maxsize=64)
@@ -167,15 +199,9 @@ def scaled(f: tuple[float, ...], phases: Any, seed: int) -> tuple[Any, Any]:
     """r cos(phi) and r sin(phi) of every line, r such that the peak is 1."""
     import numpy as np
 
-    n = len(f)
-    k = np.arange(1, n + 1)
-    phi = -np.pi * k * (k - 1) / n
-    if phases == "random":
-        phi = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, n)
-    elif phases == "optimised":
+    phi = phases_of(len(f), phases, seed)
+    if phases == "optimised":
         phi = flattest(harmonics(f), phi)
-    elif phases != "schroeder":
-        phi = np.asarray(phases, float)
     r = 1.0 / peak(harmonics(f), phi)
     return r * np.cos(phi), r * np.sin(phi)
 

@@ -19,6 +19,7 @@ from blocksim.contract.block import (
     uniform,
 )
 from blocksim.contract.times import exact
+from blocksim.contract.vocabulary import maximum, minimum
 
 __all__ = ["PRBS", "FilteredNoise", "RandomBinary", "UniformNoise", "WhiteNoise"]
 
@@ -183,6 +184,9 @@ class FilteredNoise(SampledBlock):
 
     The filter runs as second-order sections, which stay accurate for cutoffs far below the sampling frequency. `amplitude` is
     that of the noise before the filter; the output is smaller, by about sqrt(2 cutoff Ts) in standard deviation.
+
+    `peak` says instead how large the output may become: its standard deviation is then a third of that, and the few samples
+    beyond, about 3 in 1000, are cut off at it.
     """
 
     family = "sources"
@@ -196,6 +200,7 @@ blocks:
 
     amplitude: float = param(1.0, "bound of the noise before the filter")
     cutoff: float = required("half-power frequency of the filter", "Hz", above=0)
+    peak: float = param(None, "largest output, in place of amplitude", above=0)
     order: int = static(4, "order of the filter", kind=int)
     w = uniform("the draw")
     y = outport("filtered noise, held between samples")
@@ -231,6 +236,9 @@ blocks:
             z[2 * i] = sections[i, 1] * v - sections[i, 4] * y + z[2 * i + 1]
             z[2 * i + 1] = sections[i, 2] * v - sections[i, 5] * y
 
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return FilteredNoise if self.settings["peak"] is None else PeakedNoise
+
     @staticmethod
     def check(cutoff, order, Ts):
         if not 1 <= order <= 20:
@@ -239,3 +247,35 @@ blocks:
             return f"cutoff: one number is wanted, found {cutoff}."
         half = 0.5 / float(exact(Ts))
         return None if cutoff < half else f"cutoff: must be below half the sampling frequency, {half:g} Hz, found {cutoff:g}."
+
+
+class PeakedNoise(FilteredNoise):
+    """y = B(z) v, scaled to a standard deviation of peak / 3 and cut off at the peak."""
+
+    gain = table("what brings the noise to a third of 1 behind the filter")
+
+    @staticmethod
+    def table_gain(order, cutoff, Ts):
+        import numpy as np
+        from scipy.signal import butter, sosfilt
+
+        sections = butter(order, cutoff, fs=1.0 / float(exact(Ts)), output="sos")
+        impulse = np.zeros(max(1000, int(20.0 / (cutoff * float(exact(Ts))))))
+        impulse[0] = 1.0
+        return [1.0 / (3.0 * np.sqrt(np.sum(np.square(sosfilt(sections, impulse))) / 3.0))]
+
+    @staticmethod
+    def output(w, peak, z, sections, gain):
+        y = peak * gain[0] * (2.0 * w - 1.0)
+        for i in range(len(sections)):
+            y = sections[i, 0] * y + z[2 * i]
+        return minimum(maximum(y, -peak), peak)
+
+    @staticmethod
+    def update(w, peak, z, sections, gain):
+        y = peak * gain[0] * (2.0 * w - 1.0)
+        for i in range(len(sections)):
+            v = y
+            y = sections[i, 0] * v + z[2 * i]
+            z[2 * i] = sections[i, 1] * v - sections[i, 4] * y + z[2 * i + 1]
+            z[2 * i + 1] = sections[i, 2] * v - sections[i, 5] * y

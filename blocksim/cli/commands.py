@@ -13,7 +13,7 @@ import typer
 from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, File, Output, Set, reported
-from .design_commands import information_command
+from .design_commands import design_command, information_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -417,6 +417,7 @@ def study(
 
 
 app.command("information")(information_command)
+app.command("design")(design_command)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .arguments import AllowOutside, File, Set, reported
+
+if TYPE_CHECKING:
+    from ..planning.design.search import SearchProgress
 
 
 def comma_names(text: str | None) -> list[str]:
@@ -30,6 +37,7 @@ def information_command(
     stop: Annotated[str | None, typer.Option(help="End of the run [s].")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all noise.")] = None,
     set_: Set = None,
+    plot: Annotated[Path | None, typer.Option(metavar="PATH", help="Write a picture: when and at which frequencies.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     allow_outside: AllowOutside = False,
 ) -> None:
@@ -55,6 +63,10 @@ def information_command(
         stop=stop,
         seed=seed,
     )
+    if plot is not None:
+        from ..planning.figures import plot_information
+
+        plot_information(result, plot)
     if json:
         import json as writer
 
@@ -77,3 +89,51 @@ def noise_of(text: str | None) -> Any:
     if "=" not in text:
         return value(text)
     return {name.strip(): value(word) for name, _, word in (part.partition("=") for part in text.split(","))}
+
+
+@reported
+def design_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A design file.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the result; the file's name when left out.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the best that is in the folder.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Write pictures of the signal and of what it teaches.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Find the excitation that teaches most about what is sought, within its limits.
+
+    Ctrl-C keeps the best so far. The folder gets source.yaml, the source to include, and diagram.yaml with it in place.
+    """
+    from ..planning.design.design import design
+
+    folder = out or Path(f"{Path(file).stem}-design")
+    with search_bar(shown=not (quiet or json)) as watch:
+        result = design(file, out=folder, resume=resume, progress=watch)
+    written = [str(folder)]
+    if plot:
+        from ..planning.figures import write_design_figures
+
+        written += write_design_figures(result, folder)
+    if json:
+        import json as writer
+
+        typer.echo(writer.dumps(result.plain()))
+    elif not quiet:
+        typer.echo(str(result))
+        typer.echo(f"wrote {', '.join(written)}")
+
+
+@contextlib.contextmanager
+def search_bar(shown: bool) -> Iterator[Callable[[SearchProgress], None] | None]:
+    """A bar on stderr with the share of the budget used and the best so far."""
+    if not (shown and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    parts = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    bar = Progress(*parts, console=Console(stderr=True), transient=True)
+    task = bar.add_task("starting", total=1.0)
+    with bar:
+        yield lambda state: bar.update(task, completed=state.share, description=state.summary())

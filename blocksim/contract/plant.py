@@ -36,14 +36,41 @@ class Plant:
         return f"'{self.path}' ({self.kind.__name__})" if self.path else self.kind.__name__
 
     @property
+    def grouping(self) -> Any:
+        """What its base parameters are made of, as its class says; None where its parameters can be told apart one by one."""
+        return self.kind.grouping() if hasattr(self.kind, "grouping") else None
+
+    @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters its inverse dynamic model is linear in; () where it gives none."""
+        """The parameters its inverse dynamic model is linear in, base ones where it has them; () where it gives none."""
+        return self.grouping.names if self.grouping else self.standard
+
+    @property
+    def standard(self) -> tuple[str, ...]:
+        """Its own parameters, of which base ones are made."""
         return getattr(self.kind, "inverse_parameters", ())
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Their values by its settings."""
+        if self.grouping:
+            return dict(zip(self.grouping.names, self.grouping.values(self.settings), strict=True))
+        return {n: float(self.settings[n]) for n in self.parameters}
 
     @property
     def truth(self) -> dict[str, float]:
         """Their values in this run; nothing where only a type was named."""
-        return {n: float(self.settings[n]) for n in self.parameters} if self.path else {}
+        return self.values if self.path else {}
+
+    def settings_of(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Settings with which it moves as these values of its parameters say."""
+        return self.grouping.settings([values[n] for n in self.grouping.names]) if self.grouping else dict(values)
+
+    def declared(self, parameter: str) -> Any:
+        """The declaration of a parameter; of a base parameter that of the standard one it is named after."""
+        if self.grouping and parameter in self.grouping.names:
+            parameter = self.grouping.kept[self.grouping.names.index(parameter)]
+        return self.kind.declared.get(parameter)
 
     @property
     def motion(self) -> tuple[str, ...]:
@@ -69,7 +96,9 @@ class Plant:
         import numpy as np
 
         function = self.row_function()
-        rows = np.asarray(function(**{a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}))
+        signals = {a: motion[a] if a in motion else self.settings[a] for a in arguments(function)}
+        kind: Any = self.kind
+        rows = np.asarray(kind.rows(self.grouping.kept, **signals) if self.grouping else function(**signals))
         if not np.isfinite(rows).all():
             raise RecordError(f"the regressor of {self.name} is not finite everywhere; are there nan in the signals?")
         return rows[:, None, :] if rows.ndim == 2 else rows

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
-from ..errors import DiagramError, Place, Problem, did_you_mean, listing
+from ..errors import BlocksimError, DiagramError, Place, Problem, did_you_mean, listing
 from ..extensions import extension
 from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, SimulateSpec, Spec
 
@@ -190,6 +190,11 @@ def bind_models(diagram: Diagram) -> list[Problem]:
             bind(node.block, plants_of(node.block, others))  # type: ignore[arg-type]
         except DiagramError as error:
             problems += [Problem(f"block '{node.name}': {p.what}", node.at("model")) for p in error.problems]
+        except BlocksimError:
+            raise
+        except Exception as error:  # a library met something it did not foresee; the user still needs the line
+            text = f"block '{node.name}': its settings cannot be used: {type(error).__name__}: {error}."
+            problems.append(Problem(text, node.place))
     return problems
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ..contract.vocabulary import CONSTANTS
 from ..errors import did_you_mean, listing
 from .checks import is_number, is_reference
 
@@ -67,7 +68,7 @@ def parameter_value(text: str, scope: ParameterScope) -> Any:
     words = set(NAME_WORD.findall(text))
     if words & scope.spoiled:
         raise SpoiledError
-    if text in words:
+    if text in words and text not in CONSTANTS:
         names = list(scope.values)
         raise ValueError(f"there is no parameter '{text}'. Parameters are: {listing(names)}." + did_you_mean(text, names))
     for word in sorted(words & scope.values.keys()):

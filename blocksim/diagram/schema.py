@@ -168,6 +168,7 @@ def record_schema() -> dict[str, Any]:
             "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
             "scale": {"description": "multiplies the column", **number},
             "offset": {"description": "is added then", **number},
+            "file": {"description": "where it is not in the record's own", "type": ["string", "null"]},
         },
     }
     clock = {

@@ -105,6 +105,7 @@ class ColumnSpec:
     scale: Any = None
     offset: Any = None
     place: Place | None = field(default=None, compare=False)
+    file: str = ""  # where it is not in the record's own
 
 
 @dataclass

@@ -48,10 +48,15 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
         matrix = data.get("covariance")
         covariance = None if matrix is None else np.array([[number(v) for v in row] for row in matrix])
         rest = {k: data.get(k) or "" for k in ("model", "reason")}
+        details = data.get("details") or {}
+        if not isinstance(details, Mapping) or not isinstance(details.get("assumed", {}), Mapping):
+            raise ValueError("details: names and values are wanted")
+        if not all(isinstance(text, str) for text in (data["method"], *rest.values())):
+            raise ValueError("method, model and reason are texts")
         return Estimates(
-            data["method"], items, covariance, warnings=tuple(data.get("warnings", ())), details=data.get("details", {}), **rest
+            data["method"], items, covariance, warnings=tuple(data.get("warnings", ())), details=dict(details), **rest
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise RecordError(f"these are not estimates as blocksim writes them ({type(error).__name__}: {error}).") from None
 
 
@@ -106,6 +111,8 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise RecordError(f"'{path}' cannot be read: {error.strerror or error}.") from None
+    except RecursionError:
+        raise RecordError(f"'{path}' is nested deeper than JSON of estimates is.") from None
     except ValueError as error:
         raise RecordError(f"'{path}' is not JSON: {error}.") from None
 

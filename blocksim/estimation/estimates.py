@@ -111,9 +111,9 @@ class Estimates(Mapping[str, Estimate]):
         values = np.asarray(values, dtype=float)
         given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
         std = np.sqrt(np.diag(given)) if given.ndim == 2 else given
-        settings = plant.settings if plant is not None and plant.path else {}
+        settings = {**plant.settings, **(plant.truth if plant.grouping else {})} if plant is not None and plant.path else {}
         truth = {n: float(settings[n]) for n in names if isinstance(settings.get(n), (int, float))}
-        declared = plant.kind.declared if plant is not None else {}
+        declared = {n: d for n in names if plant is not None and (d := plant.declared(n)) is not None}
         quantiles = np.broadcast_to(more.pop("quantile", NORMAL), len(names))
         priors = more.pop("priors", {})
         items = tuple(

@@ -72,12 +72,13 @@ def target(schedule: Schedule, known: Mapping[str, Target], written: str) -> Tar
 
 
 def mapped(
-    schedule: Schedule, record: Record, columns: Mapping[str, ColumnSpec]
+    schedule: Schedule, record: Record, columns: Mapping[str, ColumnSpec], others: Mapping[str, Record]
 ) -> tuple[dict[str, tuple[np.ndarray, Signal]], dict[str, Any], list[str]]:
     """Signals of the diagram by full name, with their times; the column each came from; and notes.
 
     A column that is named like a signal of the diagram is that signal, so that a record of the diagram's own needs no mapping.
-    Outputs of blocks that work on records are taken only where a mapping says so: they are made anew.
+    Outputs of blocks that work on records are taken only where a mapping says so: they are made anew. `others` are the records
+    of the files that columns name themselves.
     """
     known = targets(schedule)
     found: dict[str, tuple[np.ndarray, Signal]] = {}
@@ -89,9 +90,10 @@ def mapped(
             goal = target(schedule, known, written)
             # A record the diagram made itself has its names, whatever its file calls the columns of the lab. What is asked for
             # beside the file must be there.
-            own = column.place is not None and goal.name in record and not has(record, column.column)
+            source = others.get(column.file, record)
+            own = column.place is not None and goal.name in record and not has(source, column.column)
             spec = ColumnSpec(goal.name) if own else column
-            found[goal.name] = read_column(goal, spec, record, notes)
+            found[goal.name] = read_column(goal, spec, record if own else source, notes)
             sources[goal.name] = spec.column
         except DiagramError as error:
             problems += [Problem(p.what, p.where or column.place) for p in error.problems]
@@ -190,7 +192,7 @@ def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSp
     found = dict(diagram.record.signals) if diagram.record else {}
     for signal, written in mapping.items():
         entry = written if isinstance(written, Mapping) else {"column": written}
-        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset")]
+        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset", "file")]
         names = entry.get("column")
         names = list(names) if isinstance(names, (list, tuple)) else names
         if odd or not names or not all(isinstance(n, str) for n in (names if isinstance(names, list) else [names])):
@@ -198,7 +200,9 @@ def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSp
                 f"columns: '{signal}': found {written!r}; the name of a column is wanted, a list of them for a vector, or "
                 "{'column': name, 'unit': 'mm', 'scale': 1, 'offset': 0}."
             )
-        found[signal] = ColumnSpec(names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"))
+        found[signal] = ColumnSpec(
+            names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", "")
+        )
     return found
 
 

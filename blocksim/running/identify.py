@@ -11,7 +11,7 @@ knows the truth of a measured record.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def read_measured(
     schedule = flatten(Overrides(params).diagram(diagram))
     spec = section(schedule.diagram, reading)
     source, name = source_of(schedule.diagram, spec, record)
-    signals, origin, notes = mapped(schedule, source, spec.signals)
+    signals, origin, notes = mapped(schedule, source, spec.signals, others_of(schedule.diagram, spec, record))
     if not signals:
         raise DiagramError(
             f"{name}: no column is a signal of the diagram. Map some: record: {{signals: {{block.port: column}}}}, or "
@@ -131,13 +131,27 @@ def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, s
     """The record and its name, read where a file is named."""
     if isinstance(given, Record):
         return given, str(given.provenance.get("source") or "the record")
-    time = spec.time if isinstance(spec.time, dict) else {"column": spec.time or ""}
-    axis = TimeAxis(time["column"], time.get("unit", ""), spec.every)
     path = located(diagram, spec, given)
-    return read_record(path, MAX_RECORD_BYTES, axis), path.name
+    return read_record(path, MAX_RECORD_BYTES, axis_of(spec)), path.name
 
 
-def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None) -> Path:
+def axis_of(spec: RecordSpec) -> TimeAxis:
+    time = spec.time if isinstance(spec.time, dict) else {"column": spec.time or ""}
+    return TimeAxis(time["column"], time.get("unit", ""), spec.every)
+
+
+def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record]:
+    """The records of files that columns name themselves, found as the record's own is, or beside the one that was given."""
+    beside = [] if main is None or isinstance(main, Record) else [os.path.dirname(os.fspath(main)) or "."]
+    records = {}
+    for column in spec.signals.values():
+        if column.file and column.file not in records:
+            path = located(diagram, replace(spec, file=column.file), None, beside)
+            records[column.file] = read_record(path, MAX_RECORD_BYTES, axis_of(spec))
+    return records
+
+
+def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
     written = os.fspath(given) if given is not None else spec.file
     if not written:
@@ -145,7 +159,7 @@ def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | 
             "no record is named. Give one (--record FILE, in Python identify(diagram, record)), or write record: {file: ...}."
         )
     beside = [os.path.dirname(diagram.path) or "."] if diagram.path else []
-    homes = [*beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
+    homes = [*near, *beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
     trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
     may = Folders(None) if trusted else folders_of(*homes)
     places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]

@@ -1,7 +1,8 @@
 """The results of a study on disk: one line of JSON per run, appended as they come, so that an interrupted study goes on.
 
 The first line says which study it is. A last line torn by a crash or a full disk is dropped when the file is opened again; a run
-that is there already is not written twice. Numbers are written as repr, which gives back the same bits.
+that is there already is not written twice. Numbers are written as repr, which gives back the same bits. Every line ends with a
+checksum of itself: one that was altered is as good as missing, and its run is made again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import threading
+import zlib
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +21,8 @@ from typing import Any
 from ..errors import StudyError
 
 FILE = "results.jsonl"
-STORE_FORMAT = 1
+STORE_FORMAT = 2
+CHECKSUM = re.compile(rb',"crc":"([0-9a-f]{8})"\}\n\Z')
 MISSING = -1
 
 
@@ -45,7 +49,7 @@ class Store:
             if there:
                 self.take_up(folder)
             if self.end == 0:
-                self.write(json.dumps({"study": STORE_FORMAT, "identity": identity, "runs": runs}) + "\n")
+                self.write(sealed(json.dumps({"study": STORE_FORMAT, "identity": identity, "runs": runs})))
         except BaseException:
             self.close()
             raise
@@ -89,7 +93,7 @@ class Store:
             for run, line in results:
                 if self.offsets[run] == MISSING and run not in fresh:
                     fresh.append(run)
-                    text += line + "\n"
+                    text += sealed(line)
             if not fresh:
                 return []
             self.write(text)
@@ -127,12 +131,23 @@ class Store:
                 if run in self:
                     if stream.tell() != self.offsets[run]:
                         stream.seek(self.offsets[run])
-                    results.append(json.loads(stream.readline()))
+                    results.append(self.read_line(stream.readline()))
         return results
+
+    def read_line(self, line: bytes) -> dict[str, Any]:
+        value = complete_line(line)
+        if value is None:
+            raise StudyError(f"'{self.path}' was altered while it was read. --resume (in Python: resume=True) mends it.")
+        return value
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
             os.close(self.fd)  # gives up the claim, too
+
+
+def sealed(line: str) -> str:
+    """A line of JSON with the checksum of itself as its last entry."""
+    return f'{line[:-1]},"crc":"{zlib.crc32(line.encode()):08x}"}}\n'
 
 
 def append(fd: int, data: bytes) -> None:
@@ -144,12 +159,13 @@ def append(fd: int, data: bytes) -> None:
 
 
 def complete_line(line: bytes) -> dict[str, Any] | None:
-    """The value of a line that was written to its end; None for any other."""
-    if not line.endswith(b"\n"):
+    """The value of a line that was written to its end and not altered since; None for any other."""
+    match = CHECKSUM.search(line)
+    if match is None or int(match[1], 16) != zlib.crc32(line[: match.start()] + b"}"):
         return None
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

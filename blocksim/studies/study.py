@@ -32,7 +32,7 @@ from .progress import Tally, display
 from .report.text import printed
 from .spec import StudySpec
 from .store import FILE, Store
-from .tables import read_table, shown_columns, swept_columns, units_of, write_parquet_tables, write_tables
+from .tables import Remarks, read_table, shown_columns, swept_columns, units_of, write_parquet_tables, write_tables
 from .workers.batch import Job, ResultLines
 from .workers.cluster import run_cluster
 from .workers.processes import PendingRuns, run_local
@@ -120,7 +120,7 @@ def run_study(
         start = time.time()
         job = job_of(plan, identity, texts, folder)
         run_pending(plan, store, job, jobs, scheduler, progress)
-        remarks = write_tables(plan, store, folder)
+        remarks = tables_of(plan, store, folder)
         about = {**description(plan, identity), **vars(remarks), "jobs": 1 if job.stuck else jobs or cores()}
         with writing(folder):
             write_json(
@@ -166,6 +166,17 @@ def run_pending(
         except KeyboardInterrupt:
             notice = f"interrupted after {store.done} of {plan.runs} runs, which are kept in '{store.path.parent}'."
             raise KeyboardInterrupt(f"{notice} Go on with --resume (in Python: resume=True).") from None
+
+
+def tables_of(plan: Plan, store: Store, folder: Path) -> Remarks:
+    """Write the tables; a stored line that no run of this study wrote is said."""
+    try:
+        return write_tables(plan, store, folder)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        raise StudyError(
+            f"'{store.path}' holds a line that is none of this study ({type(error).__name__}: {error}). Start anew in another "
+            "folder: --out (in Python: out=)."
+        ) from error
 
 
 def cores() -> int:

@@ -30,7 +30,7 @@ class Bindings:
 
     def find_sizes(self) -> dict[str, int]:
         """The sizes of ports and states, and those the block computes itself."""
-        sizes: dict[str, int] = {}
+        sizes: dict[str, int] = {n: d.default for n, d in self.variant.of(Fixed).items() if isinstance(d.default, int)}
         values: dict[str, Any] = {**{n: d.size for n, d in self.variant.of(Inport).items()}, **self.settings}
         for name, made in self.variant.functions.items():
             if name.startswith("size_"):

@@ -24,10 +24,12 @@ def fenced(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def whole_diagrams(study: bool = False) -> list[tuple[str, str]]:
+def whole_diagrams(kind: str = "") -> list[tuple[str, str]]:
+    """The YAML of the pages that is complete: of diagrams, of each 'study', or of each 'design'."""
     written = [path for path in PAGES if path.name != "blocks.md"]
     texts = [(path.name, text) for path in written for text in fenced(path, "yaml") if "format: 1" in text]
-    return [(name, text) for name, text in texts if ("\nstudy:" in text) == study]
+    kinds = {text: next((own for own in ("study", "design") if f"\n{own}:" in text), "") for _, text in texts}
+    return [(name, text) for name, text in texts if kinds[text] == kind]
 
 
 @pytest.mark.parametrize(("page", "text"), whole_diagrams())
@@ -38,12 +40,20 @@ def test_a_diagram_of_a_page_loads(page, text):
         bs.simulate(diagram, stop=2 if late else 0.1)  # an identifier needs rows
 
 
-@pytest.mark.parametrize(("page", "text"), whole_diagrams(study=True))
+@pytest.mark.parametrize(("page", "text"), whole_diagrams("study"))
 def test_a_study_of_a_page_can_be_planned(page, text):
     from blocksim.studies.file import load_study
     from blocksim.studies.plan import make_plan
 
     assert make_plan(load_study(text)).runs > 1
+
+
+@pytest.mark.parametrize(("page", "text"), whole_diagrams("design"))
+def test_a_design_of_a_page_has_an_experiment(page, text):
+    from blocksim.planning.design.bench import Bench
+    from blocksim.planning.design.file import load_design
+
+    assert Bench(load_design(text)).unknowns > 0
 
 
 def test_every_class_of_own_blocks_is_accepted(tmp_path):

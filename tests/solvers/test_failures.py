@@ -63,10 +63,10 @@ def alone(block):
     return made
 
 
-def relay():
+def relay(band=0.0):
     """A relay without hysteresis around an integrator: from 1 it reaches the switching point at t = 1, and stays there."""
     made = bs.Diagram("relay")
-    made.add("relay", "Relay", "b", on_point=0.0, off_point=0.0, on_value=-1.0, off_value=1.0)
+    made.add("relay", "Relay", "b", on_point=band, off_point=-band, on_value=-1.0, off_value=1.0)
     made.add("b", "Integrator", "relay", x=1.0)
     return made
 
@@ -99,6 +99,7 @@ KINDS = {
     ),
     "no number": (lambda: alone(Gap()), 0.555, 0.02, "cannot meet its tolerance|became nan", lambda t: np.exp(-t)),
     "chattering": (relay, 1.0, 1e-9, "chattering at t = 1 s: guard 'switch' of block 'relay'", lambda t: 1 - t),
+    "stuck": (lambda: relay(1e-9), 1.0, 1e-5, "the run is stuck.* guard 'switch' of block 'relay'", lambda t: 1 - t),
     "memory": (sampled, 0.3, 1e-12, r"'value' of block 'b' became 1e\+160, ", lambda t: 10.0 ** (40 * np.floor(t * 10 + 1e-9))),
     "loop": (loop, 0.25, 0.02, "the algebraic loop .* has no solution", lambda t: (np.sqrt(np.maximum(1 - 4 * t, 0)) - 1) / 2),
 }
@@ -111,6 +112,8 @@ def test_every_row_up_to_the_failure_is_kept(solver, kind):
     options = {} if find_solver(solver).adaptive else {"step": EVERY}
     if kind == "loop":
         options["algebraic_loops"] = "solve"
+    if kind == "stuck":
+        options["limit"] = 3000
     with pytest.raises(bs.SimulationError, match=words) as caught:
         bs.simulate(made(), stop=2, every=EVERY, solver=solver, **options)
     error = caught.value

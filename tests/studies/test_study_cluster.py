@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -75,6 +78,54 @@ def test_a_killed_worker_loses_nothing_and_counts_nothing_twice(cluster, expecte
         os.kill(victim, 0)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no such signals on this system")
+def test_a_scheduler_that_dies_ends_the_study_in_words_and_resume_goes_on(expected, tmp_path, monkeypatch):
+    from blocksim.studies.workers import cluster as study_cluster
+
+    monkeypatch.setattr(study_cluster, "SCHEDULER_PATIENCE", 5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    path = os.pathsep.join(sys.path)
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", address, "--no-dashboard"]
+    scheduler = subprocess.Popen(program, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.DEVNULL)
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    helper = subprocess.Popen(
+        [*worker, "--death-timeout", "5"], env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.DEVNULL
+    )
+    slow = {**STUDY, "params": {"mean.wait": 0.05}}
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 1):
+            break
+        time.sleep(0.1)
+
+    def kill_it():
+        file, until = tmp_path / "results.jsonl", time.monotonic() + 60
+        while time.monotonic() < until and not (file.exists() and file.read_bytes().count(b"\n") > 3):
+            time.sleep(0.02)
+        scheduler.kill()
+
+    killer = threading.Thread(target=kill_it)
+    monkeypatch.setattr(study_cluster, "WORKER_PATIENCE", 60)
+    try:
+        killer.start()
+        with pytest.raises(bs.StudyError) as caught:
+            bs.run_study(slow, scheduler=address, out=tmp_path)
+        killed = time.monotonic()
+        killer.join()
+    finally:
+        for process in (scheduler, helper):
+            process.kill()
+            process.wait()
+    assert time.monotonic() - killed < 60
+    assert str(caught.value).startswith(f"the Dask scheduler '{address}' is gone (") and "--resume" in str(caught.value)
+    kept = (tmp_path / "results.jsonl").read_bytes().count(b"\n") - 1
+    assert 3 <= kept < 80
+    bs.run_study(slow, jobs=1, out=tmp_path, resume=True)
+    assert {name: (tmp_path / name).read_bytes() for name in TABLES} == expected
+
+
 def test_a_scheduler_out_of_reach(tmp_path, monkeypatch):
     from blocksim.studies.workers import cluster as study_cluster
 
@@ -96,7 +147,7 @@ def test_an_address_that_is_none(address, tmp_path):
 def test_a_scheduler_without_workers(tmp_path, monkeypatch):
     from blocksim.studies.workers import cluster as study_cluster
 
-    monkeypatch.setattr(study_cluster, "SCHEDULER_PATIENCE", 1)
+    monkeypatch.setattr(study_cluster, "WORKER_PATIENCE", 1)
     empty = distributed.LocalCluster(n_workers=0, dashboard_address=":0")
     with empty, pytest.raises(bs.StudyError, match="has no workers"):
         bs.run_study(STUDY, scheduler=empty.scheduler_address, out=tmp_path)

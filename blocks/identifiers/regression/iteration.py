@@ -62,16 +62,16 @@ class Looped:
     def settings(self, beta: np.ndarray) -> dict[str, float]:
         values = {}
         for name, value in zip(self.plant.parameters, beta.tolist(), strict=True):
-            declared: Any = self.plant.kind.declared[name]
+            declared: Any = self.plant.declared(name)
             low = declared.min if declared.min is not None else -np.inf
             high = declared.max if declared.max is not None else np.inf
-            values[f"{self.path}.{name}"] = used = min(max(value, low), high)
+            values[name] = used = min(max(value, low), high)
             if declared.problems(used):
                 raise Impossible(f"{name} = {value:.4g}, which {declared.problems(used)[0]}")
             self.limited.pop(name, None)
             if used != value:
                 self.limited[name] = used
-        return values
+        return {f"{self.path}.{name}": value for name, value in self.plant.settings_of(values).items()}
 
 
 class Impossible(Exception):

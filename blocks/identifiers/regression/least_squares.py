@@ -194,7 +194,7 @@ def task_of(
     """The system to solve: known parameters to the other side, columns decimated, slow and outer rows marked."""
     known = block.settings["known"] or {}
     rest = [n for n in plant.parameters if n not in names]
-    held = {n: float(known.get(n, plant.settings[n])) for n in rest}
+    held = {n: float(known.get(n, plant.values[n])) for n in rest}
     ends = ends_of(t, block.skip, block.decimate, block.settings["edges"])
     used = fast_rows(block.drop_slow, signals, rows.y.shape)[ends.picked]
     if not used.any():

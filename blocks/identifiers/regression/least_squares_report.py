@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocksim.contract.declarations import Param
 from blocksim.contract.plant import Plant
 from blocksim.estimation.estimates import Estimates
 
@@ -59,6 +58,8 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         "dropped": dropped,
         "held": task.held,
     }
+    if plant.grouping:
+        details["formulas"] = plant.grouping.formulas()
     told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
     quantile: Any = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
     if found.coloured is not None and block.errors == "coloured":
@@ -132,7 +133,7 @@ def physical_warnings(plant: Plant, found: Found) -> list[str]:
     """Values the plant itself would refuse."""
     told = []
     for name, value in zip(found.names, found.fit.values, strict=True):
-        declared = plant.kind.of(Param)[name]
+        declared = plant.declared(name)
         if declared.problems(float(value)):
             told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {str(declared.limits) or 'finite'}.")
     return told

@@ -167,7 +167,7 @@ class Resimulation(RecordBlock):
 
     def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
         """The first beta."""
-        own = {n: float(plant.settings[n]) for n in plant.parameters}
+        own = plant.values
         given = self.settings["start"]
         if isinstance(given, Mapping):
             values = {n: own[n] if given.get(n) == "truth" else given.get(n) for n in own}
@@ -202,7 +202,7 @@ def start_problem(start: Any, plant: Plant) -> str:
                 return f"{plant.name} has no parameter '{name}' in its inverse model; it has: {listing(plant.parameters)}." + (
                     did_you_mean(name, plant.parameters)
                 )
-            wrong = [] if isinstance(value, str) else plant.kind.declared[name].problems(value)
+            wrong = [] if isinstance(value, str) else plant.declared(name).problems(value)
             if wrong:
                 return f"{name}: {wrong[0]}"
         return ""

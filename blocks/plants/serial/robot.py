@@ -1,0 +1,122 @@
+"""SerialRobot: an open chain of revolute and prismatic joints, its dynamics written out for its own geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
+
+from .grouping import Grouping
+from .shape import RobotShape, robot_shape, shape_problem, shaped_class
+from .soundness import robot_inertia_problem
+
+__all__ = ["SerialRobot"]
+
+
+class SerialRobot(Block):
+    """M(q) qdd = tau - c(q, qd) - g(q) - Fv qd - Fc sign(qd) - off: an open chain of 1 to 20 revolute and prismatic joints.
+
+    `joints` is a table with a row per joint, modified Denavit-Hartenberg parameters in rad and m (a quarter turn is
+    "${pi / 2}"): Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), or with `joint: prismatic` q is added to d. Or
+    `file` is a URDF file. A row may also hold the numbers of its link and drive; each is a parameter of the block, named with
+    the number of its joint, `ZZ1`, `MX2`, `Fv3`, which wins over the row:
+
+        XX XY XZ YY YZ ZZ    inertia about the origin of the link's frame     MX MY MZ    first moments     M    mass
+        Ia    inertia of the motor, on the joint's side     Fv Fc off    friction and offset     N    gear ratio
+
+    `coupling` says which joints turn which motor: speeds of the motors, on the joints' side, by speeds of the joints, with ones
+    on its diagonal. A motor k that several joints turn has Iamk, Fvmk and Fcmk beside: what one joint feels of another through
+    it, so that a rotor of inertia J on joints 5 and 6 is Ia6 = Iam6 = J, and J within Ia5. `input: motor` takes torques of the
+    motors, tau_joint = coupling' N tau. `payload` is a body held by the last link, in its frame: XXL, ..., ML.
+
+    `friction: tanh` smooths the sign to tanh(beta qd). With `friction: sign` each joint sticks on its own, its speed exactly 0,
+    while what it has to hold, the pull of the others included, is at most its Fc; Fcm of coupled motors stays smooth.
+
+    The inverse model is linear in base parameters such as ZZ1R, which regroup those that motion cannot tell apart: identifiers
+    estimate these, and the details of their estimates say what each is made of (`formulas`).
+    """
+
+    abstract = True
+    family = "robots"
+    colour = "plant"
+    example = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3}
+blocks:
+  ref:   {type: PolynomialTrajectory, times: [0.0, 1.0, 2.0], points: [[0.0, 1.0, 0.0], [0.0, -0.8, 0.3]]}
+  error: {type: Sum, signs: "+-", in: [ref.q, robot.q]}
+  pd:    {type: PD, kp: [400.0, 100.0], kd: [40.0, 10.0], in: {e: error, qd_hat: robot.qd}}
+  robot:
+    type: SerialRobot
+    joints:
+      - {alpha: "${pi / 2}", ZZ: 0.4, M: 3.0, MX: 0.6, Fv: 1.0, Fc: 0.5}
+      - {a: 0.4, ZZ: 0.1, M: 1.0, MX: 0.2, Fv: 0.4, Fc: 0.2}
+    in: pd
+"""
+
+    #: What the chain decides; the class of a robot has its own.
+    shape_here: ClassVar[RobotShape | None] = None
+    inverse_parameters: tuple[str, ...] = ("ZZ1",)  # of the least chain there is
+
+    joints: list[dict[str, Any]] | None = static(None, "a row of modified Denavit-Hartenberg parameters per joint", kind=list)
+    file: str | None = static(None, "a URDF file instead of the table, in the diagram's folder", kind=str)
+    tip: str | None = static(None, "last link of the URDF file that is used, where it branches", kind=str)
+    gravity: list[float] = static([0.0, 0.0, -9.81], "acceleration of gravity in the frame of the base, m/s^2", kind=list)
+    coupling: list[list[float]] | None = static(None, "speeds of motors by speeds of joints; each its own unless said", kind=list)
+    payload: dict[str, float] | None = static(None, "a body held by the last link: {M: 1.0, MZ: 0.1, ...}", kind=dict)
+    input: str = static("joint", "what drives it: efforts of joints, or torques of motors", choices=("joint", "motor"))
+    friction: str = static("tanh", "law of the dry friction", choices=("tanh", "sign"))
+    beta: float = param(100.0, "steepness of tanh(beta qd)", "s/rad", above=0)
+    joint_count = fixed(1, "joints")
+    tau = inport("efforts of the joints, or torques of the motors", "N m", size="joint_count")
+    q: Any = state(0.0, "joint positions", "rad", size="joint_count", port=True)
+    qd: Any = state(0.0, "joint speeds", "rad/s", size="joint_count", port=True)
+    qdd = outport("joint accelerations", "rad/s^2", size="joint_count")
+
+    @staticmethod
+    def regressor(q, qd, qdd):
+        """Rows of the inverse model; the class of a chain has its own."""
+        raise NotImplementedError
+
+    def __new__(cls, **settings: Any) -> SerialRobot:
+        kind = class_for(cls, settings)
+        robot = object.__new__(kind)
+        if not issubclass(kind, cls):  # another chain than this class is of
+            robot.__init__(**settings)  # type: ignore[misc]
+        return robot
+
+    @classmethod
+    def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+        key, text = shape_problem(settings)
+        if text:
+            return [(key, text)]
+        kind = class_for(cls, settings)
+        problems = super(SerialRobot, kind).problems(settings)
+        if problems:
+            return problems
+        values = {n: settings.get(n, d.default) for n, d in kind.declared.items() if d.settable}
+        assert kind.shape_here is not None
+        text = robot_inertia_problem(kind.shape_here.chain, values)
+        return [("joints", text)] if text else []
+
+    @classmethod
+    def grouping(cls) -> Grouping | None:
+        """The base parameters of this chain; None of a robot without one."""
+        return None if cls.shape_here is None else cls.shape_here.grouping
+
+    @classmethod
+    def rows(cls, names: tuple[str, ...], q: Any, qd: Any, qdd: Any, friction: str, beta: float) -> Any:
+        """The regressor's columns of these standard parameters alone."""
+        assert cls.shape_here is not None
+        return cls.shape_here.rows(q, qd, qdd, friction, beta, names)
+
+    def label(self) -> list[str]:
+        return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]
+
+
+def class_for(cls: type[SerialRobot], settings: Mapping[str, Any]) -> type[SerialRobot]:
+    """The class of a robot with these settings; the plain one where they describe none."""
+    if not settings or shape_problem(settings)[1]:
+        return cls
+    return shaped_class(SerialRobot, robot_shape(settings))

@@ -1,0 +1,213 @@
+"""design(): the source that teaches most within its limits, as YAML to include, with what it will teach beside what was there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...contract.library import find
+from ...diagram.diagram import Diagram
+from ...diagram.writer import dump, flow
+from ...errors import DiagramError
+from ...records.writing import write_json, writing
+from ..information import Information, information
+from .bench import Bench, Trial
+from .families import AnyNumber
+from .file import load_design
+from .limits import Margin
+from .search import DesignSearch, SearchProgress
+from .spec import DesignSpec
+
+if TYPE_CHECKING:
+    from ...contract.arrays import FloatArray
+
+#: Files of a design's folder.
+SOURCE_FILE, DIAGRAM_FILE, RESULT_FILE, POINT_FILE = "source.yaml", "diagram.yaml", "design.json", "unknowns.json"
+
+
+@dataclass(frozen=True)
+class DesignResult:
+    """A finished design: the settings that were found, what they will teach, and how the search went."""
+
+    spec: DesignSpec
+    settings: dict[str, dict[str, Any]]
+    predicted: Information | None  # by the diagram's own solver, both step sizes; None for a condition number
+    before: Information | None  # the same of the diagram as it was
+    criterion: float
+    criterion_before: float
+    margins: tuple[Margin, ...]
+    progress: SearchProgress
+    diagram: Diagram = field(repr=False)
+    x: FloatArray = field(repr=False)
+
+    @property
+    def simulations(self) -> int:
+        return self.progress.simulations
+
+    @property
+    def stop(self) -> str:
+        """Why the search ended."""
+        return self.progress.stop
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The numbers of blocks that were found, as `params` of simulate; sources are in `diagram`."""
+        return {path: settings[""] for path, settings in self.settings.items() if "" in settings}
+
+    @property
+    def yaml(self) -> str:
+        """The designed sources as lines of `blocks:`."""
+        lines = []
+        for path, settings in self.settings.items():
+            if "" in settings:
+                lines.append(f"# {path}: {settings['']:.9g}")
+                continue
+            numbers = {key: file_numbers(value) for key, value in settings.items()}
+            lines.append(f"{path}: {flow({'type': type(self.diagram.nodes[path].block).__name__, **numbers})}")
+        return "\n".join(lines) + "\n"
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write source.yaml, diagram.yaml with the sources in place, design.json, and the unknowns to go on from."""
+        place = Path(folder)
+        with writing(place):
+            place.mkdir(parents=True, exist_ok=True)
+            (place / SOURCE_FILE).write_text(self.yaml, encoding="utf-8")
+            (place / DIAGRAM_FILE).write_text(dump(self.diagram), encoding="utf-8")
+            (place / POINT_FILE).write_text(json.dumps(self.x.tolist()), encoding="utf-8")
+        write_json(place / RESULT_FILE, self.plain())
+        return place
+
+    def plain(self) -> dict[str, Any]:
+        """Plain numbers and words, for JSON."""
+        stds = [None if info is None else info.relative_std for info in (self.before, self.predicted)]
+        margins = [str(margin) for margin in self.margins]
+        criteria = {"criterion": self.criterion, "criterion_before": self.criterion_before}
+        work = {"simulations": self.simulations, "seconds": self.progress.seconds, "stop": self.stop}
+        return {"title": self.spec.title, **criteria, "before": stds[0], "predicted": stds[1], "limits": margins, **work}
+
+    def __str__(self) -> str:
+        lines = [f"{self.spec.title}: {self.spec.criterion} {self.criterion_before:.4g} before, {self.criterion:.4g} designed"]
+        if self.predicted is not None and self.before is not None:
+            lines.append(f"{'parameter':20} {'before %':>10} {'designed %':>10}")
+            for name, share in self.predicted.relative_std.items():
+                lines.append(f"{name:20} {100 * self.before.relative_std[name]:10.3g} {100 * share:10.3g}")
+        lines += [f"limit: {margin}" for margin in self.margins]
+        lines.append(f"{self.simulations} simulations in {self.progress.seconds:.3g} s; ended because {self.stop}")
+        return "\n".join(lines)
+
+
+def design(
+    source: str | os.PathLike[str] | Mapping[str, Any] | DesignSpec,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Callable[[SearchProgress], None] | None = None,
+) -> DesignResult:
+    """Find the excitation that teaches most: a path, YAML text, or the keys of a design as a dict.
+
+    The result has `yaml` of the sources, `predicted` information, `before`, `margins` of every limit on the fine grid, and why
+    the search stopped. Ctrl-C keeps the best so far. With `out` it is written to a folder; `resume` goes on from what is there.
+    """
+    spec = source if isinstance(source, DesignSpec) else load_design(source)
+    spec = placed(spec)
+    bench = Bench(spec, spec.search.step)
+    start = earlier(Path(out), bench) if out is not None and resume else None
+    search = DesignSearch(bench, progress, start)
+    ending = search.run()
+    if ending.best is None:
+        raise DiagramError(f"no candidate keeps the limits after {ending.simulations} simulations: {nearest(search)}")
+    result = checked_result(spec, bench, ending)
+    if out is not None:
+        result.write(out)
+    return result
+
+
+def placed(spec: DesignSpec) -> DesignSpec:
+    """With the diagram found beside the design file."""
+    beside = Path(spec.path).parent / spec.diagram if spec.path else None
+    return replace(spec, diagram=str(beside)) if beside is not None and beside.is_file() else spec
+
+
+def earlier(folder: Path, bench: Bench) -> FloatArray | None:
+    """The unknowns a folder was left with."""
+    import numpy as np
+
+    path = folder / POINT_FILE
+    if not path.is_file():
+        raise DiagramError(f"there is nothing to go on from in '{folder}': {POINT_FILE} is missing.")
+    x = np.array(json.loads(path.read_text(encoding="utf-8")), dtype=float)
+    if len(x) != bench.unknowns:
+        raise DiagramError(f"'{path}' has {len(x)} unknowns, this design has {bench.unknowns}: it belongs to another one.")
+    return x
+
+
+def nearest(search: DesignSearch) -> str:
+    """Which limits the candidates break, by one of them."""
+    import numpy as np
+
+    trial = search.bench.try_out(search.bench.draw(np.random.default_rng(search.spec.seed)))
+    broken = [str(margin) for margin in trial.margins if margin.broken]
+    return "; ".join(broken) or "every run fails"
+
+
+def checked_result(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> DesignResult:
+    """The best candidate with the diagram's own solver, limits on the fine grid, and the diagram as it was beside it."""
+    assert ending.best is not None
+    settings = bench.settings_of(ending.best.x)
+    numbers = {path: own[""] for path, own in settings.items() if "" in own}
+    nodes = dict(bench.diagram.nodes)
+    for family in bench.families:
+        if not isinstance(family, AnyNumber):
+            nodes[family.block] = replace(nodes[family.block], block=find(family.type)(**settings[family.block]))
+    diagram = replace(bench.diagram, nodes=nodes)
+    fine, margins = fine_trial(spec, bench, ending.best)
+    if any(margin.broken for margin in margins):
+        broken = "; ".join(str(margin) for margin in margins if margin.broken)
+        raise DiagramError(
+            f"the best candidate keeps its limits while searching, and breaks them on the fine grid: {broken}. Ask for a little "
+            "less, or search with a finer step."
+        )
+    predicted = before = None
+    if spec.outputs and bench.plant is None:
+        options = {key: value for key, value in spec.simulate.items() if key in ("stop", "step", "solver", "seed")}
+        words = dict(spec.outputs)
+        ask = {"nuisance": spec.nuisance, "every": spec.every, "skip": spec.skip, **options}
+        names = list(spec.parameters)
+        predicted = information(diagram, names, list(words), words, params={**spec.params, **numbers}, **ask)
+        before = information(spec.diagram, names, list(words), words, params=spec.params, **ask)
+    return DesignResult(
+        spec, settings, predicted, before, fine.criterion, original_criterion(spec), margins, ending, diagram, ending.best.x
+    )
+
+
+def fine_trial(spec: DesignSpec, bench: Bench, best: Trial) -> tuple[Trial, tuple[Margin, ...]]:
+    """The same candidate judged with the diagram's own step, its limits at every step of the solver."""
+    own = Bench(replace(spec, every=spec.every or bench.interval, simulate={**spec.simulate, **fine_log(bench)}))
+    trial = own.try_out(best.x)
+    return trial, trial.margins
+
+
+def fine_log(bench: Bench) -> dict[str, Any]:
+    """A log at every step of a fixed-step solver."""
+    step = bench.spec.simulate.get("step") or bench.diagram.simulate.step
+    return {"every": step} if step is not None else {}
+
+
+def original_criterion(spec: DesignSpec) -> float:
+    """The criterion of the diagram as it was."""
+    import numpy as np
+
+    return Bench(replace(spec, vary={})).try_out(np.zeros(0)).criterion
+
+
+def file_numbers(value: Any) -> Any:
+    """Numbers as a file has them: ten digits; a list of plus and minus one stays a list of whole numbers."""
+    if isinstance(value, list):
+        return [file_numbers(item) for item in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e6 else float(f"{value:.10g}")
+    return value

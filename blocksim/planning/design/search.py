@@ -1,0 +1,194 @@
+"""The search: many cheap candidates, then the best of them polished until time, simulations or improvements run out.
+
+Unknowns that are numbers go down the gradient, taken by differences in one batch; bits are exchanged: single ones, stretches,
+switches moved by a tick. Both take seeds, so the same budget of simulations on the same number of threads finds the same design.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...simulation.threads import share_out
+from .bench import Bench, Trial
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...contract.arrays import FloatArray
+
+#: Candidates that are tried together in an exchange, and how many in a row without an improvement, for each bit, end it.
+TOGETHER, FRUITLESS = 8, 3
+#: Step of the differences of the criterion, in units of an unknown.
+GRADIENT_STEP = 1e-4
+#: A descent that lowers the logarithm of the criterion by less has ended.
+ENOUGH_DESCENT = 1e-5
+#: How many of the drawn candidates are polished, one after the other.
+POLISHED = 4
+
+
+@dataclass
+class SearchProgress:
+    """How far a search is: the best so far, simulations, seconds; `stop` says why it ended."""
+
+    best: Trial | None = None
+    seconds: float = 0.0
+    simulations: int = 0
+    share: float = 0.0
+    stop: str = ""
+    history: list[tuple[int, float, float]] = field(default_factory=list)  # simulations, seconds, criterion
+
+    def summary(self) -> str:
+        best = "nothing allowed yet" if self.best is None else f"best {self.best.criterion:.4g}"
+        return f"{best}, {self.simulations} simulations"
+
+
+class Ended(Exception):
+    """The budget is used, or the target reached."""
+
+
+class DesignSearch:
+    """A search on a bench; `progress.best` is the best candidate that keeps its limits."""
+
+    def __init__(self, bench: Bench, watch: Callable[[SearchProgress], None] | None = None, start: FloatArray | None = None):
+        import numpy as np
+
+        self.bench, self.watch, self.start = bench, watch, start
+        self.spec = bench.spec.search
+        self.jobs = self.spec.jobs or os.cpu_count() or 1
+        self.random = np.random.default_rng(self.spec.seed)
+        self.progress = SearchProgress()
+        self.begun = time.perf_counter()
+        self.binary = np.concatenate([np.full(f.unknowns, f.binary) for f in bench.families])
+        self.low = np.concatenate([np.full(f.unknowns, f.low) for f in bench.families])
+
+    def run(self) -> SearchProgress:
+        """Draw, polish, and again, until the budget is used; an interrupt keeps the best."""
+        try:
+            while True:
+                self.round()
+                self.start = None
+                if not self.bench.unknowns:
+                    raise Ended("nothing varies")
+        except Ended as end:
+            self.progress.stop = str(end)
+        except KeyboardInterrupt:
+            self.progress.stop = "interrupted"
+        return self.progress
+
+    def round(self) -> None:
+        """One draw of candidates, and the best of them polished."""
+        drawn = [] if self.start is None else [self.start]
+        drawn += [self.bench.draw(self.random) for _ in range(self.spec.candidates - len(drawn))]
+        trials = sorted(self.tried(drawn), key=lambda trial: trial.merit)
+        for trial in trials[:POLISHED] if self.start is None else trials[:1]:
+            before = math.inf
+            while before - trial.merit > ENOUGH_DESCENT:
+                before = trial.merit
+                if not self.binary.all():
+                    trial = self.descend(trial)
+                if self.binary.any():
+                    trial = self.exchange(trial)
+
+    # ---- judging ---------------------------------------------------------------------------------------------------
+
+    def tried(self, candidates: list[FloatArray]) -> list[Trial]:
+        """The trials of several candidates, on all cores."""
+        trials: list[Trial] = share_out(len(candidates), lambda k: self.bench.try_out(candidates[k]), self.jobs)
+        for trial in trials:
+            self.look(trial)
+        self.budget()
+        return trials
+
+    def look(self, trial: Trial) -> None:
+        progress = self.progress
+        if trial.allowed and (progress.best is None or trial.criterion < progress.best.criterion):
+            progress.best = trial
+            progress.history.append((self.bench.simulations, time.perf_counter() - self.begun, trial.criterion))
+
+    def budget(self) -> None:
+        """Tell how far it is, and end where the budget is used."""
+        progress, spec = self.progress, self.spec
+        progress.seconds, progress.simulations = time.perf_counter() - self.begun, self.bench.simulations
+        progress.share = min(1.0, max(progress.seconds / spec.seconds, progress.simulations / spec.simulations))
+        if self.watch:
+            self.watch(progress)
+        if progress.best is not None and progress.best.criterion <= spec.target:
+            raise Ended(f"the target of {spec.target:g} is reached")
+        if progress.seconds >= spec.seconds:
+            raise Ended(f"{spec.seconds:g} s are used")
+        if progress.simulations >= spec.simulations:
+            raise Ended(f"{spec.simulations} simulations are used")
+
+    # ---- numbers ---------------------------------------------------------------------------------------------------
+
+    def descend(self, trial: Trial) -> Trial:
+        """Down the gradient within the bounds, by L-BFGS-B; bits stay."""
+        import numpy as np
+        from scipy.optimize import minimize
+
+        free = np.flatnonzero(~self.binary)
+        best = [trial]
+
+        def whole(part: FloatArray) -> FloatArray:
+            x = trial.x.copy()
+            x[free] = part
+            return x
+
+        def merit(part: FloatArray) -> tuple[float, FloatArray]:
+            steps = np.where(part + GRADIENT_STEP <= 1.0, GRADIENT_STEP, -GRADIENT_STEP)
+            points = [whole(part), *(whole(part + steps * (np.arange(len(free)) == k)) for k in range(len(free)))]
+            trials = self.tried(points)
+            best[0] = min([best[0], trials[0]], key=lambda one: one.merit)
+            return trials[0].merit, np.array([t.merit - trials[0].merit for t in trials[1:]]) / steps
+
+        bounds = [(float(low), 1.0) for low in self.low[free]]
+        minimize(merit, trial.x[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-7})
+        return best[0]
+
+    # ---- bits ------------------------------------------------------------------------------------------------------
+
+    def exchange(self, trial: Trial) -> Trial:
+        """Try changed bits, several at a time; those that help are also tried together."""
+        import numpy as np
+
+        places = np.flatnonzero(self.binary)
+        fruitless = 0
+        while fruitless * TOGETHER < max(FRUITLESS * len(places), 40):
+            moves = [self.move(trial.x, places) for _ in range(TOGETHER)]
+            trials = self.tried([flipped(trial.x, move) for move in moves])
+            good = sorted((k for k in range(TOGETHER) if trials[k].merit < trial.merit), key=lambda k: trials[k].merit)
+            if not good:
+                fruitless += 1
+                continue
+            before, trial, fruitless = trial, trials[good[0]], 0
+            if len(good) > 1:
+                union = np.unique(np.concatenate([moves[k] for k in good]))
+                trial = min([trial, *self.tried([flipped(before.x, union)])], key=lambda one: one.merit)
+        return trial
+
+    def move(self, x: FloatArray, places: np.ndarray) -> np.ndarray:
+        """Which bits to turn: one beside a switch, a single one, or a stretch."""
+        import numpy as np
+
+        kind = self.random.uniform()
+        switches = np.flatnonzero(np.diff(x[places]))
+        if kind < 0.5 and len(switches):
+            place = int(self.random.choice(switches)) + int(self.random.integers(0, 2))
+            return places[place : place + 1]
+        if kind < 0.75:
+            place = int(self.random.integers(0, len(places)))
+            return places[place : place + 1]
+        length = int(2 ** self.random.uniform(1.0, np.log2(max(4.0, len(places) / 4))))
+        place = int(self.random.integers(0, max(1, len(places) - length)))
+        return places[place : place + length]
+
+
+def flipped(x: FloatArray, places: np.ndarray) -> FloatArray:
+    result = x.copy()
+    result[places] = -result[places]
+    return result

@@ -1,0 +1,183 @@
+"""Pictures of what an experiment teaches: over time and frequency, as ellipses, before and after a design, and as a front."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..pictures.palette import COLOURS
+from ..pictures.plots import suffix, write_figure
+from ..running.signals import Analysis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..contract.arrays import FloatArray
+    from .design.design import DesignResult
+    from .design.pareto import Front
+    from .information import Information
+
+TIME_BINS, FREQUENCY_BINS = 40, 60
+#: Pairs of parameters that get an ellipse.
+MOST_PAIRS = 6
+#: sqrt of the chi-square quantile, two degrees of freedom, 95 %.
+ELLIPSE = 2.4477
+
+
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def finished(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    if path is not None:
+        write_figure(figure, str(path), suffix(path))
+    return figure
+
+
+def short_name(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def plot_information(info: Information, path: str | os.PathLike[str] | None = None) -> Figure:
+    """The share of what is learnt of each parameter, over time and over frequency."""
+    figure, axes = new_figure(10.0, 3.4, 1, 2)
+    edges, shares = info.by_time(TIME_BINS)
+    f, lines = info.by_frequency()
+    grid = np.geomspace(max(f[1], f[-1] / 1e4), f[-1], FREQUENCY_BINS + 1)
+    place = np.clip(np.searchsorted(grid, f[1:], side="right") - 1, 0, FREQUENCY_BINS - 1)
+    for k, name in enumerate(info.parameters):
+        colour = COLOURS[k % len(COLOURS)]
+        axes[0][0].stairs(100 * shares[name], edges, color=colour, label=short_name(name), linewidth=1.4)
+        axes[0][1].stairs(100 * np.bincount(place, lines[name][1:], FREQUENCY_BINS), grid, color=colour, linewidth=1.4)
+    axes[0][1].set_xscale("log")
+    for axis, title, label in zip(
+        axes[0], ("when it is learnt", "at which frequencies"), ("time [s]", "frequency [Hz]"), strict=True
+    ):
+        axis.set_title(title, fontsize=9)
+        axis.set_xlabel(label, fontsize=9)
+        axis.set_ylabel("share [%]", fontsize=9)
+        axis.grid(alpha=0.3)
+    axes[0][0].legend(fontsize=8, ncols=2)
+    return finished(figure, path)
+
+
+def plot_ellipses(info: Information, estimates: FloatArray | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+    """The predicted 95 % ellipses of pairs of parameters; estimates, a row per run, as points on top."""
+    names = info.parameters
+    pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))] or [(0, 0)]
+    pairs = sorted(pairs, key=lambda pair: -abs(np.nan_to_num(info.correlation[pair])))[:MOST_PAIRS]
+    columns = min(3, len(pairs))
+    figure, axes = new_figure(3.4 * columns, 3.2 * -(-len(pairs) // columns), -(-len(pairs) // columns), columns)
+    truth = np.array(list(info.values.values()))
+    turn = np.linspace(0.0, 2.0 * np.pi, 200)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+    for axis in axes.flat[len(pairs) :]:
+        axis.set_visible(False)
+    for axis, (i, j) in zip(axes.flat, pairs, strict=False):
+        both = np.ix_([i, j], [i, j])
+        if np.isfinite(info.covariance[both]).all() and i != j:
+            ellipse = ELLIPSE * np.linalg.cholesky(info.covariance[both]) @ circle
+            axis.plot(*(100 * ellipse / truth[[i, j], None]), color=COLOURS[0], linewidth=1.6)
+        if estimates is not None:
+            axis.plot(*(100 * (estimates[:, [i, j]] / truth[[i, j]] - 1.0)).T, ".", color=COLOURS[1], markersize=4)
+        axis.set_xlabel(f"{short_name(names[i])} [%]", fontsize=9)
+        axis.set_ylabel(f"{short_name(names[j])} [%]", fontsize=9)
+        axis.grid(alpha=0.3)
+    return finished(figure, path)
+
+
+def plot_design(result: DesignResult, path: str | os.PathLike[str] | None = None) -> Figure:
+    """The designed signals in time and spectrum with their limits drawn, and the parameters before and after."""
+    from ..running.simulate import simulate
+
+    names = list(dict.fromkeys([*(m.signal for m in result.margins)])) or [f"{p}.y" for p in result.settings if "." not in p][:1]
+    record = simulate(result.diagram, params={**result.spec.params, **result.params}, **run_options(result))
+    names = [name for name in names if name in record] or list(record)[:1]
+    figure, axes = new_figure(11.0, 2.4 * len(names) + 0.4, len(names), 3, width_ratios=(3, 2, 2))
+    for row, name in zip(axes, names, strict=True):
+        draw_signal(row[0], row[1], record.time(name), record[name].reshape(len(record.time(name)), -1), name, result)
+        row[2].set_visible(row is axes[0])
+    draw_bars(axes[0][2], result)
+    return finished(figure, path)
+
+
+def run_options(result: DesignResult) -> dict[str, Any]:
+    return {key: value for key, value in result.spec.simulate.items() if key in ("stop", "step", "solver", "seed", "every")}
+
+
+def draw_signal(time: Axes, lines: Axes, t: FloatArray, x: FloatArray, name: str, result: DesignResult) -> None:
+    """One signal, its limits dashed, and its spectrum."""
+    for k in range(x.shape[1]):
+        time.plot(t, x[:, k], color=COLOURS[k % len(COLOURS)], linewidth=0.7)
+        one = Analysis(name, "", t, x[:, k])
+        lines.plot(one.frequency[1:], one.amplitude[1:], color=COLOURS[k % len(COLOURS)], linewidth=0.7)
+    for margin in result.margins:
+        if margin.signal == name and margin.kind in ("peak", "min", "max"):
+            for level in (margin.limit, -margin.limit) if margin.kind == "peak" else (margin.limit,):
+                time.axhline(level, color="black", linestyle="--", linewidth=1.0)
+    time.set_ylabel(name, fontsize=9)
+    time.set_xlabel("time [s]", fontsize=9)
+    lines.set_xscale("log")
+    lines.set_xlabel("frequency [Hz]", fontsize=9)
+    lines.set_ylabel("amplitude", fontsize=9)
+    for axis in (time, lines):
+        axis.grid(alpha=0.3)
+
+
+def draw_bars(axis: Axes, result: DesignResult) -> None:
+    """Relative standard deviations before and after, as bars on a logarithmic scale."""
+    if result.predicted is None or result.before is None:
+        axis.set_visible(False)
+        return
+    names = list(result.predicted.relative_std)
+    places = np.arange(len(names))
+    for shift, info, label, colour in (
+        (-0.2, result.before, "before", COLOURS[3]),
+        (0.2, result.predicted, "designed", COLOURS[0]),
+    ):
+        shares = np.array([100 * info.relative_std[name] for name in names])
+        axis.barh(places + shift, np.where(np.isfinite(shares), shares, np.nan), height=0.38, color=colour, label=label)
+    axis.set_yticks(places, [short_name(name) for name in names], fontsize=8)
+    axis.invert_yaxis()
+    axis.set_xscale("log")
+    axis.set_xlabel("standard deviation [%]", fontsize=9)
+    axis.legend(fontsize=8)
+    axis.grid(alpha=0.3, axis="x")
+
+
+def plot_front(front: Front, path: str | os.PathLike[str] | None = None) -> Figure:
+    """What accuracy costs: the criterion over what was asked for, peak or seconds."""
+    figure, axes = new_figure(5.5, 3.6)
+    axis = axes[0][0]
+    axis.loglog(front.values, front.criteria, "o-", color=COLOURS[0], linewidth=1.6)
+    axis.set_xlabel(front.over, fontsize=9)
+    axis.set_ylabel(f"criterion {front.criterion}", fontsize=9)
+    axis.grid(alpha=0.3, which="both")
+    return finished(figure, path)
+
+
+def write_design_figures(result: DesignResult, folder: Path) -> list[str]:
+    """design.png, and information.png where there is any."""
+    written = [str(folder / "design.png")]
+    plot_design(result, written[0])
+    if result.predicted is not None:
+        written.append(str(folder / "information.png"))
+        plot_information(result.predicted, written[-1])
+    return written
+
+
+def write_information_figures(info: Information, paths: Sequence[Path]) -> list[str]:
+    """information.png and ellipses.png."""
+    plot_information(info, paths[0])
+    plot_ellipses(info, None, paths[1])
+    return [str(path) for path in paths]

@@ -1,0 +1,105 @@
+"""URDF files: against pinocchio's reader, what is fixed counted to its link, and everything that is refused."""
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocks.plants.serial.robot import SerialRobot
+from blocks.plants.serial.texts import effort_law
+
+ROBOT = """<?xml version="1.0"?>
+<robot name="arm">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.1 0.02 0.3" rpy="0.1 0.2 0.3"/><mass value="3"/>
+    <inertia ixx="0.05" ixy="0.001" ixz="0.002" iyy="0.06" iyz="-0.003" izz="0.04"/></inertial>
+    <visual><geometry><mesh filename="package://nowhere/upper.stl"/></geometry></visual></link>
+  <link name="plate"><inertial><origin xyz="0 0 0.05"/><mass value="0.5"/>
+    <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+  <link name="fore"><inertial><origin xyz="0 0.1 0"/><mass value="1.5"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.02"/></inertial></link>
+  <link name="slide"><inertial><mass value="0.7"/>
+    <inertia ixx="0.002" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.004"/></inertial></link>
+  <joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.3" rpy="0 1.5707963267948966 0"/>
+    <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="10" velocity="3"/><dynamics damping="0.4" friction="0.2"/></joint>
+  <joint name="f1" type="fixed"><parent link="upper"/><child link="plate"/><origin xyz="0.2 0 0.1" rpy="0.3 0 0.5"/></joint>
+  <joint name="j2" type="continuous"><parent link="plate"/><child link="fore"/><origin xyz="0.1 0 0.1" rpy="0.2 -0.4 1"/>
+    <axis xyz="0.3 1 -0.2"/></joint>
+  <joint name="j3" type="prismatic"><parent link="fore"/><child link="slide"/><origin xyz="0 0.3 0"/><axis xyz="0 -1 0"/>
+    <limit lower="-1" upper="1" effort="9" velocity="1"/></joint>
+</robot>
+"""
+
+
+def made(tmp_path, text, **more):
+    path = tmp_path / "arm.urdf"
+    path.write_text(text)
+    return SerialRobot(file=str(path), **more)
+
+
+def test_a_file_is_the_robot_that_pinocchio_reads(tmp_path):
+    pin = pytest.importorskip("pinocchio")
+    robot = made(tmp_path, ROBOT)
+    assert (robot.settings["Fv1"], robot.settings["Fc1"]) == (0.4, 0.2)
+    model = pin.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    data, random = model.createData(), np.random.default_rng(3)
+    law = effort_law(type(robot).shape_here.chain)
+    numbers = [robot.settings[name] for name in law.parameters]
+    for _ in range(5):
+        q, v, a = random.normal(size=(3, 3))
+        place = np.array([q[0], np.cos(q[1]), np.sin(q[1]), q[2]])  # a continuous joint is a point of the circle there
+        assert np.allclose(law.function(q, v, a, numbers), pin.rnea(model, data, place, v, a), atol=1e-10)
+
+
+def test_a_diagram_reads_the_file_beside_it(tmp_path):
+    (tmp_path / "arm.urdf").write_text(ROBOT)
+    text = "format: 1\nsimulate: {stop: 0.1, solver: rk4, step: 1e-3}\nblocks:\n  tau: {type: Constant, value: [0, 0, 0]}\n"
+    (tmp_path / "arm.yaml").write_text(text + "  robot: {type: SerialRobot, file: arm.urdf, in: tau}\n")
+    assert np.isfinite(bs.simulate(tmp_path / "arm.yaml")["robot.q"]).all()
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "arm.yaml").write_text(text + "  robot: {type: SerialRobot, file: ../arm.urdf, in: tau}\n")
+    with pytest.raises(bs.DiagramError, match="lies outside the folder of the diagram"):
+        bs.simulate(tmp_path / "inner" / "arm.yaml")
+
+
+BOMB = '<!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>'
+EXTERNAL = '<!DOCTYPE robot [<!ENTITY a SYSTEM "file:///etc/passwd">]><robot name="x"><link name="&a;"/></robot>'
+SLIDE = '<joint name="j3" type="prismatic"><parent link="fore"/><child link="slide"/>'
+BAD = {
+    "entities": (BOMB, "line 1: a document type or an entity is not read"),
+    "external": (EXTERNAL, "line 1: a document type or an entity is not read"),
+    "nested": ("<robot>" + "<a>" * 100 + "</a>" * 100 + "</robot>", "nested deeper than 30 levels"),
+    "many": ("<robot>" + "<a/>" * 30_000 + "</robot>", "more than 20000 elements"),
+    "huge": ("<robot><!--" + "x" * 6_000_000 + "--></robot>", "more than 5000000 bytes"),
+    "malformed": ("<robot><link name='a'></robot>", "line 1: this is not XML: mismatched tag"),
+    "other": ("<html/>", "there is no <robot>"),
+    "no joint": ("<robot><link name='a'/></robot>", "no joint of it moves"),
+    "branch": (ROBOT.replace(SLIDE, SLIDE.replace("fore", "plate")), "link 'plate' branches to fore, slide; name the last"),
+    "loop": (
+        ROBOT.replace("</robot>", SLIDE.replace("j3", "j4") + "</joint></robot>"),
+        "hangs on two joints, 'j3' and 'j4': a loop",
+    ),
+    "round": (ROBOT.replace('<parent link="base"/>', '<parent link="slide"/>').replace('<link name="base"/>', ""), "in a loop"),
+    "unknown link": (ROBOT.replace('<parent link="fore"/>', '<parent link="arm"/>'), "names the link 'arm', which is not there"),
+    "floating": (ROBOT.replace("continuous", "floating"), "joint 'j2': floating has several degrees of freedom"),
+    "mimic": (ROBOT.replace('<axis xyz="0 -1 0"/>', '<mimic joint="j1"/>'), "joint 'j3' mimics another one"),
+    "axis": (ROBOT.replace("0 -1 0", "0 0 0"), "joint 'j3': its axis has no direction"),
+    "number": (ROBOT.replace('value="3"', 'value="three"'), 'three": 1 finite number(s) are wanted'),
+    "infinite": (ROBOT.replace('value="3"', 'value="inf"'), "1 finite number(s) are wanted"),
+    "negative": (ROBOT.replace('value="3"', 'value="-3"'), "link 'upper' is no body: mass -3 kg"),
+    "no mass": (ROBOT.replace('<mass value="3"/>', ""), "<inertial> of link 'upper' needs <mass> and <inertia>"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_are_named(tmp_path, case):
+    text, expected = BAD[case]
+    with pytest.raises(bs.DiagramError) as error:
+        made(tmp_path, text)
+    assert "arm.urdf" in str(error.value) and expected in str(error.value), str(error.value)
+
+
+def test_a_tip_chooses_the_branch(tmp_path):
+    text = ROBOT.replace(SLIDE, SLIDE.replace("fore", "plate"))
+    assert type(made(tmp_path, text, tip="slide")).declared["joint_count"].default == 2
+    with pytest.raises(bs.DiagramError, match="there is no link 'hand' for the tip"):
+        made(tmp_path, text, tip="hand")
