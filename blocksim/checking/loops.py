@@ -30,6 +30,8 @@ SLOW = 1e-6
 GROWING = 1.0 + 1e-4
 #: Sample periods after which a loop is looked at, when it moves; states and memories up to which it is.
 LATER, MOST_NUMBERS = 50, 40
+#: Steps up to which it is simulated until then (else it is looked at where it starts), and evaluations in all.
+MOST_STEPS, MOST_EVALUATIONS = 2000, 20000
 #: Relative change of a number for a difference, and what it is at least.
 NUDGE = 1e-5
 #: Relative difference between two such differences from which on there is a corner or a jump, and no linearisation.
@@ -117,12 +119,16 @@ def poles_later(experiment: Experiment, stepped: list[str]) -> LoopPoles | None:
     import numpy as np
 
     schedule, period = experiment.schedule, experiment.schedule.groups[0].period
-    at = experiment.clock.base * experiment.clock.start + LATER * period
+    clock, span = experiment.clock, LATER * period
+    cheap = clock.step > 0 and span <= MOST_STEPS * clock.base * clock.step and span <= clock.base * (clock.end - clock.start)
+    at = clock.base * clock.start + span if cheap else None
     diagram = replace(experiment.diagram, simulate=experiment.options)
     local = LocalMap(bypassed(schedule, stepped), [], [], (), period, starting(diagram, schedule, at, 0.0, hit=False))
     if len(local.names) > MOST_NUMBERS:
         return None
-    local.carry_to_hit()
+    local.most_evaluations = MOST_EVALUATIONS
+    if at is not None:
+        local.carry_to_hit()
     z, step = local.at(), local.function(0)
     near, nearer = (step_differences(step, z, share) for share in (NUDGE, NUDGE / 10))
     smooth = np.isfinite(near).all() and np.allclose(near, nearer, rtol=SMOOTH, atol=SMOOTH * np.abs(near).max(initial=0.0))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..contract.block import Block
 from ..contract.declarations import Outport, Param
 from ..contract.plant import Plant
+from ..errors import listing
 from .estimates import Estimates
 from .input_warnings import first_state_words, true_states
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 ENDLESS = 1e30
 #: Factor between the mean nis and the number of readings from which the variances of a filter do not fit its readings.
 SURPRISE = 3.0
+#: Of a standard deviation at the start: what is left of it at the end where nothing was learnt.
+UNLEARNT = 0.95
 STILL = "moved nothing: every estimate is still where it started, so these numbers are the start, and no finding"
 
 
@@ -48,7 +51,11 @@ def running_estimates(unit: Unit, block: Block, record: Record, plants: Mapping[
     plant = plants.get("model")
     still = bool(len(record[theta]) > 1 and (record[theta] == record[theta][0]).all())
     told = (*([STILL] if still else []), *unphysical(plant, names, values), *surprised(unit, record), *true_start(block, plant))
-    reason, details = f"at {record.time(theta)[-1]:g} s", {"converged": False} if still else {}
+    unlearnt = unlearnt_names(names, record[std])
+    if unlearnt:
+        told += (f"not determined: of {listing(unlearnt)} nothing was learnt; its standard deviation is still that of the start",)
+    reason = f"at {record.time(theta)[-1]:g} s"
+    details: dict[str, Any] = {**({"converged": False} if still else {}), **({"unlearnt": unlearnt} if unlearnt else {})}
     priors = block.prior({setting: one for setting, one in plants.items() if one is not None})
     more: dict[str, Any] = {"reason": reason, "warnings": told, "details": details, "priors": priors}
     return Estimates.of(unit.kind.__name__, names, values, known, plant, **more)
@@ -60,6 +67,16 @@ def true_start(block: Block, plant: Plant | None) -> list[str]:
         return []
     states = true_states(plant)
     return [first_state_words(states, "give x0")] if states else []
+
+
+def unlearnt_names(names: tuple[str, ...], std: np.ndarray) -> list[str]:
+    """Parameters of which a filter knows at the end what it knew at the start."""
+    import numpy as np
+
+    rows = std.reshape(len(std), -1)[:, -len(names) :]
+    first, last = rows[0], rows[-1]
+    same = (first > 0) & np.isfinite(first) & (last > UNLEARNT * first) & (first < ENDLESS)
+    return [name for name, lost in zip(names, same, strict=True) if lost]
 
 
 def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:

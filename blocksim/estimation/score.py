@@ -12,6 +12,7 @@ from ..errors import RecordError
 from ..simulation.overrides import Overrides
 from .estimates import Estimates
 from .input_warnings import begins_at_truth, held_readings, leaks
+from .undetermined import held_truth, verdict_words
 
 if TYPE_CHECKING:
     from ..records.record import Record
@@ -30,9 +31,12 @@ def score(
         scored[path] = beside_truth(estimates, schedule, overrides) if simulated else estimates
         if path in schedule.paths:
             unit = schedule.unit(path)
-            held = held_readings(unit, record, schedule) if simulated and unit.after else []
+            stairs = held_readings(unit, record, schedule) if simulated and unit.after else []
             true = begins_at_truth(scored[path], unit, changes or {}) if simulated else []
-            scored[path] = scored[path].warned(*leaks(unit, record), *held, *true)
+            scored[path] = scored[path].warned(*leaks(unit, record), *stairs, *true)
+            if simulated:
+                scored[path] = scored[path].warned(*held_truth(scored[path], unit, schedule))
+                scored[path] = scored[path].warned(*verdict_words(scored[path], schedule, record))
     return scored
 
 

@@ -25,6 +25,9 @@ class LocalMap:
     z holds the continuous states and, with a period, the memories of the sampled blocks as they are just before a hit.
     """
 
+    evaluations = 0  # between hits
+    most_evaluations: float = math.inf  # a stiff plant takes very many
+
     def __init__(
         self,
         schedule: Schedule,
@@ -126,6 +129,9 @@ class LocalMap:
             return np.zeros(0)
 
         def slopes(t: float, x: FloatArray) -> FloatArray:
+            self.evaluations += 1
+            if self.evaluations > self.most_evaluations:
+                raise DiagramError(f"between sample hits more than {self.most_evaluations} evaluations are needed here.")
             return self.prober.slopes(t, x, v, m, a)[0]
 
         run = solve_ivp(slopes, (self.t, self.t + seconds), x, method="DOP853", rtol=1e-12, atol=1e-14)

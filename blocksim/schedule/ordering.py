@@ -83,10 +83,10 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
     steps = []
     for (source, function), (target, _) in cycle:
         ports = output_functions(units[source].kind)[function]
-        port, entry = next(
-            (e[1], p) for p, ess in units[target].elements.items() for es in ess for e in es if e[0] == source and e[1] in ports
-        )
-        steps.append(f"{units[source].path}.{port} -> {units[target].path}.{entry}")
+        arriving = ((e[1], p) for p, ess in units[target].elements.items() for es in ess for e in es if e[0] == source)
+        link = next(((port, entry) for port, entry in arriving if port in ports), None)
+        if link is not None:  # else one output of a block asks for another of the same
+            steps.append(f"{units[source].path}.{link[0]} -> {units[target].path}.{link[1]}")
     node = units[start[0]].node
     return Problem(
         "algebraic loop: " + " -> ".join(steps) + ". Each needs the next at the same instant: break it with a state, a "

@@ -1,0 +1,112 @@
+"""What the data of a run do not tell: the same verdict from all identifiers, with the reason where it can be seen."""
+
+import math
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+
+REST = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 1e-3, seed: 7}
+blocks:
+  ref:     {type: Constant, value: 0.0}
+  error:   {type: Sum, signs: "+-", in: [ref, encoder]}
+  pid:     {type: PD, Ts: 1e-3, kp: 20, kd: 0.3, Tf: 5e-3, in: error}
+  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0, Ms: 0, N: 1, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, noise_std: 3, in: joint.q}
+  found:   FOUND
+"""
+CLOE = "{type: CLOE, parameters: [joint.J, joint.Fv], output: joint.q, in: encoder}"
+OUTPUT_ERROR = "{type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, in: {u: pid, y: encoder}}"
+
+
+@pytest.mark.parametrize("block", [CLOE, OUTPUT_ERROR], ids=["CLOE", "OutputError"])
+def test_a_reference_at_rest_is_told(block):
+    estimates = bs.simulate(REST.replace("FOUND", block)).estimates["found"]
+    assert "the reference is at rest: ref never changes, so that all that moves is noise. Excite the loop." in estimates.warnings
+
+
+def test_a_start_that_dies_out_is_an_excitation():
+    text = REST.replace("N: 1,", "N: 1, q: 0.5,").replace("FOUND", CLOE)
+    estimates = bs.simulate(text).estimates["found"]
+    assert not any("at rest" in w for w in estimates.warnings) and abs(estimates["J"].relative_error) < 0.05
+
+
+PUSH = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 1e-3, every: 1e-2, seed: 1}
+blocks:
+  push:  {type: PRBS, amplitude: 0.5, bits: 6, clock: 0.1}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: push}
+  q_hat: {type: TorqueSensor, Ts: 1e-2, std: 1e-3, in: joint.q}
+  found: FOUND
+"""
+
+
+def test_parameters_held_at_their_true_values_are_told_by_all():
+    words = "leak of truth: Fc, Ms held at the plant's own value; fit for a check, not for a claim."
+    oe = "{type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, in: {u: push, y: q_hat}}"
+    cloe = "{type: CLOE, parameters: [joint.J, joint.Fv], output: joint.q, in: q_hat}"
+    for block in (oe, cloe):
+        assert words in bs.simulate(PUSH.replace("FOUND", block)).estimates["found"].warnings
+    whole = cloe.replace("joint.Fv]", "joint.Fv, joint.Fc, joint.Ms]")
+    assert not any("held at" in w for w in bs.simulate(PUSH.replace("FOUND", whole)).estimates["found"].warnings)
+
+
+FLEXIBLE = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 1e-3, every: 5e-3, seed: 1}
+blocks:
+  u:     {type: PRBS, amplitude: 2.0, bits: 6, clock: 0.02}
+  robot: {type: TwoMassRobot, k3: 1000.0, in: u}
+  y:     {type: TorqueSensor, Ts: 5e-3, std: 1e-2, in: robot.w_m}
+  found: {type: OutputError, model: robot, output: robot.w_m, in: {u: u, y: y},
+          parameters: {robot.k1: {}, robot.Jm: {}, robot.k3: {start: 500.0, min: 0, max: 1e9}}}
+"""
+
+
+def test_a_weak_parameter_is_named_with_the_reason_and_leaves_the_others_alone():
+    estimates = bs.simulate(FLEXIBLE).estimates["found"]
+    told = " ".join(estimates.warnings)
+    assert "k3" in told and "because the wind-up stays below" in told and "cubic spring gives" in told
+    for name in ("k1", "Jm"):  # the cubic spring does not act, and takes nothing of the bounds of the others
+        assert math.isfinite(estimates[name].std) and estimates[name].relative_std < 0.1 and abs(estimates[name].z) < 4
+
+
+FILTER = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 1e-3, seed: 3}
+blocks:
+  push: {type: Constant, value: 0.0}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0, Ms: 0, N: 1, in: push}
+  y:    {type: TorqueSensor, Ts: 1e-3, std: 1e-3, in: joint.q}
+  ekf:  {type: JointEKF, model: joint, Ts: 1e-3, estimate: [J, Fv], start: {J: 0.03, Fv: 0.1}, measures: [q],
+         Q: [0, 0], R: [1e-6], P0: [1e-6, 1e-6], P0_parameters: [1e-4, 1e-2], in: {y: y, u: push}}
+"""
+
+
+def test_a_filter_says_of_what_it_learnt_nothing():
+    estimates = bs.simulate(FILTER).estimates["ekf"]
+    told = " ".join(estimates.warnings)
+    assert "not determined: of J nothing was learnt; its standard deviation is still that of the start" in told
+    assert "not determined by these data: " in told and "Fv (std 1" in told
+    assert "the reference is at rest: push never changes" in told
+
+
+def test_what_is_well_seen_is_not_called_vague():
+    estimates = bs.simulate("one_dof/identify").estimates
+    for one in estimates.values():
+        assert not any("not determined" in w or "at rest" in w for w in one.warnings), one.warnings
+
+
+def test_a_dead_parameter_leaves_the_bounds_of_the_others():
+    # Ms acts on nothing where g is 0 or the joint carries none: here it is sought although no motion shows it.
+    dead = PUSH.replace("Ms: 0.03", "Ms: 0.03, g: 0").replace(
+        "FOUND", "{type: OutputError, model: joint, parameters: [joint.J, joint.Fv, joint.Fc, joint.Ms], output: joint.q, "
+        "in: {u: push, y: q_hat}}")  # fmt: skip
+    estimates = bs.simulate(dead).estimates["found"]
+    assert math.isinf(estimates["Ms"].std) and any("Ms does not show in these data" in w for w in estimates.warnings)
+    assert np.isfinite([estimates[n].std for n in ("J", "Fv", "Fc")]).all()
+    assert all(abs(estimates[n].z) < 4 for n in ("J", "Fv", "Fc"))
