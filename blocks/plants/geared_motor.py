@@ -81,7 +81,7 @@ def arm_torque(tau, load, phi_a, Ms, theta0, g, loaded):
     return tau - load - Ms * g * cos(phi_a + theta0) if loaded else tau
 
 
-def gravity_problem(Ms: float) -> None:
+def refuse_gravity(Ms: float) -> None:
     """The rows of an inverse model have no place for gravity."""
     if Ms:
         raise RecordError(f"Ms = {Ms:g}: the regressor of a flexible axis knows no gravity; use OutputError, CLOE, RPEM or EKF.")

@@ -17,9 +17,9 @@ from .geared_motor import (
     dry_friction,
     friction_column,
     gear_columns,
-    gravity_problem,
     model_rows,
     next_side,
+    refuse_gravity,
     slip_margin,
     slip_mode,
     stop_mode,
@@ -122,7 +122,7 @@ blocks:
         """
         import numpy as np
 
-        gravity_problem(Ms)
+        refuse_gravity(Ms)
         dry = friction_column(w_m, Fc, Fs, vs, beta, friction)
         phi, w = r * np.asarray(phi_m) - phi_a, r * np.asarray(w_m) - w_a
         spring, cubic, damper = gear_columns(phi, w, k1, k3, d, q, backlash)
