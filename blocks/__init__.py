@@ -38,6 +38,7 @@ MODULES = (
     "observers.ekf",
     "observers.rts",
     "observers.joint_ekf",
+    "observers.ukf",
     "observers.rpem",
     "observers.rls",
     "identifiers.regression.didim",

@@ -40,6 +40,7 @@ from .errors import SimulationError as SimulationError
 from .errors import StudyError as StudyError
 from .estimation.estimates import Estimate as Estimate
 from .estimation.estimates import Estimates as Estimates
+from .estimation.pool import pool as pool
 from .estimation.process import process as process
 from .estimation.validation import Validation as Validation
 from .linear.linear_model import LinearModel as LinearModel
@@ -54,6 +55,8 @@ from .planning.design.design import design as design
 from .planning.design.pareto import pareto as pareto
 from .planning.information import Information as Information
 from .planning.information import information as information
+from .planning.sequential import Campaign as Campaign
+from .planning.sequential import sequential as sequential
 from .records.record import Record as Record
 from .running.identify import identify as identify
 from .running.rerun import rerun as rerun

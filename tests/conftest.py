@@ -29,6 +29,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_configure(config):
     """A fresh private cache folder, shared by the workers of one session; BLOCKSIM_TEST_CACHE names one to keep."""
+    os.environ["BLOCKSIM_BESIDE"] = "off"  # tests are short: a second process that compiles would only take their time
     kept = os.environ.get("BLOCKSIM_TEST_CACHE")
     if kept:
         os.environ["BLOCKSIM_CACHE"] = kept

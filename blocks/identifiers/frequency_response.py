@@ -22,7 +22,7 @@ from blocksim.errors import RecordError
 from blocksim.estimation.estimates import Estimate, Estimates
 
 from ..smoothing.filters import enough, sample_time
-from .two_mass_response import DERIVATIVES, FEWEST, FITTED, Robot, fitted, gear_ratio
+from .two_mass_response import DERIVATIVES, FEWEST, FITTED, Robot, fitted, gear_ratio, unrelated
 
 __all__ = ["FrequencyResponse"]
 
@@ -152,7 +152,10 @@ blocks:
         if plant is None:
             read = (Estimate("notch", *notch, unit="rad/s"), Estimate("resonance", *resonance, unit="rad/s"))
             reason = "" if np.isfinite(notch[0]) else "no notch with a resonance above it lies within the band."
-            return Estimates(self.method, read, reason=reason, details=details)
+            words = unrelated(found.coherence, frames.independent)
+            words = words or ("" if len(frames.starts) > 1 else "of one period nobody can tell how far y follows u, or the noise")
+            details |= {"converged": False} if unrelated(found.coherence, frames.independent) else {}
+            return Estimates(self.method, read, reason=reason, warnings=(words,) if words else (), details=details)
         robot = Robot(self.quantity, Ts if self.hold == "zero" else 0.0, gear_ratio(plant))
         return fitted(self.method, robot, found.w, found.G, details["std"], found.gain, frames.smeared, plant, details)
 

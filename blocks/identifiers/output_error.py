@@ -22,7 +22,9 @@ from blocksim.schedule.logs import subsystem_output
 from .free_parameters import drawn, free_parameters
 from .output_report import report
 from .output_search import Search, Task, ascertained, descend
+from .regression.ends import ends_of, skip_problem, skip_text
 from .regression.regression import all_present
+from .regression.spectrum import ERROR_KINDS
 
 __all__ = ["CLOE", "OutputError"]
 
@@ -49,11 +51,15 @@ class CLOE(RecordBlock):
     tells whether it is one. Steps are measured by the sensitivities, not by the starting values, and a search that is stuck or
     leaves more than half of y unexplained is tried from other starts. `details` count the simulations.
 
+    `skip` cuts off both ends; `cutoff` and `decimate` filter y and y_s alike. That weighs the noise by frequency: where it is
+    fast and the motion slow, as in a loop, less of it is left. `errors: blocks` fits parts of the record, too, each to first
+    order, and adds what they disagree by.
+
     With white noise on y the estimate is that of maximum likelihood, and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao
     bound (`errors: white`). Noise that enters the loop through the sensor is not in the twin: it is noise of y, coloured by the
-    loop. So the covariance comes from the smoothed spectrum of the residuals, of every y by itself, with the degrees of freedom
-    that leaves (`errors: coloured`). Feedback hides parameters: where the controller holds y fixed whatever they are, fit the
-    control signal too.
+    loop. So the covariance comes from the spectrum of the scores, sensitivity times residual, near zero: whatever the colour, and
+    steady or not, with the degrees of freedom that leaves (`errors: coloured`). Feedback hides parameters: where the controller
+    holds y fixed whatever they are, fit the control signal too.
     """
 
     family = "identification"
@@ -83,9 +89,13 @@ blocks:
     initial: str = static("auto", "diagram: where plants of the diagram begin is known", choices=("auto", "diagram"))
     starts: int = static(1, "how many starts are tried; all but the first are drawn at random between the bounds", kind=int)
     seed: int = static(0, "of the random starts", kind=int)
-    skip: float = param(0.0, "time at the start of the record that is not compared", "s", min=0)
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
-    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
+    cutoff: float = param(0.0, "zero-phase Butterworth filter of order 4 on what is compared; 0: none", "Hz", min=0)
+    decimate: int = static(1, "one row in how many is compared, by the rule of Decimate", kind=int)
+    skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
+    edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
+    parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
+    smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
     y = inport("measured signals", size="any", many=True)
@@ -103,10 +113,13 @@ blocks:
         twin = twin_of(run, t, outputs, played)
         free = free_parameters(self, run.path, twin.experiment.schedule, run)
         measured = [np.asarray(values, dtype=float).reshape(len(t), -1) for values in y]
-        task = Task(twin, free, outputs, measured, int(np.searchsorted(t, t[0] + self.skip - 1e-9)))
-        left = sum(len(m) - task.first for m in measured)
+        ends = ends_of(t, self.skip, self.decimate, self.settings["edges"], self.cutoff)
+        task = Task(twin, free, outputs, measured, ends, self.cutoff)
+        left = task.count * len(measured)
         if left <= len(free):
-            raise RecordError(f"{left} samples are too few for {len(free)} parameters: skip: {self.skip:g} s of {np.ptp(t):g} s.")
+            raise RecordError(
+                f"{left} samples are too few for {len(free)} parameters: skip: {skip_text(self.skip)} s of {np.ptp(t):g} s."
+            )
         found = self.restarted(task, self.ended(task, self.search(task)))
         predicted = task.signals(found.theta) if found.ok else None
         shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
@@ -115,7 +128,7 @@ blocks:
         return (
             (shown[:, 0] if slim else shown),
             (rest[:, 0] if slim else rest),
-            report(self.method, task, found, self.errors, self.smoothing).warned(*self.true_start(task, run)),
+            report(self.method, task, found, self.errors, self.smoothing, self.parts).warned(*self.true_start(task, run)),
         )
 
     def true_start(self, task: Task, run: Run) -> list[str]:
@@ -161,7 +174,7 @@ blocks:
         best = self.from_starts(task)
         several = sum(m.shape[1] for m in task.measured) > 1
         for _ in range(ROUNDS if best.ok and given is None and several else 0):
-            rest = [m[task.first :] - s[task.first :] for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
+            rest = [task.rows(m - s) for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
             before, task.weights = task.weights, [inverse_of(np.sqrt(np.mean(r**2, axis=0))) for r in rest]
             again = descend(task, best.theta, self.tol, self.max_iterations)
             if not again.ok:
@@ -206,7 +219,9 @@ blocks:
         return sum(y)
 
     @staticmethod
-    def check(parameters, output, weights, starts, max_iterations):
+    def check(parameters, output, weights, starts, max_iterations, skip, edges, decimate, parts):
+        if text := skip_problem(skip, edges, decimate):
+            return text
         if not parameters:
             return "parameters: at least one is wanted."
         if isinstance(output, list) and not (output and all(isinstance(o, str) for o in output)):
@@ -216,6 +231,8 @@ blocks:
         for name, value in (("starts", starts), ("max_iterations", max_iterations)):
             if value < 1:
                 return f"{name}: a whole number of at least 1 is wanted, found {value}."
+        if parts < 2:
+            return f"parts: a whole number of at least 2 is wanted, found {parts}."
         return None
 
 

@@ -12,6 +12,7 @@ from blocksim.estimation.estimates import NORMAL, Estimate, Estimates
 from .output_search import Search, Task, seen
 from .regression.colour import colour_of
 from .regression.iteration import assumed_sources
+from .regression.parts import fitted_parts, with_parts
 from .regression.regression import fit, undetermined
 from .regression.spectrum import spectral_spread
 from .regression.words import null_words
@@ -19,7 +20,7 @@ from .regression.words import null_words
 USELESS = 90.0  # %: a signal that is left unexplained
 
 
-def report(method: str, task: Task, found: Search, errors: str, smoothing: float) -> Estimates:
+def report(method: str, task: Task, found: Search, errors: str, smoothing: float, parts: int) -> Estimates:
     """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
     model, names = named(task)
     told = [] if found.reason.startswith("converged") else [found.reason]
@@ -33,9 +34,10 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
     linear = fit(J, rest)
     series = series_in(task, rest)
     colours = colours_of(task, series)
-    spread = spectral_spread(J @ linear.bread, J, rest, np.ones(len(rest), dtype=bool), series_of(task), smoothing)
+    system = J @ linear.bread, J, rest, np.ones(len(rest), dtype=bool), series_of(task)
+    spread = spectral_spread(*system, smoothing)
     covariance, quantile = linear.covariance, np.full(len(names), NORMAL)
-    if errors == "coloured":
+    if errors != "white":
         covariance, quantile = undetermined(spread.covariance.copy(), linear.null), spread.quantile
     std = np.sqrt(np.diag(covariance))
     told += [f"not identifiable: {words}" for words in null_words(linear, names)]
@@ -57,7 +59,7 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
         "rows": len(rest),
         "std_white": linear.std,
         "freedom": spread.freedom,
-        "smoothing_lags": list(spread.lags),
+        "smoothing_lines": spread.lines,
         "relative_error": errors_of(task, rest),  # % of what each y varies
         "sigma": [rms(part) / w for (_, part), w in zip(series, np.concatenate(task.weights), strict=True)],
     }
@@ -67,7 +69,8 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
     reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"
-    return Estimates(method, items, covariance, model, warnings=tuple(told), reason=reason, details=details)
+    result = Estimates(method, items, covariance, model, warnings=tuple(told), reason=reason, details=details)
+    return with_parts(result, fitted_parts(*system, parts, smoothing)) if errors == "blocks" else result
 
 
 def named(task: Task) -> tuple[str, list[str]]:
@@ -84,7 +87,7 @@ def rms(values: np.ndarray) -> float:
 
 def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
     """Residuals of each output."""
-    ends = np.cumsum([m[task.first :].size for m in task.measured])[:-1]
+    ends = np.cumsum([task.count * m.shape[1] for m in task.measured])[:-1]
     return np.split(rest, ends)
 
 
@@ -96,7 +99,7 @@ def errors_of(task: Task, rest: np.ndarray) -> dict[str, float]:
 
 def series_of(task: Task) -> np.ndarray:
     """Which row belongs to which series in time: every element of every output is one."""
-    shapes = [m[task.first :].shape for m in task.measured]
+    shapes = [(task.count, m.shape[1]) for m in task.measured]
     firsts = np.cumsum([0, *(columns for _, columns in shapes)])
     return np.concatenate([np.tile(first + np.arange(c), n) for first, (n, c) in zip(firsts, shapes, strict=False)])
 

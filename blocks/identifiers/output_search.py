@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from blocksim.errors import RecordError, SimulationError
 from blocksim.estimation.twin import Twin
 
 from .free_parameters import FreeParameter
+from .regression.ends import Ends
 from .regression.regression import fit, unit_columns, upper
 
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
@@ -31,7 +33,8 @@ class Task:
     free: list[FreeParameter]
     outputs: list[str]
     measured: list[np.ndarray]
-    first: int
+    ends: Ends
+    cutoff: float = 0.0
     weights: list[np.ndarray] = field(default_factory=list)  # of every element of every output
     simulations: int = 0
     failures: int = 0
@@ -59,18 +62,32 @@ class Task:
         for name, m, s in zip(self.outputs, self.measured, signals, strict=True):
             if s.shape != m.shape:
                 raise RecordError(f"output: {name} has {s.shape[1]} elements, what is measured has {m.shape[1]}.")
-        return np.concatenate([s[self.first :].ravel() for s in signals])
+        return np.concatenate([self.rows(s).ravel() for s in signals])
+
+    def rows(self, values: np.ndarray) -> np.ndarray:
+        """What skip and filters leave of a signal, measured or simulated."""
+        return self.ends.rows(values, self.cutoff)
+
+    @functools.cached_property
+    def count(self) -> int:
+        """Rows of each signal that are compared."""
+        return len(self.ends.picked)
+
+    @functools.cached_property
+    def target(self) -> np.ndarray:
+        """What was measured, without weights."""
+        return self.joined(self.measured)
 
     @property
     def row_weights(self) -> np.ndarray:
-        return np.concatenate([np.tile(w, len(m) - self.first) for w, m in zip(self.weights, self.measured, strict=True)])
+        return np.concatenate([np.tile(w, self.count) for w in self.weights])
 
     def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
         return self.joined(signals) * self.row_weights
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
         """Model less measurement; where the twin fails, so large that any step there is taken back."""
-        target = self.weighted(self.measured)
+        target = self.target * self.row_weights
         try:
             rest = self.weighted(self.signals(theta)) - target
         except SimulationError:
@@ -84,7 +101,7 @@ class Task:
         """The largest share of what one output varies that the twin does not repeat."""
         shares = []
         for m, s, w in zip(self.measured, self.signals(theta), self.weights, strict=True):
-            y, rest = m[self.first :] * w, (m[self.first :] - s[self.first :]) * w
+            y, rest = self.rows(m) * w, self.rows(m - s) * w
             size = float(np.linalg.norm(y - y.mean(axis=0)))
             shares.append(float(np.linalg.norm(rest)) / size if size > 0 else 0.0)
         return max(shares)
@@ -136,7 +153,7 @@ class Task:
             ]
             if len(made) < len(pair):
                 self.failures += 1
-                columns.append(np.zeros(len(self.joined(self.measured))))
+                columns.append(np.zeros(len(self.target)))
                 continue
             columns.append((made[0] - made[1]) / (ends[0][i] - ends[1][i]))
         return np.stack(columns, axis=1)

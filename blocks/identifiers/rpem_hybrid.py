@@ -18,14 +18,14 @@ from blocksim.contract.plant import Plant
 from blocksim.diagram.diagram import Diagram
 from blocksim.diagram.spec import LogSpec
 from blocksim.errors import RecordError, did_you_mean, listing
-from blocksim.estimation.estimates import Estimate, Estimates
+from blocksim.estimation.estimates import NORMAL, Estimate, Estimates
 from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.replay import Samples
 from blocksim.solvers import find_solver
 
 from ..smoothing.filters import enough, sample_time
-from .rpem_search import Problem, Rules, Search, Twin, covariance_of, searched, whiteness
+from .rpem_search import Problem, Rules, Search, Twin, coloured_spread, covariance_of, searched, whiteness
 
 __all__ = ["RPEMHybrid"]
 
@@ -47,7 +47,8 @@ class RPEMHybrid(RecordBlock):
 
     The input is held between samples (`hold: zero`), or was continuous (`cubic`, `linear`). With `horizons` above 1 the record is
     used bit by bit: each horizon adds its samples and starts where the last one ended, which is also the way out of the local
-    minima that a long record of a lightly damped plant has. Standard deviations are those of white noise on y.
+    minima that a long record of a lightly damped plant has. Standard deviations are those of white noise on y, or of the noise as
+    the residuals show it (`errors: coloured`): a torque that nobody measured leaves residuals that are anything but white.
 
     `details`: simulations, iterations, halvings, history (a row of values per iteration), loss, sigma, residual autocorrelation
     and the probability that they are white.
@@ -82,6 +83,7 @@ blocks:
     halvings: int = static(20, "times a step is halved at most", kind=int)
     horizons: int = static(1, "growing parts of the record, one after the other", kind=int)
     skip: float = param(0.0, "time at the start that does not count in V", "s", min=0)
+    errors: str = static("white", "what the standard deviations take the residuals for", choices=("white", "coloured"))
     solver: str = static(None, "of the simulations; without: that of the run", kind=str)
     step: float = param(0.0, "of the solver; 0: that of the run", "s", min=0)
     u = inport("recorded input of the plant", size="any")
@@ -109,7 +111,7 @@ blocks:
                 break
         y_hat = search.y_hat if len(search.y_hat) == len(t) else np.full(np.shape(y), np.nan)
         y_hat = y_hat.reshape(np.shape(y))
-        return y_hat, y - y_hat, reported(self.method, problem, search, model)
+        return y_hat, y - y_hat, reported(self.method, problem, search, model, self.errors)
 
     def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: Problem) -> Twin:
         """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
@@ -226,7 +228,7 @@ def player(u: np.ndarray, interval: Fraction, hold: str) -> Block:
     return played
 
 
-def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Estimates:
+def reported(method: str, problem: Problem, search: Search, plant: Plant, errors: str = "white") -> Estimates:
     """What was found; nan with the reason where the model could not be simulated."""
     truths = [float(plant.settings[n]) if plant.path else math.nan for n in problem.names]
     units = [plant.kind.declared[n].unit for n in problem.names]
@@ -241,20 +243,24 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant) -> Est
         nothing = tuple(Estimate(n, math.nan, truth=v, unit=u) for n, v, u in zip(problem.names, truths, units, strict=True))
         return Estimates(method, nothing, model=plant.path, warnings=(search.reason,), reason=search.reason, details=details)
     visible = np.linalg.norm(search.psi, axis=0) * problem.scale > 1e-12 * np.linalg.norm(search.y_hat)
-    covariance = covariance_of(search, visible)
+    covariance, quantile = covariance_of(search, visible), np.full(len(visible), NORMAL)
+    if errors == "coloured" and visible.any():
+        spread = coloured_spread(search, visible)
+        covariance[np.ix_(visible, visible)], quantile[visible] = spread.covariance, spread.quantile
+        details.update(freedom=spread.freedom, smoothing_lines=spread.lines)
     correlation, probability = whiteness(search.residual.reshape(-1, 1 if search.y_hat.ndim == 1 else search.y_hat.shape[1]))
     details.update(sigma=math.sqrt(search.loss), autocorrelation=correlation, whiteness=probability)
     made = tuple(
-        Estimate(n, float(value), float(std), truth, unit, start=float(start))
-        for n, value, std, truth, unit, start in zip(
-            problem.names, search.values, np.sqrt(np.diag(covariance)), truths, units, problem.start, strict=True
+        Estimate(n, float(value), float(std), truth, unit, quantile=float(q), start=float(start))
+        for n, value, std, truth, unit, start, q in zip(
+            problem.names, search.values, np.sqrt(np.diag(covariance)), truths, units, problem.start, quantile, strict=True
         )
     )
-    warnings = tuple(doubts(problem, search, visible, probability) + leak(problem, plant))
+    warnings = tuple(doubts(problem, search, visible, probability, errors) + leak(problem, plant))
     return Estimates(method, made, covariance, plant.path, warnings, search.reason, details)
 
 
-def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: float) -> list[str]:
+def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: float, errors: str) -> list[str]:
     """What a reader of the numbers must know, in words."""
     said = []
     blind = [n for n, seen in zip(problem.names, visible, strict=True) if not seen]
@@ -270,7 +276,8 @@ def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: f
     if not search.converged:
         said.append(f"not converged: {search.reason}")
     if probability < COLOURED:
-        said.append("the residuals are coloured: the model misses something, and standard deviations are too small.")
+        small = ", and standard deviations are too small (errors: coloured)" if errors == "white" else ""
+        said.append(f"the residuals are coloured: the model misses something{small}.")
     if search.psi is not None and visible.sum() > 1:
         psi = search.psi[:, visible]
         spread = np.linalg.svd(psi / np.linalg.norm(psi, axis=0), compute_uv=False)

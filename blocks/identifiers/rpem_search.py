@@ -10,6 +10,9 @@ import numpy as np
 from blocksim.errors import RecordError
 from blocksim.simulation.experiment import Experiment
 
+from .regression.regression import fit
+from .regression.spectrum import Spread, spectral_spread
+
 LIMIT = 0.5  # of a parameter: the longest step, as in the appendix of the thesis
 SMALL = 1e-3  # of a standard deviation: a step that changes nothing
 LAGS = 20
@@ -200,6 +203,16 @@ def covariance_of(search: Search, free: np.ndarray) -> np.ndarray:
     inside = np.linalg.pinv((psi / lengths).T @ (psi / lengths)) / np.outer(lengths, lengths)
     covariance[np.ix_(free, free)] = variance * inside
     return covariance
+
+
+def coloured_spread(search: Search, free: np.ndarray) -> Spread:
+    """The covariance of the parameters that are free where residuals have a colour, every output a series of its own."""
+    assert search.psi is not None and search.residual is not None
+    psi = search.psi[:, free]
+    linear = fit(psi, search.residual)
+    outputs = 1 if search.y_hat.ndim == 1 else search.y_hat.shape[1]
+    groups = np.tile(np.arange(outputs), len(psi) // outputs)
+    return spectral_spread(psi @ linear.bread, psi, search.residual, np.ones(len(psi), dtype=bool), groups, 0.0)
 
 
 def whiteness(residual: np.ndarray) -> tuple[np.ndarray, float]:

@@ -13,7 +13,7 @@ import typer
 from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, File, Output, Set, reported
-from .design_commands import design_command, information_command
+from .design_commands import design_command, information_command, sequential_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -418,6 +418,7 @@ def study(
 
 app.command("information")(information_command)
 app.command("design")(design_command)
+app.command("sequential")(sequential_command)
 
 
 if __name__ == "__main__":

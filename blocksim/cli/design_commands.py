@@ -137,3 +137,28 @@ def search_bar(shown: bool) -> Iterator[Callable[[SearchProgress], None] | None]
     task = bar.add_task("starting", total=1.0)
     with bar:
         yield lambda state: bar.update(task, completed=state.share, description=state.summary())
+
+
+@reported
+def sequential_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A design file.")],
+    guess: Annotated[
+        list[str],
+        typer.Option("--guess", metavar="PARAM=VALUE", help="What is believed of a parameter at first. May be repeated."),
+    ],
+    accuracy: Annotated[float, typer.Option(help="Relative standard deviation asked for of every parameter.")],
+    budget: Annotated[float, typer.Option(help="Seconds of experiments at most.")],
+    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+) -> None:
+    """Design, measure, fit and design again, on simulated truth, until it is accurate enough.
+
+    The truth is that of the diagram. With measured records do it step by step in Python: bs.Campaign.
+    """
+    from ..planning.sequential import sequential
+    from . import results
+
+    outer, inner = results.read_settings(guess)
+    campaign = sequential(file, guess={**outer, **inner}, accuracy=accuracy, budget=budget, seed=seed)
+    typer.echo(str(campaign))
+    ending = "accurate enough" if max(campaign.relative_std.values()) <= accuracy else "the budget is used"
+    typer.echo(f"{campaign.seconds:g} s of experiments: {ending}")

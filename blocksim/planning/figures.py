@@ -105,8 +105,9 @@ def plot_design(result: DesignResult, path: str | os.PathLike[str] | None = None
     names = [name for name in names if name in record] or list(record)[:1]
     figure, axes = new_figure(11.0, 2.4 * len(names) + 0.4, len(names), 3, width_ratios=(3, 2, 2))
     for row, name in zip(axes, names, strict=True):
-        draw_signal(row[0], row[1], record.time(name), record[name].reshape(len(record.time(name)), -1), name, result)
-        row[2].set_visible(row is axes[0])
+        draw_limited_signal(row[0], row[1], record.time(name), record[name].reshape(len(record.time(name)), -1), name, result)
+    for axis in axes[1:, 2]:
+        axis.set_visible(False)
     draw_bars(axes[0][2], result)
     return finished(figure, path)
 
@@ -115,7 +116,7 @@ def run_options(result: DesignResult) -> dict[str, Any]:
     return {key: value for key, value in result.spec.simulate.items() if key in ("stop", "step", "solver", "seed", "every")}
 
 
-def draw_signal(time: Axes, lines: Axes, t: FloatArray, x: FloatArray, name: str, result: DesignResult) -> None:
+def draw_limited_signal(time: Axes, lines: Axes, t: FloatArray, x: FloatArray, name: str, result: DesignResult) -> None:
     """One signal, its limits dashed, and its spectrum."""
     for k in range(x.shape[1]):
         time.plot(t, x[:, k], color=COLOURS[k % len(COLOURS)], linewidth=0.7)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
     from ..records.record import Record
     from ..simulation.experiment import Experiment
-    from .verdict import Finding
+    from .verdict import VerdictFinding
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Information:
         return dict(zip(self.parameters, (power / np.where(total > 0, total, 1.0)).T, strict=True))
 
     @functools.cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[VerdictFinding, ...]:
         """What is not seen, or badly, each with its reason."""
         from .verdict import findings_of
 
@@ -192,7 +192,7 @@ def information(
     names = [outputs] if isinstance(outputs, str) else list(outputs)
     ready, changes = prepared(diagram, params or {}, options)
     ready = logging(ready, [*names, *inputs])
-    check_names(ready, [*parameters, *nuisance], names)
+    check_parameters(ready, [*parameters, *nuisance], names)
     own = noisy_outputs(ready, changes, names, noise_std)
     record = run_experiment(ready, changes, draw_noise(ready, seed))
     played = [whole_name(ready.schedule.diagram, name, "inputs") for name in inputs]
@@ -211,7 +211,7 @@ def logging(ready: Experiment, names: Sequence[str]) -> Experiment:
     return experiment(logged, {}, **vars(ready.options))
 
 
-def check_names(ready: Experiment, parameters: Sequence[str], outputs: Sequence[str]) -> None:
+def check_parameters(ready: Experiment, parameters: Sequence[str], outputs: Sequence[str]) -> None:
     """Every parameter is a number of a running block, named once."""
     if not parameters or not outputs:
         raise DiagramError("information needs at least one parameter and one output.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .readings import NoisyOutput
 
 #: Step of the look at what drives a block, as a share of a parameter.
-LOOK = 1e-3
+LOOK_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ def drive_answers(twin: Twin, schedule: Schedule, signals: Signals, values: Mapp
         drive = next((names[0] for names in arriving.values() if names), "")
         if value and drive in signals:
             drives[name] = drive
-    table = [{name: values[name] * (1.0 + LOOK)} for name in drives]
+    table = [{name: values[name] * (1.0 + LOOK_SHARE)} for name in drives]
     answers = {}
     for (name, drive), end in zip(drives.items(), twin.run_many(table) if table else [], strict=True):
         if not isinstance(end, SimulationError):
             size = float(np.linalg.norm(signals[drive])) or 1.0
-            answers[name] = float(np.linalg.norm(end[drive] - signals[drive])) / (LOOK * size)
+            answers[name] = float(np.linalg.norm(end[drive] - signals[drive])) / (LOOK_SHARE * size)
     return answers

@@ -30,7 +30,7 @@ ROUNDED = 1e-20
 
 
 @dataclass(frozen=True)
-class Finding:
+class VerdictFinding:
     """Something that is not seen: its kind in a word, the parameters it is about, and a sentence."""
 
     kind: str  # rough, dead, alike, quantised, hidden, start, short or quiet
@@ -41,7 +41,7 @@ class Finding:
         return self.words
 
 
-def findings_of(info: Information) -> Iterator[Finding]:
+def findings_of(info: Information) -> Iterator[VerdictFinding]:
     """Each parameter that is badly seen, once, with those it cannot be told from."""
     names = [column.name for column in info.columns]
     named: set[str] = set()
@@ -74,23 +74,23 @@ def relative_share(std: float, value: float) -> float:
 # ---- kinds ------------------------------------------------------------------------------------------------------------
 
 
-def rough(info: Information, place: int) -> Finding:
+def rough(info: Information, place: int) -> VerdictFinding:
     column = info.columns[place]
     words = (
         f"{column.name}: the outputs are no smooth function of it. Two step sizes of its differences disagree by "
         f"{percent(column.disagreement)}, as where a gap rattles or an event comes and goes; no bound is told. The bounds of the "
         "others take it as known."
     )
-    return Finding("rough", (column.name,), words + reason(info, [column.name]))
+    return VerdictFinding("rough", (column.name,), words + reason(info, [column.name]))
 
 
-def dead(info: Information, name: str) -> Finding:
+def dead(info: Information, name: str) -> VerdictFinding:
     words = f"{name} is dead here: no output depends on it at all, so nothing can be learnt of it."
     others = " The bounds of the others are those without it." if len(info.columns) > 1 else ""
-    return Finding("dead", (name,), words + reason(info, [name]) + others)
+    return VerdictFinding("dead", (name,), words + reason(info, [name]) + others)
 
 
-def faint(info: Information, place: int) -> Finding:
+def faint(info: Information, place: int) -> VerdictFinding:
     """A parameter whose own effect is lost in the noise, whatever the others are."""
     import numpy as np
 
@@ -113,15 +113,15 @@ def faint(info: Information, place: int) -> Finding:
         kind, why = "hidden", hiding(info, column.name)
     elif column.name in info.surroundings.initial and early_share(info, place) > EARLY:
         kind, why = "start", dying(info, place)
-    elif growth(info, place) > SHORT:
-        kind, why = "short", shortness(info, place)
+    elif growth(info, place, alone=True) > SHORT:
+        kind, why = "short", shortness(info, place, alone=True)
     lacks = alone / ENOUGH_STD
     more = f" It takes {lacks:.2g} times the amplitude, or {lacks**2:.2g} times the time, for {percent(ENOUGH_STD)}."
     advice = more + nudge(info, place) if kind == "quiet" else ""
-    return Finding(kind, (column.name,), start + why + reason(info, [column.name]) + advice)
+    return VerdictFinding(kind, (column.name,), start + why + reason(info, [column.name]) + advice)
 
 
-def alike(info: Information, place: int) -> Finding:
+def alike(info: Information, place: int) -> VerdictFinding:
     """Parameters whose effects look the same."""
     group = weak_group(info.fisher, place)
     names = [info.columns[k].name for k in group]
@@ -136,11 +136,11 @@ def alike(info: Information, place: int) -> Finding:
     if hidden:
         tails += hiding(info, info.columns[hidden[0]].name)
     if growth(info, place) > SHORT:
-        return Finding("short", tuple(names), words + tails + shortness(info, place))
+        return VerdictFinding("short", tuple(names), words + tails + shortness(info, place))
     if all(name in info.surroundings.initial for name in names) and early_share(info, place) > EARLY:
         kind, tails = "start", tails + dying(info, place)
     structural = math.isinf(info.fisher.stds[place]) and not tails
-    return Finding(kind, tuple(names), words + tails + ("" if structural else nudge(info, place)))
+    return VerdictFinding(kind, tuple(names), words + tails + ("" if structural else nudge(info, place)))
 
 
 # ---- reasons ----------------------------------------------------------------------------------------------------------
@@ -182,15 +182,15 @@ def early_share(info: Information, place: int) -> float:
     return float(info.by_time(FIFTHS)[1][info.columns[place].name][0])
 
 
-def growth(info: Information, place: int) -> float:
+def growth(info: Information, place: int, alone: bool = False) -> float:
     """How many times the bound of half the run is that of all of it; 1 where either is infinite."""
-    half = fisher(info.psi[: len(info.psi) // 2].reshape(-1, len(info.columns)))
-    before, after = float(half.stds[place]), float(info.fisher.stds[place])
+    half = fisher(info.psi[: len(info.psi) // 2].reshape(-1, len(info.columns)), info.fisher.floor**0.5)
+    before, after = (float((one.alone if alone else one.stds)[place]) for one in (half, info.fisher))
     return before / after if math.isfinite(before) and math.isfinite(after) else 1.0
 
 
-def shortness(info: Information, place: int) -> str:
-    ratio = growth(info, place)
+def shortness(info: Information, place: int, alone: bool = False) -> str:
+    ratio = growth(info, place, alone)
     return f" The run is too short: half of it would give a bound {ratio:.2g} times as large, so a longer one teaches far more."
 
 

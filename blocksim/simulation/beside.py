@@ -19,6 +19,8 @@ AT_WORK: list[subprocess.Popen[bytes]] = []
 def compile_beside(code: Code) -> None:
     """Start compiling a program in a process of its own, once, which leaves the result in the cache; without one, do nothing."""
     AT_WORK[:] = [process for process in AT_WORK if process.poll() is None]
+    if os.environ.get("BLOCKSIM_BESIDE") == "off":
+        return
     if AT_WORK or code.beside is not None or code.compiled is not None or cache.root() is None or (os.cpu_count() or 1) < 2:
         return
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

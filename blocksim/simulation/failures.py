@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..contract.declarations import Param, State, StatePort
 from ..errors import SimulationError
 from ..solvers import kernel, stores
 from .experiment import Experiment
@@ -54,8 +55,11 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
         slot = slots.x[index]
         return SimulationError(
             f"at t = {t:.9g} s the solver {experiment.options.solver} cannot meet its tolerance: state '{slot.name}' of block "
-            f"'{slot.path}' (now {machine.x[index]:.3g}) changes too fast. It may diverge; rodas4 suits "
-            "stiff systems; rtol and atol loosen the tolerance.",
+            f"'{slot.path}' (now {machine.x[index]:.3g}) changes too fast. "
+            + (
+                explanation(experiment, machine, slot.path)
+                or "It may diverge; rodas4 suits stiff systems; rtol and atol loosen the tolerance."
+            ),
             time=t,
             block=slot.path,
             state=slot.name,
@@ -77,7 +81,7 @@ def divergence(experiment: Experiment, machine: Machine, t: float) -> Simulation
     scale = f", beyond any credible scale ({most:g})" if np.isfinite(value) else ""
     return SimulationError(
         f"diverged: at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {value:.3g}{scale}. The run ends there; its "
-        f"record up to then is kept. {step_advice(experiment)}",
+        f"record up to then is kept. {explanation(experiment, machine, slot.path) or step_advice(experiment)}",
         time=t,
         block=slot.path,
         state=slot.name,
@@ -121,3 +125,15 @@ def stuck(experiment: Experiment, machine: Machine) -> SimulationError:
         block=block,
         state=state,
     )
+
+
+def explanation(experiment: Experiment, machine: Machine, path: str) -> str:
+    """What a block says of its own states and settings, where its class can tell why no number comes of them: `why`."""
+    unit = next(u for u in experiment.schedule.units if u.path == path)
+    why: Any = getattr(unit.kind, "why", None)
+    if why is None:
+        return ""
+    places = {name: experiment.slots.where.get((unit.index, name)) for name in unit.kind.of(Param)}
+    states = {name: machine.x[at] for name, at in places.items() if at is not None and name in unit.kind.of(StatePort)}
+    numbers = {name: float(machine.p[at][0]) for name, at in places.items() if at is not None and name not in unit.kind.of(State)}
+    return str(why({**unit.settings, **numbers}, states))

@@ -36,3 +36,28 @@ def test_a_wrong_name_is_told(tmp_path):
     path.write_text(LAG, encoding="utf-8")
     result = call("information", str(path), "-p", "lag.kk", "-y", "lag", "--noise-std", "0.05")
     assert result.exit_code == 2 and "block 'lag' has no parameter 'kk'" in result.output and "Did you mean" in result.output
+
+
+DESIGN = """format: 1
+design: A sine for the lag
+diagram: lag.yaml
+parameters: [lag.k, lag.T]
+outputs: {lag: 0.05}
+vary: {u.frequency: {min: 0.1, max: 3.0}}
+search: {simulations: 60, candidates: 8}
+"""
+
+
+def test_design_writes_its_folder_and_sequential_ends(tmp_path):
+    (tmp_path / "lag.yaml").write_text(LAG, encoding="utf-8")
+    path, folder = tmp_path / "sine.yaml", tmp_path / "out"
+    path.write_text(DESIGN, encoding="utf-8")
+    result = call("design", str(path), "--out", str(folder), "--plot")
+    assert result.exit_code == 0, result.output
+    assert "designed %" in result.output and "simulations are used" in result.output
+    names = {"source.yaml", "diagram.yaml", "design.json", "unknowns.json", "design.png", "information.png"}
+    assert names <= {file.name for file in folder.iterdir()}
+    assert call("design", str(path), "--out", str(folder), "--resume", "--json").exit_code == 0
+    words = ["--guess", "lag.k=1.5", "--accuracy", "0.05", "--budget", "8", "--seed", "1"]
+    result = call("sequential", str(path), *words)
+    assert result.exit_code == 0 and "misfit" in result.output and "accurate enough" in result.output, result.output

@@ -26,7 +26,7 @@ def test_it_can_be_planned(path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_tells_of_it(name):
     paper, study = name.split("/")
-    pages = ("studies", "identification") if paper == "one_dof" else (paper,)
+    pages = ("studies", "identification", "methods") if paper in ("one_dof", "intervals") else (paper,)
     text = "".join((HERE.parents[1] / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
     assert re.search(rf"{paper}/studies/{study}\b", text), f"docs/{pages[0]}.md says nothing of {name}"
 
@@ -52,3 +52,26 @@ def test_loop_gain():
             assert abs(found[method, "J", gain]["bias_percent"]) < 0.2 and abs(found[method, "Fc", gain]["bias_percent"]) < 3
     assert found["ls", "Fv", 4]["bias_percent"] < found["ls", "Fv", 0.5]["bias_percent"] - 1
     assert found["ls", "Fc", 4]["bias_percent"] > found["ls", "Fc", 0.5]["bias_percent"] + 1
+
+
+@pytest.mark.parametrize("name", ["intervals/joint", "intervals/joint_long", "intervals/scara", "intervals/two_mass"])
+def test_intervals(name):
+    """A part of the table of docs/identification.md: unbiased identifiers are not sure of what is wrong."""
+    keys = {"simulate": {"stop": 16}, "collect": ["iv_slow", "didim_slow"]} if name == "intervals/joint_long" else {}
+    found = scores(short(name, methods=("noise",), repeat=2, bound=None, **keys))
+    unbiased = {key: line for key, line in found.items() if not key[0].startswith("noise.ls")}
+    assert len(unbiased) >= 8
+    for key, line in unbiased.items():
+        assert line["failures"] == 0 and abs(line["z_mean"]) < 4.5, (key, line)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["noise", "ripple", "both"])
+def test_intervals_hold(noise):
+    """95 % intervals of regressions on the joint, 40 runs: pooled over parameters within 90 and 99.5 %, z within 0.7 and 1.45."""
+    blocks = ["iv", "iv_slow", "didim", "didim_slow", "cloe", "cloe_q"]
+    found = scores(short("intervals/joint", methods=(noise,), repeat=40, seed=77, bound=None, collect=blocks))
+    for block in blocks:
+        lines = [line for (method, *_), line in found.items() if method == f"{noise}.{block}"]
+        assert 0.90 <= sum(line["coverage"] for line in lines) / len(lines) <= 0.995, block
+        assert all(0.65 < line["z_std"] < 1.45 for line in lines), block

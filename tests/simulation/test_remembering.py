@@ -240,6 +240,7 @@ def test_another_process_compiles_beside_the_work(tmp_path, monkeypatch):
     from blocksim.simulation.beside import compile_beside, compiles_beside
 
     monkeypatch.setenv("BLOCKSIM_CACHE", str(tmp_path))
+    monkeypatch.delenv("BLOCKSIM_BESIDE", raising=False)
     ready = bs.experiment(RARE.replace("type: Abs", "type: Sign"))
     code = ready.program.code
     assert not ready.program.cached()

@@ -11,6 +11,7 @@ from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
 from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks, starting_values
+from .parts import fitted_parts, with_parts
 from .regression import undetermined
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -51,8 +52,8 @@ class DIDIM(Resimulation):
     Standard deviations: with e the noise of the torque, the estimate errs by (W_s' G)^-1 W_s' e, G = d(W_s beta)/d beta with the
     motion following beta. In a stiff loop G is W_s; here it comes from one more simulation per parameter, made once the steps
     are below 1 %. From there on G also replaces W_s in the steps, beta_k+1 = beta_k + (W_s' G)^-1 W_s' (tau - W_s beta_k): the
-    same end in fewer simulations, and in a soft loop too. The covariance of e comes from the smoothed spectrum of the residuals,
-    with the degrees of freedom that leaves, or is that of white noise (`errors`).
+    same end in fewer simulations, and in a soft loop too. The covariance of W_s' e comes from the spectrum of these products near
+    zero, with the degrees of freedom that leaves, or is that of white noise (`errors`).
     """
 
     example = """
@@ -81,9 +82,10 @@ blocks:
         gain = follow.gain if followed and follow.gain is not None else np.eye(len(names))
         W = rows.W * found.weights[:, None]
         fitted = follow.slopes * found.weights[:, None] if followed and follow.slopes is not None else W
-        spread = spectral_spread(W @ found.bread @ gain.T, fitted, found.scores, rows.weights > 0, rows.groups, self.smoothing)
+        system = W @ found.bread @ gain.T, fitted, found.scores, rows.weights > 0, rows.groups
+        spread = spectral_spread(*system, self.smoothing)
         covariance = gain @ white @ gain.T if followed else white
-        if self.errors == "coloured":
+        if self.errors != "white":
             covariance = undetermined(spread.covariance.copy(), found.null)
         if followed and follow.gain is None:
             covariance = np.full_like(covariance, np.nan)
@@ -98,13 +100,14 @@ blocks:
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
             "freedom": spread.freedom,
-            "smoothing_lags": list(spread.lags),
+            "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        return Estimates.of(
+        result = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            priors=starting_values(path, looped), **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+            priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 
 @dataclass

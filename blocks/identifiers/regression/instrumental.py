@@ -12,6 +12,7 @@ from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
 from .iteration import Equations, Looped, Motion, Path, history, remarks, starting_values
+from .parts import fitted_parts, with_parts
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
 from .stacked_rows import (
@@ -44,7 +45,7 @@ class InstrumentalVariable(Resimulation):
     latter from filters that are wide enough not to distort it; `cutoff` and `decimate` treat tau, W and Z alike.
 
     The rows of each joint are weighted by the root mean square of its residuals. The covariance is (Z'W)^-1 Z'CZ (W'Z)^-1, C
-    from the smoothed spectrum of the residuals, or of white noise (`errors`). The estimates warn where instruments are weak:
+    from the spectrum of Z'e near zero, or of white noise (`errors`). The estimates warn where instruments are weak:
     where they explain less than half of a column of W, or Z'W is nearly singular.
     """
 
@@ -86,8 +87,9 @@ blocks:
         inverse = inverse_of(product(Zw, Ww))
         scores, count = rest * weights, int((weights > 0).sum())
         white = inverse @ product(Zw, Zw) @ inverse.T * power(scores) / max(1, count - len(names))
-        spread = spectral_spread(Zw @ inverse.T, Ww, scores, weights > 0, rows.groups, self.smoothing)
-        covariance = spread.covariance if self.errors == "coloured" else white
+        system = Zw @ inverse.T, Ww, scores, weights > 0, rows.groups
+        spread = spectral_spread(*system, self.smoothing)
+        covariance = white if self.errors == "white" else spread.covariance
         told += colour_remark(rest, rows)
         details = {
             **history(path, looped),
@@ -97,13 +99,14 @@ blocks:
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
             "freedom": spread.freedom,
-            "smoothing_lags": list(spread.lags),
+            "smoothing_lines": spread.lines,
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        return Estimates.of(
+        result = Estimates.of(
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
-            priors=starting_values(path, looped), **({"quantile": spread.quantile} if self.errors == "coloured" else {}),
+            priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 
 @dataclass

@@ -12,13 +12,16 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
+from .bias import drawn_bias, with_bias
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
+from .parts import Parts, fitted_parts, with_parts
 from .regression import Fit, all_present, fit, huber, on_rows, total, undetermined
-from .spectrum import Spread, spectral_spread
+from .spectrum import ERROR_KINDS, Spread, spectral_spread
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
+    from blocksim.estimation.process import Run
 
 __all__ = ["LeastSquares"]
 
@@ -41,11 +44,14 @@ class LeastSquares(RecordBlock):
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
 
-    Standard deviations are those of residuals with the colour they have (`errors: coloured`: from their smoothed spectrum, with
-    the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. All take
-    the motion for exact: noise in it biases the estimates, and no standard deviation shows that. So does a delay: what a
-    controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it (MovingAverage, window
-    2) fits motion without phase.
+    Standard deviations are those of residuals with the colour they have (`errors: coloured`: from the spectrum of W'e near zero,
+    with the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. By
+    `errors: blocks` the record is also fitted in `parts`, and what these disagree by beyond their intervals is added. All take
+    the motion for exact: noise in it biases the estimates, and no standard deviation shows that. `bias: told` says how much: the
+    experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters. A
+    bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. A delay biases
+    as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it
+    (MovingAverage, window 2) fits motion without phase.
     """
 
     family = "identification"
@@ -61,14 +67,18 @@ blocks:
 
     model: str = model("the plant whose parameters are wanted: a block of the diagram, or a type")
     method: str = static("wls", "how rows are weighted", choices=("ols", "wls", "irls", "total"))
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
+    parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
     parameters: list[str] | None = static(None, "the parameters to estimate; all where none are named", kind=list)
     known: dict[str, float] | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)
     drop_slow: float = param(0.0, "share of a joint's largest speed below which its rows are left out", min=0, below=1)
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
     edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
-    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
+    smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
+    bias: str = static("untold", "what is made of the bias that noise and filters of the motion cause",
+                       choices=("untold", "told", "corrected", "widened"))  # fmt: skip
+    draws: int = static(16, "draws of the noise from which the bias is told", kind=int)
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
     column_errors: list[float] | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
@@ -84,7 +94,7 @@ blocks:
         efforts = {name: replace(type(self).of(Outport)[name], unit=unit, size=size) for name in ("tau_model", "residual")}
         return {**motion_ports(plant), **efforts}
 
-    def process(self, t, model, **signals):
+    def process(self, t, model, run: Run, **signals):
         rows = rows_of(model, signals)
         names = chosen(model, self.settings["parameters"], self.settings["known"])
         task = task_of(self, t, rows, signals, names, model)
@@ -93,10 +103,20 @@ blocks:
         x[[model.parameters.index(n) for n in found.names]] = found.fit.values
         effort = rows.W @ x
         outputs = (effort, rows.y - effort)
-        return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), estimates(self, task, found, dropped, model)
+        result = estimates(self, task, found, dropped, model)
+        if found.parts is not None:
+            result = with_parts(result, found.parts)
+        if self.bias != "untold":
+            bias = drawn_bias(run, self.settings["model"], found.names, found.fit.values, self.draws)
+            result = with_bias(result, bias, self.bias)
+        return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result
 
     @staticmethod
-    def check(decimate, column_errors, method, skip, edges):
+    def check(decimate, column_errors, method, skip, edges, draws, parts):
+        if parts < 2:
+            return f"parts: a whole number of at least 2 is wanted, found {parts}."
+        if draws < 2:
+            return f"draws: a whole number of at least 2 is wanted, found {draws}."
         if text := skip_problem(skip, edges, decimate):
             return text
         if column_errors is not None and method != "total":
@@ -156,6 +176,7 @@ class Found:
     white: np.ndarray  # covariances
     coloured: Spread | None
     covariance: np.ndarray  # the one that was asked for
+    parts: Parts | None = None
 
     @property
     def relative_std(self) -> np.ndarray:
@@ -242,9 +263,12 @@ def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
     if method == "total":  # the motion is not exact there, and the colour of the residuals not that of one error
         return Found(names, found, found.covariance, None, found.covariance)
     G = W * found.weights[:, None]
-    spread = spectral_spread(G @ found.bread, G, found.scores, used, task.groups, block.smoothing)
+    rows = G @ found.bread, G, found.scores, used, task.groups
+    spread = spectral_spread(*rows, block.smoothing)
     spread = replace(spread, covariance=undetermined(spread.covariance.copy(), found.null))
-    return Found(names, found, found.covariance, spread, spread.covariance if block.errors == "coloured" else found.covariance)
+    parts = fitted_parts(*rows, block.parts, block.smoothing) if block.errors == "blocks" else None
+    covariance = found.covariance if block.errors == "white" else spread.covariance
+    return Found(names, found, found.covariance, spread, covariance, parts)
 
 
 def essential(block: Any, task: Task) -> tuple[Found, dict[str, str]]:

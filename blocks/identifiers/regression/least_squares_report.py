@@ -50,7 +50,7 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         "std_white": np.sqrt(np.diag(found.white)),
         "std_coloured": None if found.coloured is None else np.sqrt(np.diag(found.coloured.covariance)),
         "freedom": None if found.coloured is None else found.coloured.freedom,
-        "smoothing_lags": None if found.coloured is None else list(found.coloured.lags),
+        "smoothing_lines": None if found.coloured is None else found.coloured.lines,
         "covariance_white": found.white,
         "residual_correlation": correlations,
         "ljung_box": [{"Q": Q, "p": p} for Q, p in tests],
@@ -62,7 +62,7 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         details["formulas"] = plant.grouping.formulas()
     told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
     quantile: Any = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
-    if found.coloured is not None and block.errors == "coloured":
+    if found.coloured is not None and block.errors != "white":
         quantile = found.coloured.quantile
     return Estimates.of(
         block.method,
@@ -124,7 +124,7 @@ def colour_warnings(block: Any, found: Found, colours: list[str]) -> list[str]:
     known = np.isfinite(np.diag(found.white)) & (np.diag(found.white) > 0)
     honest = np.diag(found.coloured.covariance)
     factor = float(np.median(np.sqrt(honest[known] / np.diag(found.white)[known]))) if known.any() else 1.0
-    if block.errors == "coloured":
+    if block.errors != "white":
         return [f"{text}: taken for white, they would give {1 / factor:.2g} times these standard deviations."]
     return [f"{text}: honest standard deviations are about {factor:.2g} times these (errors: coloured)."]
 

@@ -21,6 +21,7 @@ from blocksim.estimation.twin import twin_of
 from .ends import Ends, ends_of, skip_problem
 from .iteration import Equations, Looped, Path, diverged, iterate
 from .regression import all_present
+from .spectrum import ERROR_KINDS
 from .stacked_rows import stacked, weighted_fit
 
 OPENING = 20  # samples from which position and speed at the start are taken
@@ -50,8 +51,9 @@ class Resimulation(RecordBlock):
         "auto", "where the twin starts: at the plant's settings, or at the first samples of q; auto: at those where q is "
         "connected and the plant begins elsewhere than its type", choices=("auto", "diagram", "record"),
     )  # fmt: skip
-    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=("coloured", "white"))
-    smoothing: float = param(0.0, "lines of the residuals' spectrum that are smoothed together; 0: 16", min=0)
+    errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
+    parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
+    smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
                        "hundredth of its standard deviation", above=0)  # fmt: skip
     max_iterations: int = static(50, "the iteration is given up after so many", kind=int)
@@ -121,7 +123,9 @@ class Resimulation(RecordBlock):
                 raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
 
     @staticmethod
-    def check(decimate, edges, skip, max_iterations):
+    def check(decimate, edges, skip, max_iterations, parts):
+        if parts < 2:
+            return f"parts: a whole number of at least 2 is wanted, found {parts}."
         if text := skip_problem(skip, edges, decimate):
             return text
         return None if max_iterations >= 1 else f"max_iterations: a whole number of at least 1 is wanted, found {max_iterations}."

@@ -1,26 +1,31 @@
-"""The covariance of estimates where residuals have a colour: a sum over frequencies of what each does to the parameters.
+"""The covariance of estimates whose residuals have a colour, and are not the same all the time: the spectrum of scores near zero.
 
-An estimate errs by X' e, X the influence of every row on every parameter, so that its covariance is X' C X. In a loop the noise
-of a torque has hardly any power below the controller's bandwidth, where the motion is: the spectrum of e has a dip there that no
-autoregression of moderate order resolves. So C comes from the spectrum itself, S(f), estimated from the residuals.
+An estimate errs by the sum of its scores x_t e_t, x_t the influence of row t: by their line at frequency zero. The fit has made
+that line zero in the residuals, but its neighbours carry the same noise through the same motion: of scores multiplied by
+cos(pi j (t + 1/2) / n), the sum has nearly the variance that is sought (Müller 2007; Lazarus, Lewis, Stock and Watson 2018). So
+nothing is asked of the noise in between, neither that it is white nor that it is stationary: near a reversal an encoder or
+friction may be as noisy as they like. A controller cuts a dip into the noise just where the motion is, so that lines further away
+carry more: what they have on average is continued to line zero by a parabola.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from .colour import autocovariance, quick_size
-from .regression import members
+from .colour import autocovariance
 
-LINES = 16.0  # of the spectrum that are smoothed together, unless said: lags of the window are rows / LINES
-FEWEST = 4  # lags
-TAPER = 35 / 18  # what Hann's taper adds to the variance of a spectrum
-FLOOR = 1e-3  # of the mean density: where smoothing leaves less, there is less than can be told
-DEEPEST = 0.2  # of the power at a frequency that the fit may have left, at the least
-SLOWEST = 0.98  # coefficient of the autoregression that flattens a spectrum
-SCARCE = 0.1  # of the pairs that gaps at random would leave: a lag with fewer is not told
+ERROR_KINDS = ("coloured", "white", "blocks")  # what standard deviations are made of
+LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
+COSINE_ROWS = 3  # used rows for each cosine, at the least
+FEWEST_COSINES = 4  # cosines
+WIDER = 4  # as many are looked at for correlations, which are many and matter less
+SLOWEST = 0.98  # coefficient of the autoregression by which losses are judged
+SHALLOWEST = 0.33  # of the mean of all lines: a dip is not believed to be deeper
+PIECES = 512  # of time, in which cosines are taken for constant
+LEFT = 0.2  # of a variance that the fit and the parabola may leave, else the mean of all lines is taken
 
 
 @dataclass(frozen=True)
@@ -29,8 +34,8 @@ class Spread:
 
     covariance: np.ndarray
     freedom: np.ndarray
-    lags: tuple[int, ...] = ()  # of each group's window
-    memory: tuple[float, ...] = ()  # coefficient that flattened each group's spectrum
+    lines: float = 0.0  # that were smoothed together
+    memory: tuple[float, ...] = ()  # of each group: the autoregression by which losses are judged
 
     @property
     def quantile(self) -> np.ndarray:
@@ -40,111 +45,134 @@ class Spread:
         return np.asarray(stdtrit(np.maximum(self.freedom, 1.0), 0.975))
 
 
-def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray, lines: float) -> Spread:
-    """X' C X. `X` is the influence of the rows, d estimate / d rest; `G` the columns that were fitted, d fit / d estimate.
-
-    The rows of a group stand in the order of time; rows that are not used are gaps. `lines` of the spectrum are smoothed.
-    Variances of the groups add up, and so do, by Satterthwaite's rule, their uncertainties.
-    """
-    p = X.shape[1]
-    total, doubt, lags, memory = np.zeros((p, p)), np.zeros(p), [], []
-    for _, own in members(groups):
-        if np.count_nonzero(used[own]) < 2 or not np.any(rest[own][used[own]]):
-            continue
-        spectrum = Spectrum.of(rest[own], used[own], leverage(X[own], G[own]), G[own].shape[1], lines or LINES)
-        part, variance = spectrum.carried(np.where(used[own][:, None], X[own], 0.0))
-        total += part
-        doubt += np.diag(part) ** 2 * variance
-        lags.append(spectrum.lags)
-        memory.append(spectrum.rho)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = np.where(doubt > 0, 2 * np.diag(total) ** 2 / doubt, np.inf)
-    return Spread((total + total.T) / 2, freedom, tuple(lags), tuple(memory))
-
-
-def leverage(X: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """By lag, how much of what is at a frequency the fit takes away: the autocovariance of G X', per row."""
-    n, size = len(X), quick_size(2 * len(X))
-    cross = np.einsum("fi,fi->f", np.fft.rfft(X, size, axis=0).conj(), np.fft.rfft(G, size, axis=0)).real
-    return np.fft.irfft(cross, size)[:n] / n
-
-
 @dataclass(frozen=True)
-class Spectrum:
-    """The density of residuals: an autocovariance under a window of so many lags, of what an autoregression of order 1 leaves."""
+class Series:
+    """One group of rows in the order of time, rows that are not used being zero: influence, columns of the fit, residuals."""
 
-    covariance: np.ndarray  # under the window
-    window: np.ndarray
-    taken: np.ndarray  # by the fit, under the same window
-    rho: float
-    rows: int
-    pairs: np.ndarray  # of rows so many lags apart, as a share of all there would be without gaps
+    X: np.ndarray
+    G: np.ndarray
+    rest: np.ndarray
+    rho: float  # its autoregression
+    size: float  # mean square of its residuals
+
+    def coloured(self, columns: np.ndarray) -> np.ndarray:
+        """L' X, L L' the covariance of the autoregression: X' C X is its square."""
+        from scipy.signal import lfilter
+
+        gain = np.sqrt(self.size * (1 - self.rho**2))
+        return np.asarray(lfilter([gain], [1.0, -self.rho], columns[::-1], axis=0))[::-1]
 
     @property
-    def lags(self) -> int:
-        return len(self.window) - 1
-
-    @classmethod
-    def of(cls, rest: np.ndarray, used: np.ndarray, taken: np.ndarray, parameters: int, lines: float) -> Spectrum:
-        rho = memory_of(rest, used, parameters)
-        flat, there = rest[1:] - rho * rest[:-1], used[1:] & used[:-1]
-        if np.count_nonzero(there) < 2 * FEWEST:
-            rho, flat, there = 0.0, rest, used
-        most = min(len(flat) - 1, max(FEWEST, int(len(flat) / lines)))
-        c, pairs = tapered_autocovariance(flat, there, most)
-        lags = min(most, max(FEWEST, int(len(flat) * float(np.median(pairs[1:])) / lines)))  # gaps leave fewer pairs to average
-        window = 0.5 * (1 + np.cos(np.pi * np.arange(lags + 1) / lags))
-        return cls(c[: lags + 1] * window, window, taken[: lags + 1] * window, rho, len(flat), pairs[: lags + 1])
-
-    def density(self, size: int) -> np.ndarray:
-        """S at the frequencies of a real Fourier transform of this size, what the fit has taken away being given back."""
-        smooth = transformed(self.covariance, size)
-        smooth = np.maximum(smooth, FLOOR * abs(float(self.covariance[0])))
-        kept = np.clip(1 - transformed(self.taken, size), DEEPEST, 1.0)
-        return smooth / kept / np.abs(1 - self.rho * np.exp(-1j * turns(size))) ** 2
-
-    def carried(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """X' C X, and the relative variance of its diagonal, for it is made of an estimated spectrum.
-
-        With p(f) the share of a frequency in a variance, smoothing over M lags leaves 2 (taper / n) sum (p_k w_k)^2, p_k the
-        transform of p; the coefficient that flattened the spectrum adds its own, (1 - rho^2) / n times (d ln S / d rho)^2.
-        """
-        size = quick_size(2 * len(X))
-        sides = np.full(size // 2 + 1, 2.0)  # frequencies have a mirror image, but for the first and the last
-        sides[0] = 1.0
-        if size % 2 == 0:
-            sides[-1] = 1.0
-        weight = self.density(size) * sides / size
-        F = np.fft.rfft(X, size, axis=0)
-        part = np.einsum("fi,f,fj->ij", F.conj(), weight, F).real
-        share = np.abs(F) ** 2 * weight[:, None]
-        share = share / np.maximum(share.sum(axis=0), 1e-300)
-        by_lag = np.stack([transform_of_share(column, size)[: self.lags + 1] for column in share.T], axis=1)
-        power = (by_lag * self.window[:, None]) ** 2 / np.maximum(self.pairs, SCARCE**2)[:, None]
-        smoothing = 2 * TAPER / self.rows * (2 * power.sum(axis=0) - power[0])
-        angle = np.cos(turns(size))
-        slope = share.T @ (2 * (angle - self.rho) / (1 - 2 * self.rho * angle + self.rho**2))
-        return part, smoothing + slope**2 * (1 - self.rho**2) / (self.rows * self.pairs[0])
+    def long(self) -> bool:
+        """Whether a cosine hardly changes while the autoregression remembers."""
+        return len(self.X) > PIECES and len(self.X) * (1 - abs(self.rho)) > PIECES / 2
 
 
-def transform_of_share(share: np.ndarray, size: int) -> np.ndarray:
-    """sum p(f) cos(2 pi f k) by lag k, of shares of the frequencies of a real Fourier transform."""
-    half = share / 2
-    half[0] = share[0]
-    if size % 2 == 0:
-        half[-1] = share[-1]
-    return np.fft.irfft(half, size) * size
+def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray, lines: float) -> Spread:
+    """Covariance of X' e. `X` is the influence of the rows, d estimate / d rest; `G` the columns fitted, d fit / d estimate.
+
+    The rows of a group stand in the order of time, as many in every group; rows that are not used are gaps. Scores of all groups
+    at one instant are added, for their noise may be the same. What the fit has taken from the lines, and what a parabola cannot
+    follow, is given back as an autoregression of order 1 would lose it; its degrees of freedom are those of the same model.
+    """
+    series, p = time_series(X, G, rest, used, groups), X.shape[1]
+    count = cosines(used, groups, p, lines or LINES)
+    if not any(one.size > 0 for one in series):
+        return Spread(np.zeros((p, p)), np.full(p, np.inf), count / 2)
+    scores = np.sum([shifted_sums(one.X * one.rest[:, None], WIDER * count) for one in series], axis=0)
+    expected = by_pieces(series, count) if all(one.long for one in series) else by_rows(series, count)
+    weights, variance, freedom = continued(count), np.zeros(p), np.zeros(p)
+    for i, (K, whole) in enumerate(expected):
+        variance[i], freedom[i] = line_zero(scores[:count, i] ** 2, K, whole, weights)
+    lengths = np.sqrt(np.einsum("ji,ji->i", scores, scores))
+    scale = np.sqrt(variance) / np.where(lengths > 0, lengths, 1.0)
+    covariance = np.einsum("ji,jk->ik", scores, scores) * np.outer(scale, scale)
+    return Spread(covariance, freedom, count / 2, tuple(one.rho for one in series))
 
 
-def transformed(by_lag: np.ndarray, size: int) -> np.ndarray:
-    """c_0 + 2 sum c_k cos(2 pi f k): a density from what stands under a window of lags."""
-    padded = np.zeros(size // 2 + 1)
-    padded[: len(by_lag)] = by_lag
-    return np.fft.hfft(padded, size)[: size // 2 + 1]
+def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray) -> list[Series]:
+    table = []
+    for group in np.unique(groups).tolist():
+        own = groups == group
+        there = used[own]
+        e = np.where(there, rest[own], 0.0)
+        count = int(np.count_nonzero(there))
+        if count:
+            rho = memory_of(rest[own], there, X.shape[1]) if count > 2 and e.any() else 0.0
+            inside, fitted = (np.where(there[:, None], A[own], 0.0) for A in (X, G))
+            table.append(Series(inside, fitted, e, rho, float(np.einsum("i,i->", e, e)) / count))
+    return table
 
 
-def turns(size: int) -> np.ndarray:
-    return 2 * np.pi * np.fft.rfftfreq(size)
+def cosines(used: np.ndarray, groups: np.ndarray, parameters: int, lines: float) -> int:
+    """How many: two for each line, fewer where there are few rows."""
+    rows = [used[groups == group] for group in np.unique(groups).tolist()]
+    least = min(int(np.count_nonzero(there)) for there in rows if there.any())
+    return min(max(FEWEST_COSINES, min(round(2 * lines), (least - parameters) // COSINE_ROWS)), len(rows[0]) - 1)
+
+
+def shifted_sums(values: np.ndarray, count: int) -> np.ndarray:
+    """sum_t sqrt(2) cos(pi j (t + 1/2) / n) values_t for j = 1 to count, at most n - 1."""
+    from scipy.fft import dct
+
+    return np.asarray(dct(values, type=2, axis=0))[1 : count + 1] / np.sqrt(2)
+
+
+def continued(count: int) -> np.ndarray:
+    """Weights of so many lines that make the value at line zero of the parabola a + b j^2 through them."""
+    j = np.arange(1, count + 1) / count
+    return np.asarray(np.linalg.pinv(np.stack([np.ones(count), j**2], axis=1))[0])
+
+
+def by_rows(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, float]]:
+    """What the autoregression lets expect of each parameter: products of its shifted scores, and the variance at line zero.
+
+    With M = I - G X' what the fit leaves, the j-th shifted score of x is (M' D_j x)' e, D_j the cosine: the products are
+    x' D_j M C M' D_k x, and the variance is x' C x.
+    """
+    rows = len(series[0].X)
+    table = cosine_table(rows, count, np.arange(rows) + 0.5)
+    for i in range(series[0].X.shape[1]):
+        lost = np.sum([table @ (one.G * one.X[:, i : i + 1]) for one in series], axis=0)
+        parts = [one.coloured(np.c_[table.T * one.X[:, i : i + 1] - one.X @ lost.T, one.X[:, i]]) for one in series]
+        K = np.sum([part.T @ part for part in parts], axis=0)
+        yield K[:-1, :-1], float(K[-1, -1])
+
+
+def by_pieces(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, float]]:
+    """The same of a long record: products of columns are added up over pieces of time in which no cosine changes much."""
+    rows = len(series[0].X)
+    firsts = np.linspace(0, rows, PIECES, endpoint=False).astype(int)
+    table = cosine_table(rows, count, (firsts + np.append(firsts[1:], rows)) / 2)
+
+    def added(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.asarray(np.add.reduceat(A * B, firsts))
+
+    coloured = [one.coloured(one.X) for one in series]
+    for i in range(series[0].X.shape[1]):
+        own = np.sum([added(seen, seen[:, i : i + 1]) for seen in coloured], axis=0)  # X' C x, by piece
+        lost = table @ np.sum([added(one.G, one.X[:, i : i + 1]) for one in series], axis=0)
+        cross, power = table @ own @ lost.T, np.sum([seen.T @ seen for seen in coloured], axis=0)
+        K = (table * own[:, i]) @ table.T - cross - cross.T + lost @ power @ lost.T
+        yield K, float(own[:, i].sum())
+
+
+def cosine_table(rows: int, count: int, times: np.ndarray) -> np.ndarray:
+    """sqrt(2) cos(pi j t / rows) for every j from 1 on, at these times."""
+    return np.asarray(np.sqrt(2) * np.cos(np.pi / rows * np.outer(np.arange(1, count + 1), times)))
+
+
+def line_zero(powers: np.ndarray, K: np.ndarray, whole: float, weights: np.ndarray) -> tuple[float, float]:
+    """The variance at line zero, and the degrees of freedom it is known with, by Satterthwaite's rule."""
+    weights = weights[: len(powers)]
+    lines, even = np.diag(K), np.full(len(powers), 1 / len(powers))
+    if not whole > 0:
+        return 0.0, np.inf
+    mean = float(even @ powers) / float(even @ lines)
+    if float(weights @ lines) < LEFT * whole:
+        weights = even
+    ratio = max(float(weights @ powers) / float(weights @ lines), SHALLOWEST * mean)
+    return ratio * whole, float(weights @ lines) ** 2 / float(weights @ K**2 @ weights)
 
 
 def memory_of(rest: np.ndarray, used: np.ndarray, parameters: int) -> float:
@@ -157,20 +185,3 @@ def memory_of(rest: np.ndarray, used: np.ndarray, parameters: int) -> float:
     if rho <= 0 or n <= 2 * parameters + 4:
         return max(min(rho, SLOWEST), -SLOWEST)
     return min((n * rho + parameters) / (n - parameters - 2), SLOWEST)
-
-
-def tapered_autocovariance(rest: np.ndarray, used: np.ndarray, lags: int) -> tuple[np.ndarray, np.ndarray]:
-    """sum h_t h_t+k e_t e_t+k / sum h_t h_t+k over rows that are there, h Hann's taper; and the share of pairs that are there.
-
-    The taper keeps power from leaking into a dip; rows that are not there make a lag less certain, not smaller.
-    """
-    taper = np.hanning(len(rest) + 2)[1:-1]
-    size = quick_size(len(rest) + lags)
-
-    def by_lag(x: np.ndarray) -> np.ndarray:
-        return np.fft.irfft(np.abs(np.fft.rfft(x, size)) ** 2, size)[: lags + 1]
-
-    whole, there = by_lag(taper), by_lag(taper * used)
-    share = np.clip(there / whole, 0.0, 1.0)
-    told = share > SCARCE * share[0] ** 2
-    return np.where(told, by_lag(rest * taper * used) / np.where(told, there, 1.0), 0.0), share

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 
+from .chain import DRIVE, INERTIAL
 from .grouping import Grouping
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
-from .soundness import robot_inertia_problem
+from .soundness import pivot_problem, robot_inertia_problem, with_payload
 
 __all__ = ["SerialRobot"]
+
+#: What the parameters of joints, coupled motors and the payload are called.
+JOINT_PARAMETER = re.compile(rf"({'|'.join((*INERTIAL, *DRIVE, 'Iam', 'Fvm', 'Fcm'))})(\d+|L)|mode")
 
 
 class SerialRobot(Block):
@@ -89,8 +94,9 @@ blocks:
     @classmethod
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         key, text = shape_problem(settings)
-        if text:
-            return [(key, text)]
+        if text:  # which joints there are is not known then, so nothing is said of their parameters
+            every = {name: value for name, value in settings.items() if not JOINT_PARAMETER.fullmatch(str(name))}
+            return [(key, text), *(problem for problem in super().problems(every) if problem[0] != key)]
         kind = class_for(cls, settings)
         problems = super(SerialRobot, kind).problems(settings)
         if problems:
@@ -110,6 +116,16 @@ blocks:
         """The regressor's columns of these standard parameters alone."""
         assert cls.shape_here is not None
         return cls.shape_here.rows(q, qd, qdd, friction, beta, names)
+
+    @classmethod
+    def why(cls, settings: Mapping[str, Any], states: Mapping[str, Any]) -> str:
+        """Why it cannot move where it is, in words; '' where it can."""
+        if cls.shape_here is None:
+            return ""
+        chain = cls.shape_here.chain
+        numbers = {name: float(settings[name]) for name in cls.inverse_parameters}
+        text = pivot_problem(chain, with_payload(chain, numbers), [float(v) for v in states["q"]])
+        return text[:1].upper() + text[1:]
 
     def label(self) -> list[str]:
         return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]

@@ -31,7 +31,7 @@ from ..information import reading_rows
 from ..readings import noise_colour, noisy_outputs, whole_name
 from ..sensitivities import side_by_side
 from .criteria import SEES_NOTHING, condition_number, judged, relative_covariance, together, vector_of
-from .families import AnyNumber, Family, family_of, parts_of
+from .families import AnyNumber, Family, family_of, unknowns_by_family
 from .limits import Margin, margins_of
 from .spec import DesignSpec
 
@@ -64,13 +64,17 @@ class Trial:
 class Bench:
     """A design's experiment; `try_out` judges a candidate, `simulations` counts the runs it took."""
 
-    def __init__(self, spec: DesignSpec, step: Any = None):
+    def __init__(self, spec: DesignSpec, step: Any = None, learnt: FloatArray | None = None):
+        import numpy as np
+
         self.spec = spec
+        #: Information about relative changes that earlier experiments gave.
+        self.learnt = np.zeros((1, 1)) if learnt is None else learnt
         built = open_diagram(spec.diagram if spec.diagram else spec.plain["diagram"])
         options = {**spec.simulate, **({"step": step} if step is not None else {})}
         stop = spec.simulate.get("stop", built.simulate.stop)
         self.duration = float(exact(stop))
-        self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items() if name != "duration"]
+        self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items()]
         self.names = [*spec.parameters, *spec.nuisance]
         self.diagram = self.with_sources(built)
         self.simulations = 0
@@ -165,7 +169,7 @@ class Bench:
 
     def settings_of(self, x: FloatArray) -> dict[str, dict[str, Any]]:
         """The new settings of every varied block, by its path; of a number, under its own name."""
-        return {f.block: f.settings(part) for f, part in zip(self.families, parts_of(self.families, x), strict=True)}
+        return {f.block: f.settings(part) for f, part in zip(self.families, unknowns_by_family(self.families, x), strict=True)}
 
     def experiment_of(self, x: FloatArray) -> tuple[Experiment, dict[str, float]]:
         """The experiment with the candidate's numbers in place, and those of its numbers that are given with the run."""
@@ -212,21 +216,34 @@ class Bench:
             W = W.reshape(-1, W.shape[-1])[:, [self.plant.parameters.index(n) for n in names]]
             beta = np.array([self.plant.truth[n] for n in names]) if self.spec.criterion == "condition_scaled" else None
             return condition_number(W, beta), np.full(count, np.nan), margins
-        assert self.colour is not None
-        scale = self.colour.stds
-        y = side_by_side(here, self.outputs)[self.rows] / scale
-        slopes = np.empty((*y.shape, len(self.names)))
-        for k, name in enumerate(self.names):
-            value = float(changes.get(name, self.values[name]))
-            step = SEARCH_STEP * (abs(value) or 1.0)
-            moved = side_by_side(self.run(ready, {**changes, name: value + step}), self.outputs)[self.rows] / scale
-            slopes[:, :, k] = (moved - y) / (step / (abs(value) or 1.0))
-        psi = slopes if len(self.colour.covariances) == 1 else self.colour.whiten(slopes * scale[:, None])
-        flat = psi.reshape(-1, len(self.names))
-        covariance = relative_covariance(np.einsum("ni,nj->ij", flat, flat), count)
+        psi = self.relative_slopes(ready, changes, self.readings(here))
+        covariance = relative_covariance(np.einsum("ni,nj->ij", psi, psi) + self.learnt, count)
         stds = np.full(count, np.inf) if covariance is None else np.sqrt(np.diag(covariance))
         cost = self.cost(here)
         return judged(self.spec.criterion, covariance, self.weights, self.accuracy, cost), stds, margins
+
+    def readings(self, signals: Mapping[str, FloatArray]) -> FloatArray:
+        """What is read of a run, [time, reading]."""
+        return side_by_side(dict(signals), self.outputs)[self.rows]
+
+    def relative_slopes(self, ready: Experiment, changes: Mapping[str, float], y: FloatArray) -> FloatArray:
+        """Whitened changes of the readings y per relative change of each parameter, a column each; per 1 where one is 0."""
+        import numpy as np
+
+        slopes = np.empty((*y.shape, len(self.names)))
+        for k, name in enumerate(self.names):
+            value = float(changes.get(name, self.values[name]))
+            size = abs(value) or 1.0
+            moved = self.readings(self.run(ready, {**changes, name: value + SEARCH_STEP * size}))
+            slopes[:, :, k] = (moved - y) / SEARCH_STEP
+        return self.whitened(slopes).reshape(-1, len(self.names))
+
+    def whitened(self, signals: FloatArray) -> FloatArray:
+        """Signals [time, reading, ...] in units of their noise."""
+        assert self.colour is not None
+        if len(self.colour.covariances) > 1:
+            return self.colour.whiten(signals)
+        return signals / self.colour.stds.reshape(-1, *([1] * (signals.ndim - 2)))
 
     def cost(self, signals: Mapping[str, FloatArray]) -> float:
         """What the criteria time and power count: the seconds of the run, or the mean square of the source."""

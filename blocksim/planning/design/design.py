@@ -106,15 +106,17 @@ def design(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Callable[[SearchProgress], None] | None = None,
+    learnt: FloatArray | None = None,
 ) -> DesignResult:
     """Find the excitation that teaches most: a path, YAML text, or the keys of a design as a dict.
 
     The result has `yaml` of the sources, `predicted` information, `before`, `margins` of every limit on the fine grid, and why
     the search stopped. Ctrl-C keeps the best so far. With `out` it is written to a folder; `resume` goes on from what is there.
+    `learnt` is the information about relative changes of the parameters that earlier experiments gave.
     """
     spec = source if isinstance(source, DesignSpec) else load_design(source)
     spec = placed(spec)
-    bench = Bench(spec, spec.search.step)
+    bench = Bench(spec, spec.search.step, learnt)
     start = earlier(Path(out), bench) if out is not None and resume else None
     search = DesignSearch(bench, progress, start)
     ending = search.run()
@@ -186,7 +188,9 @@ def checked_result(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> De
 
 def fine_trial(spec: DesignSpec, bench: Bench, best: Trial) -> tuple[Trial, tuple[Margin, ...]]:
     """The same candidate judged with the diagram's own step, its limits at every step of the solver."""
-    own = Bench(replace(spec, every=spec.every or bench.interval, simulate={**spec.simulate, **fine_log(bench)}))
+    own = Bench(
+        replace(spec, every=spec.every or bench.interval, simulate={**spec.simulate, **fine_log(bench)}), learnt=bench.learnt
+    )
     trial = own.try_out(best.x)
     return trial, trial.margins
 

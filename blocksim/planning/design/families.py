@@ -299,7 +299,7 @@ def family_of(name: str, words: Mapping[str, Any], duration: float) -> Family:
     return FAMILIES[kind](name, words, duration)
 
 
-def parts_of(families: Sequence[Family], x: FloatArray) -> list[FloatArray]:
+def unknowns_by_family(families: Sequence[Family], x: FloatArray) -> list[FloatArray]:
     """The unknowns of each family."""
     import numpy as np
 

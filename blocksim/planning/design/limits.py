@@ -38,7 +38,7 @@ class Margin:
         return not self.excess <= ROUNDED_LIMIT
 
     def __str__(self) -> str:
-        left = f"{max(-100 * self.excess, 0.0):.2g} % left" if not self.broken else f"broken by {100 * self.excess:.2g} %"
+        left = f"{abs(max(-100 * self.excess, 0.0)):.2g} % left" if not self.broken else f"broken by {100 * self.excess:.2g} %"
         return f"{self.signal} {self.kind} {self.value:.4g} of {self.limit:.4g}, {left}"
 
 

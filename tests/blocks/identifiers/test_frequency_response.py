@@ -314,3 +314,20 @@ def test_more_noise_than_response_is_told():
 def test_a_sum_with_noise_is_a_sensor_and_no_leak():
     found = bs.simulate(SMOOTH, params={"std": 0.05}).estimates["response"]
     assert not [w for w in found.warnings if w.startswith("leak")]
+
+
+NOISES = """
+format: 1
+simulate: {stop: 10, solver: rk4, step: 1e-3, seed: 3}
+blocks:
+  u:     {type: WhiteNoise, Ts: 1e-3, std: 1}
+  y:     {type: WhiteNoise, Ts: 1e-3, std: 1}
+  found: {type: FrequencyResponse, METHOD, in: {u: u, y: y}}
+"""
+
+
+def test_two_unrelated_noises_are_told_without_a_model_too():
+    estimates = bs.simulate(NOISES.replace("METHOD", "method: welch, segment: 0.5")).estimates["found"]
+    assert not estimates.converged and any("unrelated signals reach by chance" in w for w in estimates.warnings)
+    one = bs.simulate(NOISES.replace("METHOD", "method: periodic")).estimates["found"]
+    assert any("of one period nobody can tell how far y follows u" in w for w in one.warnings)

@@ -11,7 +11,7 @@ from statsmodels.stats.diagnostic import acorr_ljungbox
 
 from blocks.identifiers.regression.colour import autocovariance, colour_of, ljung_box
 from blocks.identifiers.regression.regression import fit, huber, total
-from blocks.identifiers.regression.spectrum import Spectrum, spectral_spread
+from blocks.identifiers.regression.spectrum import spectral_spread
 from blocks.identifiers.regression.words import null_words
 from blocksim.errors import RecordError
 
@@ -147,16 +147,6 @@ def test_autocovariance_is_the_mean_of_products(rng):
     np.testing.assert_allclose(autocovariance(e, 10), [e[: 500 - k] @ e[k:] / 500 for k in range(11)], rtol=1e-9)
 
 
-@pytest.mark.parametrize("a", [[1, -0.8], [1, 0.6], [1, -1.2, 0.5]], ids=["slow", "fast", "hump"])
-def test_the_density_is_that_of_the_noise(a, rng):
-    """1 / |a(exp(-iw))|^2, over many lines of a long record; 16 lines smoothed tell each within about 30 %."""
-    e = lfilter([1], a, rng.normal(size=60000))
-    spectrum = Spectrum.of(e, np.ones(len(e), dtype=bool), np.zeros(len(e)), 0, 16.0)
-    w = 2 * np.pi * np.fft.rfftfreq(8192)
-    ratio = spectrum.density(8192) * np.abs(np.polyval(a[::-1], np.exp(-1j * w))) ** 2
-    assert np.median(ratio) == pytest.approx(1, abs=0.08) and np.std(np.log(ratio[::8])) < 0.45
-
-
 def test_a_known_covariance_is_carried_to_the_parameters(rng):
     """X' C X with C[i, j] = phi^|i - j| / (1 - phi^2), written out."""
     n, phi = 1500, 0.8
@@ -164,10 +154,10 @@ def test_a_known_covariance_is_carried_to_the_parameters(rng):
     X = W @ np.linalg.inv(W.T @ W)
     C = toeplitz(phi ** np.arange(float(n))) / (1 - phi**2)
     used, groups = np.ones(n, dtype=bool), np.zeros(n, dtype=int)
-    draws = [lfilter([1], [1, -phi], rng.normal(size=n + 200))[200:] for _ in range(40)]
+    draws = [lfilter([1], [1, -phi], rng.normal(size=n + 200))[200:] for _ in range(160)]  # one tells within 40 %
     spreads = [spectral_spread(X, 0 * W, e, used, groups, 0.0) for e in draws]
     np.testing.assert_allclose(np.mean([np.diag(s.covariance) for s in spreads], axis=0), np.diag(X.T @ C @ X), rtol=0.15)
-    assert np.mean([s.memory[0] for s in spreads]) == pytest.approx(phi, abs=0.02) and spreads[0].lags == (n // 16,)
+    assert np.mean([s.memory[0] for s in spreads]) == pytest.approx(phi, abs=0.02) and spreads[0].lines == 32
 
 
 @pytest.mark.parametrize("rows", [60, 120, 250, 1000])

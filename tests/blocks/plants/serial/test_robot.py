@@ -162,6 +162,12 @@ def test_mistakes_are_named(settings):
     assert "block 'robot'" in str(error.value)
 
 
+def test_a_run_that_meets_a_singular_mass_matrix_names_link_and_configuration():
+    """A robot without inertia is a model of kinematics; simulated, it says what is missing. So does one that a run spoils."""
+    with pytest.raises(bs.SimulationError, match=r"mass matrix is singular: joint 1 has the inertia 0 at q = \[0, 0\].*Ia1"):
+        bs.simulate(LOOP.replace("ROBOT", "type: SerialRobot, joints: [{}, {a: 0.5}]"), solver="rk4", step=1e-3)
+
+
 def test_sizes_that_do_not_fit_are_named():
     text = LOOP.replace("ROBOT", PLANAR).replace("in: pd}", "in: 'pd.u[0]'}")
     with pytest.raises(bs.DiagramError, match=r"input 'tau' of 'robot' \(SerialRobot\) takes 2"):

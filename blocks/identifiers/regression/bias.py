@@ -1,0 +1,109 @@
+"""The bias of a regression in which noise of the sensors and filters make the regressor wrong: from draws of that very noise.
+
+Noise in the regressor shrinks an estimate, a filter bends it, and noise that went around the loop is correlated with what it did
+there. To first order all of that is the same at the estimate as at the truth. So the experiment is simulated again, the estimates
+being the plant's parameters, with other draws of its noise, through the same filters and the same regression: what that finds on
+average less what was put in is the bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from blocksim.contract.block import Block
+from blocksim.errors import RecordError
+from blocksim.estimation.estimates import Estimates
+from blocksim.estimation.process import Run
+from blocksim.estimation.twin_diagram import pruned
+
+RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "step", "every", "start", "stop")
+STREAM = 20011  # beside the seed of the run, so that no draw is that of the run itself
+FEWEST_DRAWS = 2  # draws that must lead to an estimate
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The mean error of so many draws, of each parameter, and its standard deviation."""
+
+    values: np.ndarray
+    std: np.ndarray
+    draws: int
+
+    def text(self, names: Sequence[str], estimates: np.ndarray) -> str:
+        """'bias of J -0.5 %, Fv +0.1 % (16 draws)'; in the parameter's unit where the estimate is 0."""
+        shares = [
+            f"{n} {100 * b / abs(v):+.2g} %" if v else f"{n} {b:+.2g}"
+            for n, b, v in zip(names, self.values, estimates, strict=True)
+        ]
+        return f"bias {', '.join(shares)} ({self.draws} draws)"
+
+
+def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, draws: int) -> Bias:
+    """The bias of the regression at run.path, at these estimates."""
+    from blocksim.running.simulate import simulate_many
+
+    if not run.simulated:
+        raise RecordError("bias: the noise of a measured record cannot be drawn again; simulate the same loop to tell its bias.")
+    top, _, inner = run.path.partition(".")
+    if inner:
+        raise RecordError(f"bias: {run.path} is inside a subsystem; it is told where the block stands in the diagram itself.")
+    diagram = pruned(run.diagram, {top})
+    node = diagram.nodes[top]
+    assert isinstance(node.block, Block)
+    quiet = type(node.block)(**{**node.block.settings, "bias": "untold"})
+    diagram = replace(diagram, nodes={**diagram.nodes, top: replace(node, block=quiet)}, log=kept_log(diagram))
+    provenance = run.record.provenance
+    options = {n: provenance[n] for n in RUN_OPTIONS if provenance.get(n) is not None}
+    changes = {n: v for n, v in run.changes.items() if "." not in n or n.partition(".")[0] in diagram.nodes}
+    changes = {n: v for n, v in changes.items() if n != f"{top}.bias"}
+    changes |= {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}
+    seeds = np.random.SeedSequence([int(provenance.get("seed") or 0), STREAM]).generate_state(draws).tolist()
+
+    def collected(record: Any) -> np.ndarray | None:
+        return values_of_run(record.estimates, top, names)
+
+    rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
+    table = np.array([row for row in rows if isinstance(row, np.ndarray) and np.isfinite(row).all()])
+    if len(table) < FEWEST_DRAWS:
+        raise RecordError(f"bias: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")
+    return Bias(table.mean(axis=0) - values, table.std(axis=0, ddof=1) / np.sqrt(len(table)), len(table))
+
+
+def kept_log(diagram: Any) -> list[Any]:
+    """Of the log what blocks that are left make."""
+    return [one for one in diagram.log or [] if one.signal.partition(".")[0].partition("[")[0] in diagram.nodes]
+
+
+def values_of_run(estimates: Mapping[str, Estimates], path: str, names: Sequence[str]) -> np.ndarray | None:
+    entries = estimates.get(path)
+    return None if entries is None else np.array([entries[n].value if n in entries else 0.0 for n in names])
+
+
+def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
+    """The estimates with their bias told, and taken away (`corrected`) or added to the standard deviations (`widened`)."""
+    names, values, std = list(estimates), estimates.vector(), estimates.std_vector()
+    quantiles = np.array([e.quantile for e in estimates.entries])
+    text = bias.text(names, values)
+    beyond = [n for n, b, reach in zip(names, bias.values, quantiles * std, strict=True) if abs(b) > reach]
+    told = []
+    if beyond and use == "told":
+        told.append(
+            f"the bias of {', '.join(beyond)} is more than the 95 % interval: noise is left in the motion, or its filter bends "
+            "it. Another filter, InstrumentalVariable, or bias: corrected or widened"
+        )
+    extra = {"corrected": bias.std**2, "widened": bias.std**2 + bias.values**2}.get(use, np.zeros(len(names)))
+    moved = values - bias.values if use == "corrected" else values
+    entries = tuple(
+        replace(e, value=float(v), std=float(np.sqrt(s**2 + more)))
+        for e, v, s, more in zip(estimates.entries, moved, std, extra, strict=True)
+    )
+    covariance = None if estimates.covariance is None else estimates.covariance + np.diag(extra)
+    words = {"corrected": f"{text}, taken away", "widened": f"{text}, in the standard deviations"}.get(use, text)
+    details = {**estimates.details, "bias": bias.values, "bias_std": bias.std, "bias_draws": bias.draws}
+    return replace(
+        estimates.warned(*told), entries=entries, covariance=covariance, reason=f"{estimates.reason}; {words}", details=details
+    )

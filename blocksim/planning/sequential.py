@@ -1,0 +1,155 @@
+"""Sequential design: design at what is known, measure, fit everything measured so far, design again, until it is enough.
+
+campaign = bs.Campaign("design.yaml", guess={"robot.k1": 1.2e6})
+result = campaign.design()                 # a torque for the next experiment; result.write("folder")
+campaign.learn(result, record)             # what was measured with it
+campaign.relative_std, campaign.values
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DiagramError, RecordError
+from ..simulation.threads import share_out
+from .design.bench import Bench
+from .design.design import DesignResult, design, placed
+from .design.file import load_design
+from .design.spec import DesignSpec
+from .fitting import BatchFit, Measured, batch_fit
+from .sensitivities import side_by_side
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
+    from ..records.record import Record
+
+#: Residuals this many times the noise say that the model is not what was measured.
+BAD_MISFIT = 1.5
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One round of a campaign: the design, the estimates after it, and their relative standard deviations."""
+
+    design: DesignResult
+    values: dict[str, float]
+    relative_std: dict[str, float]
+    misfit: float
+
+
+class Campaign:
+    """A row of experiments on one system; `values` is what is believed of its parameters."""
+
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any] | DesignSpec, guess: Mapping[str, float] | None = None):
+        self.spec = placed(source if isinstance(source, DesignSpec) else load_design(source))
+        self.bench = Bench(self.spec)
+        strange = [name for name in guess or {} if name not in self.bench.names]
+        if strange:
+            raise DiagramError(f"guess: '{strange[0]}' is none of the parameters of the design.")
+        self.values: dict[str, float] = {**self.bench.values, **(guess or {})}
+        self.measured: list[Measured] = []
+        self.stages: list[Stage] = []
+        self.last: BatchFit | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the experiments took so far, all together."""
+        return len(self.measured) * self.bench.duration
+
+    @property
+    def relative_std(self) -> dict[str, float]:
+        """Of the parameters sought, from all that was measured; infinite before the first experiment."""
+        if self.last is None:
+            return dict.fromkeys(self.spec.parameters, float("inf"))
+        return {name: self.last.relative_stds[name] for name in self.spec.parameters}
+
+    def design(self) -> DesignResult:
+        """The next experiment: best for what the earlier ones left open, at the values believed now."""
+        spec = replace(self.spec, params={**self.spec.params, **self.values})
+        return design(spec, learnt=None if self.last is None else self.last.information)
+
+    def learn(self, result: DesignResult, record: Record | Mapping[str, FloatArray]) -> BatchFit:
+        """Fit everything measured so far, the outputs of this record included; it has the rows of the design's log."""
+        y = self.read(record)
+        self.measured.append(Measured(result.x, y))
+        self.last = batch_fit(self.bench, self.measured, self.values)
+        self.values = dict(self.last.values)
+        self.stages.append(Stage(result, self.values, self.relative_std, self.last.misfit))
+        return self.last
+
+    def read(self, record: Record | Mapping[str, FloatArray]) -> FloatArray:
+        """The outputs of a record on the grid of the design."""
+        import numpy as np
+
+        missing = [name for name in self.bench.outputs if name not in record]
+        if missing:
+            raise RecordError(f"the record has no '{missing[0]}', which the design reads.")
+        signals = {name: np.asarray(record[name], float) for name in self.bench.outputs}
+        rows = {len(values) for values in signals.values()}
+        if rows != {len(self.bench.t)}:
+            raise RecordError(f"the record has {rows.pop()} rows, the experiment of the design has {len(self.bench.t)}.")
+        return side_by_side(signals, self.bench.outputs)[self.bench.rows]
+
+    def enough(self, accuracy: Mapping[str, float]) -> bool:
+        return all(std <= accuracy.get(name, float("inf")) for name, std in self.relative_std.items())
+
+    def __str__(self) -> str:
+        head = f"{'after':>8} {'misfit':>7}  " + "  ".join(f"{name.rpartition('.')[2]:>18}" for name in self.spec.parameters)
+        rows = [head]
+        for k, stage in enumerate(self.stages, start=1):
+            parts = [f"{stage.values[name]:10.4g} {100 * stage.relative_std[name]:5.2g} %" for name in self.spec.parameters]
+            rows.append(f"{k * self.bench.duration:6.4g} s {stage.misfit:7.3f}  " + "  ".join(f"{part:>18}" for part in parts))
+        return "\n".join(rows)
+
+
+def sequential(
+    source: str | os.PathLike[str] | Mapping[str, Any] | DesignSpec,
+    *,
+    guess: Mapping[str, float],
+    accuracy: Mapping[str, float] | float,
+    budget: float,
+    seed: int = 0,
+) -> Campaign:
+    """A whole campaign on simulated truth, which is that of the diagram: designed from `guess` on, until the relative `accuracy`
+    of every parameter is met or `budget` seconds of experiments are used."""
+    import numpy as np
+
+    campaign = Campaign(source, guess)
+    wanted = accuracy if isinstance(accuracy, Mapping) else dict.fromkeys(campaign.spec.parameters, accuracy)
+    if budget < campaign.bench.duration:
+        raise DiagramError(f"budget: {budget:g} s are less than one experiment of {campaign.bench.duration:g} s.")
+    random = np.random.default_rng(seed)
+    while not campaign.enough(wanted) and campaign.seconds + campaign.bench.duration <= budget:
+        result = campaign.design()
+        campaign.learn(result, simulated_reading(campaign.bench, result.x, random))
+    return campaign
+
+
+def simulated_reading(bench: Bench, x: FloatArray, random: Any) -> dict[str, FloatArray]:
+    """What would be read at the truth of the diagram: its outputs with white noise of their standard deviation."""
+    ready, numbers = bench.experiment_of(x)
+    signals = bench.run(ready, numbers)
+    assert bench.colour is not None
+    y, column = {}, 0
+    for name in bench.outputs:
+        values = signals[name]
+        width = 1 if values.ndim == 1 else values.shape[1]
+        noise = random.standard_normal((len(values), width)) * bench.colour.stds[column : column + width]
+        y[name] = values + (noise[:, 0] if values.ndim == 1 else noise)
+        column += width
+    return y
+
+
+def monte_carlo(bench: Bench, x: FloatArray, seeds: Sequence[int]) -> FloatArray:
+    """Estimates of one experiment from several draws of its noise, a row each: what the predicted ellipses promise."""
+    import numpy as np
+
+    def estimate(k: int) -> list[float]:
+        reading = simulated_reading(bench, x, np.random.default_rng(seeds[k]))
+        y = side_by_side(reading, bench.outputs)[bench.rows]
+        return list(batch_fit(bench, [Measured(x, y)], bench.values).values.values())
+
+    return np.array(share_out(len(seeds), estimate, os.cpu_count() or 1))

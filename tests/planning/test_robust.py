@@ -1,0 +1,79 @@
+"""A design over a prior against one at its middle; and predicted standard deviations against estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.planning.design.bench import Bench
+from blocksim.planning.design.file import load_design
+from blocksim.planning.sequential import Campaign, monte_carlo, sequential
+
+RESONATOR = """
+format: 1
+simulate: {stop: 20.0, solver: rk4, step: 0.02, every: 0.04}
+blocks:
+  u:     {type: Sine, amplitude: 1.0, frequency: 1.0}
+  error: {type: Sum, signs: "+-", in: [u, x]}
+  force: {type: Gain, k: 40.0, in: error}
+  damp:  {type: Gain, k: -0.6, in: v}
+  a:     {type: Sum, in: [force, damp]}
+  v:     {type: Integrator, in: a}
+  x:     {type: Integrator, in: v}
+log: [u, x]
+"""
+KEYS = {"design": "resonator", "diagram": RESONATOR, "parameters": ["force.k", "damp.k"], "outputs": {"x": 0.05},
+        "vary": {"u": {"family": "multisine", "f_min": 0.4, "f_max": 2.0, "lines": 9, "rms": 1.0, "phases": "schroeder"}},
+        "criterion": "worst"}  # fmt: skip
+
+
+def test_a_robust_design_is_better_at_its_worst_than_one_at_the_middle():
+    budget = {"candidates": 16, "seconds": 120}
+    middle = bs.design({**KEYS, "search": {**budget, "simulations": 900}})
+    prior = {"spread": 0.3, "samples": 6, "take": "worst", "seed": 1}
+    robust = bs.design({**KEYS, "prior": prior, "search": {**budget, "simulations": 4000}})
+    draws = Bench(load_design({**KEYS, "prior": {"spread": 0.3, "samples": 50, "seed": 99}}))
+    worst = {name: draws.try_out(result.x).criterion for name, result in (("middle", middle), ("robust", robust))}
+    assert worst["robust"] < 0.9 * worst["middle"]
+
+
+def test_estimates_spread_as_predicted():
+    """60 fits of one experiment: standard deviations within their chance, 95 % intervals that hold, no bias."""
+    bench = Bench(load_design(KEYS))
+    x = bench.draw(np.random.default_rng(4))
+    trial = bench.try_out(x)
+    truth = np.array([bench.values[name] for name in bench.names])
+    errors = (monte_carlo(bench, x, range(60)) / truth - 1.0) / trial.stds
+    assert np.std(errors, axis=0) == pytest.approx(1.0, abs=0.28)  # three standard errors of a standard deviation of 60
+    assert np.abs(errors.mean(axis=0)).max() < 3 / np.sqrt(60)
+    assert np.mean(np.abs(errors) < 1.96) == pytest.approx(0.95, abs=0.06)
+
+
+def test_a_campaign_ends_when_it_knows_enough():
+    keys = {**KEYS, "search": {"candidates": 8, "simulations": 150}}
+    guess = {"force.k": 34.0, "damp.k": -0.8}
+    campaign = sequential(keys, guess=guess, accuracy={"force.k": 0.002, "damp.k": 0.06}, budget=200, seed=3)
+    assert 1 <= len(campaign.stages) < 10 and campaign.enough({"force.k": 0.002, "damp.k": 0.06})
+    for name, truth in (("force.k", 40.0), ("damp.k", -0.6)):
+        error = campaign.values[name] / truth - 1.0
+        assert abs(error) < 4 * campaign.relative_std[name]
+    stds = [stage.relative_std["damp.k"] for stage in campaign.stages]
+    assert stds == sorted(stds, reverse=True) and "misfit" in str(campaign)
+    assert all(0.9 < stage.misfit < 1.1 for stage in campaign.stages)
+
+
+def test_step_by_step_with_a_record():
+    campaign = Campaign({**KEYS, "search": {"candidates": 8, "simulations": 100}}, guess={"force.k": 36.0})
+    assert campaign.relative_std == {"force.k": float("inf"), "damp.k": float("inf")}
+    result = campaign.design()
+    record = bs.simulate(result.diagram)  # a measured record would be loaded here
+    reading = {"x.y": record["x"] + 0.05 * np.random.default_rng(0).standard_normal(len(record["x"]))}
+    campaign.learn(result, reading)
+    assert campaign.values["force.k"] == pytest.approx(40.0, rel=5 * campaign.relative_std["force.k"])
+    with pytest.raises(bs.RecordError, match=r"the record has no 'x\.y'"):
+        campaign.learn(result, {"y": reading["x.y"]})
+    with pytest.raises(bs.RecordError, match="has 3 rows"):
+        campaign.learn(result, {"x.y": np.zeros(3)})
+    with pytest.raises(bs.DiagramError, match="none of the parameters"):
+        Campaign(KEYS, guess={"force.q": 1.0})
