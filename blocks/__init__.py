@@ -38,6 +38,7 @@ MODULES = (
     "observers.ekf",
     "observers.rts",
     "observers.joint_ekf",
+    "observers.ukf",
     "observers.rpem",
     "observers.rls",
     "identifiers.regression.didim",
@@ -45,6 +46,7 @@ MODULES = (
     "identifiers.output_error",
     "identifiers.regression.least_squares",
     "identifiers.frequency_response",
+    "identifiers.mean_spring",
     "identifiers.rpem_hybrid",
 )
 

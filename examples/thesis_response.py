@@ -18,7 +18,7 @@ for label, params in {"linear robot": LINEAR, "1 N m": {"peak": 1}, "3 N m": {"p
     found = bs.simulate(AXIS, params=params).estimates["response"]
     style = {"color": "black", "lw": 2, "alpha": 0.6} if params is LINEAR else {"marker": "o", "ms": 3, "lw": 0.9}
     axes.loglog(found.details["w"], np.abs(found.details["response"]), label=label, **style)
-    # Friction hides the notch from a small torque, the cubic spring moves the resonance under a large one.
+    # Friction flattens the resonance under a small torque, the cubic spring moves it under a large one.
     if "k1" in found and np.isfinite(found["k1"].value):
         words = ", ".join(f"{n} {100 * found[n].relative_error:+.1f} %" for n in ("Jm", "Ja", "k1"))
         print(f"{label}: notch {found['notch'].value:.1f}, resonance {found['resonance'].value:.1f} rad/s; {words}")

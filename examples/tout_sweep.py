@@ -26,6 +26,7 @@ fig5, fig6 = (list(csv.DictReader((Path(f) / "estimates.csv").read_text(encoding
 
 def curve(axis, lines, **style):
     """Estimates as multiples of the truth over sigma_w2, as in the paper; a run that diverged is not there and leaves a gap."""
+    lines = [line for line in lines if not line["reason"].startswith(("diverged", "stopped", "not converged"))]
     found = {float(line["sigma_w2"]): float(line["value"] or "nan") / float(line["truth"]) for line in lines}
     xs = sorted({float(line["sigma_w2"]) for line in fig6})
     axis.semilogx(xs, [found.get(x, float("nan")) for x in xs], ms=3, lw=1.2, **style)

@@ -11,7 +11,6 @@ import blocksim as bs
 
 AXIS = """
 format: 1
-name: A flexible axis
 simulate: {stop: 4, solver: rk4, step: 0.001}
 blocks:
   torque: {type: Chirp, amplitude: 20.0, f_start: 0.25, f_end: 12.0, duration: 4.0}
@@ -25,6 +24,7 @@ EFFECTS = {
     "backlash, as in the thesis": {"robot.q": 1e-3},
     "backlash that never pulls": {"robot.q": 1e-3, "robot.backlash": "elasto"},
     "dry friction that sticks": {"robot.friction": "sign"},
+    "the arm's weight and an offset": {"robot.Ms": 5.0, "robot.offset": 0.3},
     "no friction": {"robot.Fv": 0.0, "robot.Fc": 0.0},
 }
 for name, change in EFFECTS.items():

@@ -141,8 +141,7 @@ blocks:
 
     def estimates(self, found: Response, frames: Frames, plant: Plant | None, Ts: float) -> Estimates:
         var = np.maximum(found.noise(self.method == "periodic"), (ROUNDING * np.abs(found.G)) ** 2)
-        acceleration = found.G * (1j * found.w) ** DERIVATIVES[self.quantity]
-        notch, resonance = read_off(found.w, acceleration, var * found.w ** (2 * DERIVATIVES[self.quantity]))
+        notch, resonance = modes_of(found.w, found.G, var, DERIVATIVES[self.quantity])
         details: dict[str, Any] = {
             "w": found.w, "frequency": found.w / (2 * np.pi), "response": found.G, "gain": np.abs(found.G),
             "phase": np.unwrap(np.angle(found.G)), "std": np.sqrt(var), "coherence": found.coherence,
@@ -233,6 +232,16 @@ def averaged(frames: Frames, u: np.ndarray, y: np.ndarray, r: np.ndarray | None,
         rest, alike = np.full(rest.shape, np.nan), np.full(rest.shape, np.nan)
     drive = np.abs(R.mean(axis=0)) if periodic and r is None else np.sqrt((np.abs(R) ** 2).mean(axis=0))
     return Response(G, drive, rest, gain, alike, U.mean(axis=0), np.arange(len(G)), np.arange(len(G)))
+
+
+def modes_of(w: np.ndarray, G: np.ndarray, var: np.ndarray, powers: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Notch and resonance of a response that is so many powers of s below the acceleration.
+
+    Both are read off the acceleration. Friction flattens its resonance, for it rises towards 1 / Jm above; what is left of it
+    shows in the speed, which falls there.
+    """
+    modes = read_off(w, G * w**powers, var * w ** (2 * powers))
+    return modes if np.isfinite(modes[0][0]) else read_off(w, G * w ** (powers - 1), var * w ** (2 * powers - 2))
 
 
 def read_off(w: np.ndarray, A: np.ndarray, var: np.ndarray) -> tuple[tuple[float, float], tuple[float, float]]:

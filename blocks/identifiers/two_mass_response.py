@@ -247,18 +247,22 @@ def central(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.n
     return np.stack([(function(x + h) - function(x - h)) / (2 * s) for h, s in zip(np.diag(steps), steps, strict=True)], axis=1)
 
 
-def mean_springs(k: Any, windups: Any) -> tuple[float, float]:
+def mean_springs(k: Any, windups: Any, equal: bool = False) -> tuple[float, float]:
     """k1 and k3 of (6.8): the cubic spring nearest to the stiffness k[i] over the simulated wind-ups of each data set i.
 
     `windups` is a list of arrays, r phi_m - phi_a of a robot with the linear spring k[i]. Two data sets of unlike size are
-    needed, as one alone is explained by k1 = k. The answer is a start: a mean stiffness is not k1 + k3 phi^2 at every instant.
+    needed, as one alone is explained by k1 = k. The larger one outweighs the other by the square of its wind-up; `equal` gives
+    both the same say. The answer is a start: a mean stiffness is not k1 + k3 phi^2 at every instant.
     """
     if len(k) != len(windups) or len(k) < 2:
         raise RecordError(
             f"mean_springs: a stiffness for each of at least 2 wind-ups is wanted, found {len(k)} and {len(windups)}."
         )
-    rows = np.concatenate([np.stack([x, np.asarray(x) ** 3], axis=-1) for x in map(np.asarray, windups)])
-    torque = np.concatenate([stiffness * np.asarray(x) for stiffness, x in zip(k, windups, strict=True)])
+    says = [1 / np.linalg.norm(x) if equal else 1.0 for x in windups]
+    rows = np.concatenate(
+        [s * np.stack([x, np.asarray(x) ** 3], axis=-1) for s, x in zip(says, map(np.asarray, windups), strict=True)]
+    )
+    torque = np.concatenate([s * stiffness * np.asarray(x) for s, stiffness, x in zip(says, k, windups, strict=True)])
     size = np.abs(rows).max(axis=0)
     found = np.linalg.lstsq(rows / size, torque, rcond=None)[0] / size
     return float(found[0]), float(found[1])

@@ -5,68 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 from blocksim.contract.plant import Plant
+from blocksim.contract.vocabulary import add, divide, dot, multiply, outer, scale, sqrt, subtract, symmetric, zeros
 
 from .observed import equations_of
 
 __all__: list[str] = []
 
 
-def slope(found, j, i, n, d, m):
-    """The derivative of reading j by the i-th of states and parameters."""
-    return found[m + j * n + i] if i < n else found[m + m * n + j * d + i - n]
-
-
-def remaining(out, z_next, found, innovation, j, n, d, m):
-    """What reading j still has to say after those before it have moved the estimate from z_next to out."""
-    rest = innovation
-    for i in range(n + d):
-        rest = rest - slope(found, j, i, n, d, m) * (out[i] - z_next[i])
-    return rest
-
-
-def correct(out, y, z_next, P_next, found, variances, n, d, m, P, e, g):
-    """K = P h / (R + h^T P h), z += K (y - h(z)), P -= K h^T P, which for independent readings is the same as all at once.
-
-    `out` holds z from 0, its covariance from P, the innovations from e and their nis behind them, the gain from g.
-    """
-    N = n + d
-    for i in range(N):
-        out[i] = z_next[i]
-    for i in range(N * N):
-        out[P + i] = P_next[i]
-    nis = 0.0
+def after_readings(x, P, y, h, H, variances, m):
+    """K = P h / (R + h^T P h), x += K (y - h(x)), P -= K h^T P, which for independent readings is the same as all at once."""
+    x_next, K, nis = x, x, 0.0
     for j in range(m):
-        out[e + j] = y[j] - found[j]
-        rest = remaining(out, z_next, found, out[e + j], j, n, d, m)
-        variance = variances[j]
-        for i in range(N):
-            total = 0.0
-            for k in range(N):
-                total = total + out[P + i * N + k] * slope(found, j, k, n, d, m)
-            out[g + i * m + j] = total
-            variance = variance + slope(found, j, i, n, d, m) * total
+        rest = dot(H[j], subtract(x_next, x), plus=y[j] - h[j])  # what the readings before have not said yet
+        Ph = multiply(P, H[j])
+        variance = dot(H[j], Ph, plus=variances[j])
+        K = divide(Ph, variance)
         nis = nis + rest * rest / variance
-        for i in range(N):
-            out[g + i * m + j] = out[g + i * m + j] / variance
-        for i in range(N):
-            out[i] = out[i] + out[g + i * m + j] * rest
-            for k in range(i, N):
-                out[P + i * N + k] = out[P + i * N + k] - out[g + i * m + j] * variance * out[g + k * m + j]
-                out[P + k * N + i] = out[P + i * N + k]
-    out[e + m] = nis
-    if m > 1:
-        gains(out, found, variances, n, d, m, P, g)
+        x = add(x, scale(K, rest))
+        P = symmetric(subtract(P, outer(scale(K, variance), K)))
+    return x, P, nis, K
 
 
-def gains(out, found, variances, n, d, m, P, g):
-    """The gain of all readings at once, P h / R, which is not made of the gains of one after another."""
-    N = n + d
+def sigmas_of(P, N):
+    """Standard deviations; 0 where rounding has left no variance."""
+    std = zeros(N)
     for i in range(N):
-        for j in range(m):
-            total = 0.0
-            for k in range(N):
-                total = total + out[P + i * N + k] * slope(found, j, k, n, d, m)
-            out[g + i * m + j] = total / variances[j]
+        std[i] = sqrt(P[i][i]) if P[i][i] > 0.0 else 0.0
+    return std
 
 
 def readings_of(plant: Plant, ports: tuple[str, ...], names: tuple[str, ...] = ()) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,25 +10,10 @@ import numpy as np
 
 from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import (
-    add,
-    chosen,
-    diagonal,
-    divide,
-    dot,
-    identity,
-    multiply,
-    outer,
-    part,
-    rows,
-    scale,
-    subtract,
-    symmetric,
-    transpose,
-)
+from blocksim.contract.vocabulary import chosen, divide, multiply, part, rows, subtract, transpose
 from blocksim.tracing.equations import Equations
 
-from .correction import readings_of
+from .correction import after_readings, readings_of
 from .observed import (
     PlantObserver,
     equations_of,
@@ -42,29 +28,87 @@ from .observed import (
     state_names,
     values_of,
 )
-from .transition import rates_of, rk4, steps, steps_problem
+from .transition import rates_of, spread_on, steps, steps_problem, transition
 
 __all__ = ["EKF"]
 
 #: Variance of the first guess of a state that is not measured: Tout 2022, section III-A.
-UNKNOWN = 0.1
+UNMEASURED = 0.1
 
 
-def after_readings(x, P, y, h, H, variances, m):
-    """K = P h / (R + h^T P h), x += K (y - h(x)), P -= K h^T P, which for independent readings is the same as all at once."""
-    x_next, K, nis = x, x, 0.0
-    for j in range(m):
-        rest = dot(H[j], subtract(x_next, x), plus=y[j] - h[j])  # what the readings before have not said yet
-        Ph = multiply(P, H[j])
-        variance = dot(H[j], Ph, plus=variances[j])
-        K = divide(Ph, variance)
-        nis = nis + rest * rest / variance
-        x = add(x, scale(K, rest))
-        P = symmetric(subtract(P, outer(scale(K, variance), K)))
-    return x, P, nis, K
+class StateFilter(PlantObserver):
+    """A Kalman filter of a plant's state: what all such are told and give."""
+
+    abstract = True
+
+    factor: float = param(1.0, "the inverse model's parameters in the filter, as a multiple of the plant's", above=0)
+    sigma_w2: Any = param(0.01, "variance of the relative error of the parameters, for all or one each", min=0, shape=(None,))
+    Q: Any = param(0.0, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
+    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
+    P0: Any = param(None, "variances of the first state, for all or one each", min=0, shape=(None,))
+    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
+
+    # What the plant decides; these stand for one state that is measured.
+    nn = fixed(1, "elements of P")
+    nm = fixed(1, "elements of the gain")
+    d = fixed(0, "parameters that noise multiplies")
+    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
+    speeds = fixed((), "places of the speeds in the state")
+
+    x_hat = outport("estimated state", size="n")
+    P = outport("covariance of the estimate, row by row", size="nn")
+    innovation = outport("reading less its prediction", size="m")
+    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
+    gain = outport("what a unit of innovation adds to each state, row by row", size="nm")
+
+    noise = table("variance of each parameter of the inverse model")
+    drift = table("variance added to each state")
+    x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
+    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
+
+    @staticmethod
+    def table_values(model, parameters, factor):
+        return believed(model, parameters, factor)[1]
+
+    @staticmethod
+    def table_noise(model, parameters, factor, sigma_w2):
+        return noise_variances(*believed(model, parameters, factor), sigma_w2)
+
+    @staticmethod
+    def table_drift(model, parameters, Q):
+        return spread(Q, equations_of(known_plant(model, parameters)).states, "Q")
+
+    @staticmethod
+    def table_variances(R, sensor, m):
+        return reading_variance(R, sensor, m)
+
+    @staticmethod
+    def table_x_next(model, parameters, x0):
+        return first_state(known_plant(model, parameters), x0)
+
+    @staticmethod
+    def check(substeps, discretisation):
+        return steps_problem(substeps, discretisation)
+
+    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
+        eq, turns = equations_of(plant), steps(self.settings)
+        moving = noisy(plant, eq)
+        n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
+        speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
+        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "turns": turns, "speeds": speeds}
+        parts |= self.laws(plant, ports, moving)
+        parts |= {f"{port_name(state)}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
+        if speeds:
+            unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
+            parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
+        return parts
+
+    @abstractmethod
+    def laws(self, plant: Plant, ports: tuple[str, ...], moving: list[str]) -> dict[str, Any]:
+        """What it knows of the plant, of which these ports are measured and these parameters are noisy."""
 
 
-class EKF(PlantObserver):
+class EKF(StateFilter):
     """x[k+1] = x + Ts f(x, u, beta (1 + w)), y = h(x) + v: the extended Kalman filter of a plant (Tout 2022, II-B).
 
     The model is a plant of the library: `model: joint` takes the equations and the values of that block. What the filter
@@ -94,141 +138,49 @@ blocks:
   ekf:     {type: EKF, Ts: 1e-3, model: joint, factor: 0.7, sigma_w2: 0.09, in: {y: encoder, u: pid}}
 """
 
-    factor: float = param(1.0, "the inverse model's parameters in the filter, as a multiple of the plant's", above=0)
-    sigma_w2: Any = param(0.01, "variance of the relative error of the parameters, for all or one each", min=0, shape=(None,))
-    Q: Any = param(0.0, "variance added to the state in every sample, for all or one each", min=0, shape=(None,))
-    R: Any = param(None, "variance of a reading; the sensor's unless given", above=0, shape=(None,))
-    P0: Any = param(None, "variances of the first state, for all or one each", min=0, shape=(None,))
-    discretisation: str = static("euler", "rule that carries the state to the next sample", choices=("euler", "rk4"))
-
-    # What the plant decides; these stand for one state that is measured.
-    nn = fixed(1, "elements of P")
-    nm = fixed(1, "elements of the gain")
-    d = fixed(0, "parameters that noise multiplies")
-    nS = fixed(1, "derivatives of the next state")
-    room = fixed(1, "intermediate results")
-    turns = fixed(0, "steps of order 4 per sample; 0 for Euler's rule")
-    speeds = fixed((), "places of the speeds in the state")
-
-    x_hat = outport("estimated state", size="n")
-    P = outport("covariance of the estimate, row by row", size="nn")
-    innovation = outport("reading less its prediction", size="m")
-    nis = outport("normalised innovation squared; its mean is the number of readings when the model is true")
-    gain = outport("what a unit of innovation adds to each state, row by row", size="nm")
-
-    noise = table("variance of each parameter of the inverse model")
-    drift = table("variance added to each state")
-    x_next: Any = memory(0.0, "predicted state", size="n", array=True, internal=True)
     P_next: Any = memory(0.0, "its covariance, row by row", size="nn", array=True, internal=True)
-    rate: Any = memory(0.0, "its rate over the last interval", size="n", array=True, internal=True)
-    S: Any = memory(0.0, "derivatives of the next state by state and parameters", size="nS", array=True, internal=True)
-    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
     def output(y, x_next, P_next, rate, readings, variances, values, n, m, speeds):
-        found = readings(x_next, x_next, values)
-        h, H = part(found, 0, m), rows(found, m, n, m)
+        reading = readings(x_next, x_next, values)
+        h, H = part(reading, 0, m), rows(reading, m, n, m)
         x, P, nis, K = after_readings(part(x_next, 0, n), rows(P_next, n, n), y, h, H, variances, m)
         gain = divide(multiply(P, transpose(H)), variances) if m > 1 else K  # of all readings at once
         return x, P, subtract(y, h), nis, gain, x, chosen(rate, speeds)
 
     @staticmethod
-    def update(x_hat, P, u, x_next, P_next, rate, rates, values, noise, drift, Ts, n, d):
-        """x' = x + Ts f, P' = F P F^T + G W G^T + Q (Tout 2022, eq. 10); W and Q are diagonal."""
-        found = rates(x_hat, u, values)
-        x = add(x_hat, scale(part(found, 0, n), Ts))
-        F = add(identity(n), scale(rows(found, n, n, n), Ts))
-        G = scale(rows(found, n, d, n + n * n), Ts)
-        FPF = multiply(multiply(F, rows(P, n, n)), transpose(F), plus=diagonal(drift))
-        P_new = symmetric(multiply(scale(G, noise), transpose(G), plus=FPF))
+    def update(x_hat, P, u, x_next, P_next, rate, rates, values, noise, drift, Ts, n, d, turns):
+        """x' = x + Ts f, P' = F P F^T + G W G^T + Q (Tout 2022, eq. 10)."""
+        x, F, G = transition(rates, x_hat, u, values, Ts, n, d, turns)
+        P_new = spread_on(F, G, rows(P, n, n), noise, drift)
         return {"x_next": x, "P_next": P_new, "rate": divide(subtract(x, x_hat), Ts)}
 
     @staticmethod
-    def table_values(model, parameters, factor):
-        return believed(model, parameters, factor)[1]
-
-    @staticmethod
-    def table_noise(model, parameters, factor, sigma_w2):
-        return noise_variances(*believed(model, parameters, factor), sigma_w2)
-
-    @staticmethod
-    def table_drift(model, parameters, Q):
-        return spread(Q, equations_of(known_plant(model, parameters)).states, "Q")
-
-    @staticmethod
-    def table_variances(R, sensor, m):
-        return reading_variance(R, sensor, m)
-
-    @staticmethod
-    def table_x_next(model, parameters, x0):
-        return first_state(known_plant(model, parameters), x0)
-
-    @staticmethod
     def table_P_next(model, parameters, measures, P0, R, sensor, m):
-        plant = known_plant(model, parameters)
-        states = equations_of(plant).states
-        if P0 is not None:
-            return np.diag(spread(P0, states, "P0"))
-        first = np.full(len(states), UNKNOWN)
-        where = places(equations_of(plant), measured_ports(plant, measures))
-        if where is not None:
-            first[list(where)] = reading_variance(R, sensor, m)
-        return np.diag(first)
+        return np.diag(first_variances(model, parameters, measures, P0, R, sensor, m))
 
-    @staticmethod
-    def check(substeps, discretisation):
-        return steps_problem(substeps, discretisation)
-
-    def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
-        eq, turns = equations_of(plant), steps(self.settings)
-        moving = noisy(plant, eq)
-        n, d, m = len(eq.states), len(moving), sum(eq.ports[p] for p in ports)
-        speeds = tuple(k for k, name in enumerate(eq.states) if name.partition("[")[0] == "qd")
-        parts: dict[str, Any] = {"nn": n * n, "nm": n * m, "d": d, "nS": n * (n + d) if turns else 1, "turns": turns}
-        parts |= {"room": 3 * n * (1 + n + d) if turns else 1, "speeds": speeds}
-        if turns:
-            parts["update"] = runge_update
-        parts |= {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
-        parts |= {f"{port_name(state)}_hat": port_like(plant, state, "estimated") for state in state_names(eq)}
-        if speeds:
-            unit = plant.kind.declared["qdd"].unit if "qdd" in plant.kind.declared else ""
-            parts["qdd_hat"] = outport("estimated acceleration over the last interval", unit, len(speeds))
-        return parts
+    def laws(self, plant: Plant, ports: tuple[str, ...], moving: list[str]) -> dict[str, Any]:
+        return {"readings": readings_of(plant, ports), "rates": rates_of(plant, moving)}
 
 
-def runge_update(x_hat, P, u, x_next, P_next, rate, S, work, rates, values, noise, drift, Ts, n, d, turns):
-    """The same with x and its derivatives carried by a rule of order 4, in loops: the steps may be many."""
-    rk4(rates, x_next, S, x_hat, u, values, Ts, n, d, turns, work)
-    spread_on(P_next, S, P, noise, drift, n, d, work)
-    for i in range(n):
-        rate[i] = (x_next[i] - x_hat[i]) / Ts
-
-
-def spread_on(P_next, S, P, noise, drift, n, d, work):
-    """P' = F P F^T + G W G^T + Q, where S = (F, G); W and Q are diagonal."""
-    columns = n + d
-    for i in range(n):
-        for j in range(n):
-            total = 0.0
-            for k in range(n):
-                total = total + S[i * columns + k] * P[k * n + j]
-            work[i * n + j] = total
-    for i in range(n):
-        for j in range(i, n):
-            total = drift[i] if i == j else 0.0
-            for k in range(n):
-                total = total + work[i * n + k] * S[j * columns + k]
-            for k in range(d):
-                total = total + noise[k] * S[i * columns + n + k] * S[j * columns + n + k]
-            P_next[i * n + j] = total
-            P_next[j * n + i] = total
+def first_variances(model, parameters, measures, P0, R, sensor, m):
+    """The variances of the first state: as given, or those of the readings and 0.1 for what is not measured."""
+    plant = known_plant(model, parameters)
+    states = equations_of(plant).states
+    if P0 is not None:
+        return spread(P0, states, "P0")
+    first = np.full(len(states), UNMEASURED)
+    where = places(equations_of(plant), measured_ports(plant, measures))
+    if where is not None:
+        first[list(where)] = reading_variance(R, sensor, m)
+    return first
 
 
 def believed(plant: Plant, parameters: Mapping[str, Any] | None, factor: float) -> tuple[Plant, np.ndarray]:
     """The plant as the filter sees it, and its parameters in the order of its equations."""
     scaled = plant.changed({n: factor * plant.settings[n] for n in plant.standard})
-    seen = known_plant(scaled, parameters)
-    return seen, values_of(seen, equations_of(seen).parameters)
+    belief = known_plant(scaled, parameters)
+    return belief, values_of(belief, equations_of(belief).parameters)
 
 
 def noisy(plant: Plant, eq: Equations) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from blocksim.contract.block import SampledBlock, fixed, inport, law, memory, model, param, static, table
 from blocksim.contract.declarations import Declared, Outport, Param, State, Static
 from blocksim.contract.plant import Plant
+from blocksim.contract.vocabulary import array
 from blocksim.errors import DiagramError, did_you_mean, listing
 from blocksim.tracing.equations import Equations, equations
 from blocksim.tracing.graph import reached
@@ -148,17 +149,17 @@ def chosen_parameters(plant: Plant, names: str | Sequence[str] | None) -> list[s
     """The parameters to estimate: those named, or all of the inverse model that the equations read."""
     eq = equations_of(plant)
     everything = [n for n in plant.parameters if n in eq.parameters]
-    asked = everything if names is None else [names] if isinstance(names, str) else list(names)
-    for name in asked:
+    selection = everything if names is None else [names] if isinstance(names, str) else list(names)
+    for name in selection:
         if name not in eq.parameters:
             raise DiagramError(
                 f"estimate: the equations of {plant.name} do not depend on '{name}'. With its settings they depend on: "
                 f"{listing(eq.parameters)}." + did_you_mean(name, eq.parameters)
             )
-    twice = [n for n in asked if asked.count(n) > 1]
-    if twice or not asked:
+    twice = [n for n in selection if selection.count(n) > 1]
+    if twice or not selection:
         raise DiagramError(f"estimate: '{twice[0]}' is named twice." if twice else "estimate: name at least one parameter.")
-    return asked
+    return selection
 
 
 def starting_plant(
@@ -168,8 +169,8 @@ def starting_plant(
 
     The plant's own values are the truth of a simulation, so that nothing starts there unless `truth` is said.
     """
-    seen = known_plant(plant, parameters)
-    names = chosen_parameters(seen, estimate)
+    belief = known_plant(plant, parameters)
+    names = chosen_parameters(belief, estimate)
     firsts = dict.fromkeys(names, start) if isinstance(start, str) else dict(start or {})
     for name in firsts:
         if name not in names:
@@ -183,14 +184,14 @@ def starting_plant(
             f"first values, start: {{{true[0]}: ...}}, or the name of a block that found them; a factor other than 1; or say "
             "start: truth where that is meant."
         )
-    first = {n: seen.settings[n] if v == "truth" else v for n, v in firsts.items()}
-    first = {n: v for n, v in first.items() if not awaits(plant, n, v)} | {n: (factor or 1.0) * seen.settings[n] for n in left}
-    problems = plant.kind.problems({**seen.settings, **first})
+    first = {n: belief.settings[n] if v == "truth" else v for n, v in firsts.items()}
+    first = {n: v for n, v in first.items() if not awaits(plant, n, v)} | {n: (factor or 1.0) * belief.settings[n] for n in left}
+    problems = plant.kind.problems({**belief.settings, **first})
     if problems:
         wrong = [v for v in first.values() if not isinstance(v, (int, float))]
         why = "" if wrong else " The plant's equations are solved for its accelerations, which is impossible there."
         raise DiagramError(f"start: {problems[0][1]}{why}")
-    return seen.changed(first)
+    return belief.changed(first)
 
 
 def estimate_port(plant: Plant, name: str) -> Outport:
@@ -199,12 +200,12 @@ def estimate_port(plant: Plant, name: str) -> Outport:
     return Outport(doc=f"estimate of the {declared.doc}", unit=declared.unit)
 
 
-def believe(own, values, theta, spots, d):
+def with_theta(values, theta, spots, d):
     """The plant's parameters with the estimates in their places."""
-    for k in range(len(values)):
-        own[k] = values[k]
+    own = array(values)
     for k in range(d):
         own[spots[k]] = theta[k]
+    return own
 
 
 class PlantObserver(SampledBlock):
@@ -247,8 +248,8 @@ class PlantObserver(SampledBlock):
         plant = known_plant(plants["model"], self.settings["parameters"])
         ports = measured_ports(plant, self.settings["measures"])
         eq = equations_of(plant)
-        known = {"n": len(eq.states), "m": sum(eq.ports[p] for p in ports), "inputs": len(eq.inputs)}
-        return {**known, **self.decided_by(plant, ports)}
+        sizes = {"n": len(eq.states), "m": sum(eq.ports[p] for p in ports), "inputs": len(eq.inputs)}
+        return {**sizes, **self.decided_by(plant, ports)}
 
     @abstractmethod
     def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
@@ -285,12 +286,12 @@ class ParameterObserver(PlantObserver):
         return values_of(plant, equations_of(plant).parameters)
 
     def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:
-        wanted, eq = self.settings, equations_of(plant)
-        starting_plant(plant, None, wanted["estimate"], wanted["start"], wanted["factor"])  # which says what is impossible
-        names = tuple(chosen_parameters(plant, wanted["estimate"]))
+        settings, eq = self.settings, equations_of(plant)
+        starting_plant(plant, None, settings["estimate"], settings["start"], settings["factor"])  # which says what is impossible
+        names = tuple(chosen_parameters(plant, settings["estimate"]))
         spots = tuple(eq.parameters.index(name) for name in names)
-        known = {"d": len(names), "count": len(eq.parameters), "spots": spots, "estimated": names}
-        return {**known, **self.decided_for(plant, ports, names)}
+        places_of = {"d": len(names), "count": len(eq.parameters), "spots": spots, "estimated": names}
+        return {**places_of, **self.decided_for(plant, ports, names)}
 
     def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
         own = self.settings

@@ -9,10 +9,11 @@ import numpy as np
 
 from blocksim.contract.block import RecordBlock, SampledBlock, fixed, inport, memory, model, outport, param, static, table
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import sqrt
+from blocksim.contract.vocabulary import array, chained, identity, multiply, rows, scale, sqrt, zeros
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 
 from ..identifiers.regression.least_squares import fast_rows, motion_ports, rows_at_once
+from .correction import sigmas_of
 from .observed import estimate_port, spread
 
 __all__ = ["RecursiveLeastSquares", "Regressor"]
@@ -23,54 +24,58 @@ DEPENDENT = 1e-11
 UNKNOWN = 1e30
 
 
-def rotated(factor, start, row, d):
-    """Givens' rotations turn a new row (at out[row]) into the triangular factor (at out[start]), both with their right sides."""
+def rotated(F, row, d):
+    """Givens' rotations turn a new row into the triangular factor, right sides included; what is left of the row's right side."""
+    F, row = array(F), array(row)
     for k in range(d):
-        old, new = factor[start + k * (d + 1) + k], factor[row + k]
+        old, new = F[k, k], row[k]
         if new != 0.0:
             length = sqrt(old * old + new * new)
             c, s = old / length, new / length
             for j in range(k, d + 1):
-                above, below = factor[start + k * (d + 1) + j], factor[row + j]
-                factor[start + k * (d + 1) + j] = c * above + s * below
-                factor[row + j] = c * below - s * above
+                above, below = F[k, j], row[j]
+                F[k, j] = c * above + s * below
+                row[j] = c * below - s * above
+    return F, row[d]
 
 
-def determined(factor, start, d):
-    """Whether the rows so far determine all parameters."""
+def determined(F, d):
+    """1 where the rows so far determine all parameters, else 0."""
+    result = 1.0
     for k in range(d):
         column = 0.0
         for i in range(k + 1):
-            column = column + factor[start + i * (d + 1) + k] ** 2
-        if factor[start + k * (d + 1) + k] ** 2 <= DEPENDENT * DEPENDENT * column:
-            return 0.0
-    return 1.0
+            column = column + F[i][k] ** 2
+        if F[k][k] ** 2 <= DEPENDENT * DEPENDENT * column:
+            result = 0.0
+    return result
 
 
-def solved(out, start, P, d):
-    """theta (at out[0]) from F theta = g by back substitution, and P = F^-1 F^-T (at out[P])."""
-    w = d + 1
+def solved(F, d):
+    """theta of F theta = g, whose g is the last column, by back substitution; P = F^-1 F^-T."""
+    theta, inverse, P = zeros(d), zeros(d, d), zeros(d, d)
     for r in range(d):
         i = d - 1 - r
-        total = out[start + i * w + d]
+        total = F[i][d]
         for j in range(i + 1, d):
-            total = total - out[start + i * w + j] * out[j]
-        out[i] = total / out[start + i * w + i]
+            total = total - F[i][j] * theta[j]
+        theta[i] = total / F[i][i]
     for j in range(d):
-        out[P + j * d + j] = 1.0 / out[start + j * w + j]
+        inverse[j, j] = 1.0 / F[j][j]
         for r in range(j):
             i = j - 1 - r
             total = 0.0
             for k in range(i + 1, j + 1):
-                total = total + out[start + i * w + k] * out[P + k * d + j]
-            out[P + i * d + j] = -total / out[start + i * w + i]
+                total = total + F[i][k] * inverse[k, j]
+            inverse[i, j] = -total / F[i][i]
     for i in range(d):
         for j in range(i, d):
             total = 0.0
             for k in range(j, d):
-                total = total + out[P + i * d + k] * out[P + j * d + k]
-            out[P + i * d + j] = total
-            out[P + j * d + i] = total
+                total = total + inverse[i, k] * inverse[j, k]
+            P[i, j] = total
+            P[j, i] = total
+    return theta, P
 
 
 class RecursiveLeastSquares(SampledBlock):
@@ -142,54 +147,29 @@ blocks:
     past: Any = memory(0.0, "loss, equations, samples so far", size=3, array=True)
 
     @staticmethod
-    def output(w, y, factor_next, theta_next, past, variances, sure, forgetting, d, m, wait, out):
-        P = 2 * d
-        e = P + d * d
-        f = e + m
-        q = f + d * (d + 1)
-        fade = sqrt(forgetting)
-        for i in range(d * (d + 1)):
-            out[f + i] = fade * factor_next[i]
+    def output(w, y, factor_next, theta_next, past, variances, sure, forgetting, d, m, wait):
+        W, F = rows(w, m, d), scale(rows(factor_next, d, d + 1), sqrt(forgetting))
+        residual = multiply(W, scale(theta_next, -1.0), plus=y)
         loss, used = forgetting * past[0], forgetting * past[1]
         for j in range(m):
             weight = 1.0 / sqrt(variances[j])
-            rest = y[j]
+            F, rest = rotated(F, scale(chained(W[j], (y[j],)), weight), d)
+            loss = loss + rest * rest
             counts = 0.0
             for i in range(d):
-                rest = rest - w[j * d + i] * theta_next[i]
-                counts = 1.0 if w[j * d + i] != 0.0 else counts
-                out[d + i] = weight * w[j * d + i]  # the room of std and P serves for the row, until they are filled
-            out[e + j] = rest
-            out[d + d] = weight * y[j]
-            rotated(out, f, d, d)
-            loss = loss + out[d + d] * out[d + d]
+                counts = 1.0 if W[j][i] != 0.0 else counts
             used = used + counts
-        out[q] = loss
-        out[q + 1] = used
-        ready = (past[2] + 1.0 >= wait or sure[1] > 0.0) and determined(out, f, d) > 0.0
-        if ready:
-            solved(out, f, P, d)
         freedom = used - d if sure[1] == 0.0 else used
-        scale = 1.0 if sure[0] > 0.0 else (loss / freedom if freedom > 0.0 else UNKNOWN)
-        for i in range(d):
-            if ready:
-                out[d + i] = sqrt(scale * out[P + i * d + i])
-            else:
-                out[i] = theta_next[i]
-                out[d + i] = UNKNOWN
-            for j in range(d):
-                out[P + i * d + j] = scale * out[P + i * d + j] if ready else (UNKNOWN * UNKNOWN if i == j else 0.0)
-            out[q + 2 + i] = out[i]
+        variance = 1.0 if sure[0] > 0.0 else (loss / freedom if freedom > 0.0 else UNKNOWN)
+        theta, P = theta_next, scale(identity(d), UNKNOWN * UNKNOWN)
+        if (past[2] + 1.0 >= wait or sure[1] > 0.0) and determined(F, d) > 0.0:
+            theta, P = solved(F, d)
+            P = scale(P, variance)
+        return theta, sigmas_of(P, d), P, residual, F, loss, used, theta
 
     @staticmethod
-    def update(theta, factor, loss, rows_used, factor_next, theta_next, past, d):
-        for i in range(d * (d + 1)):
-            factor_next[i] = factor[i]
-        for i in range(d):
-            theta_next[i] = theta[i]
-        past[0] = loss
-        past[1] = rows_used
-        past[2] = past[2] + 1.0
+    def update(theta, factor, loss, rows_used, factor_next, theta_next, past):
+        return {"factor_next": factor, "theta_next": theta, "past": (loss, rows_used, past[2] + 1.0)}
 
     @staticmethod
     def table_variances(R, m):
@@ -206,11 +186,11 @@ blocks:
     @staticmethod
     def table_factor_next(model, names, start, P0):
         first = first_values(model, names, start)
-        known = np.zeros((len(first), len(first) + 1))
+        prior = np.zeros((len(first), len(first) + 1))
         if P0 is not None and np.size(P0) > 0:
             weight = 1.0 / np.sqrt(spread(P0, named(model, names), "P0"))
-            known[:, :-1], known[:, -1] = np.diag(weight), weight * first
-        return known
+            prior[:, :-1], prior[:, -1] = np.diag(weight), weight * first
+        return prior
 
     @staticmethod
     def check(names, rows, count):
@@ -257,14 +237,16 @@ def named(plant: Plant | None, names: list[str] | None) -> list[str]:
 
 def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | str | None) -> np.ndarray:
     """Where the estimates start; 0 in place of what another block is yet to find."""
-    known = named(plant, names)
-    firsts = dict.fromkeys(known, start) if isinstance(start, str) else dict(start or {})
+    names_of = named(plant, names)
+    firsts = dict.fromkeys(names_of, start) if isinstance(start, str) else dict(start or {})
     for name in firsts:
-        if name not in known:
-            raise DiagramError(f"start: '{name}' is not estimated. These are: {listing(known)}." + did_you_mean(name, known))
+        if name not in names_of:
+            raise DiagramError(
+                f"start: '{name}' is not estimated. These are: {listing(names_of)}." + did_you_mean(name, names_of)
+            )
     truth = plant.settings if plant is not None else {}
     values = {n: truth.get(n, 0.0) if v == "truth" else v for n, v in firsts.items()}
-    return np.array([0.0 if isinstance(values.get(n), str) else float(values.get(n, 0.0)) for n in known])
+    return np.array([0.0 if isinstance(values.get(n), str) else float(values.get(n, 0.0)) for n in names_of])
 
 
 class Regressor(RecordBlock):

@@ -10,13 +10,27 @@ import numpy as np
 from blocksim.contract.block import fixed, memory, outport, param, static, table
 from blocksim.contract.declarations import Param
 from blocksim.contract.plant import Plant
-from blocksim.contract.vocabulary import exp, sqrt
+from blocksim.contract.vocabulary import (
+    add,
+    array,
+    diagonal,
+    divide,
+    dot,
+    exp,
+    identity,
+    multiply,
+    outer,
+    part,
+    rows,
+    scale,
+    subtract,
+    zeros,
+)
 from blocksim.errors import DiagramError, listing
 
-from .correction import readings_of
+from .correction import readings_of, sigmas_of
 from .observed import (
     ParameterObserver,
-    believe,
     chosen_parameters,
     equations_of,
     estimate_port,
@@ -27,72 +41,50 @@ from .observed import (
     spread,
     starting_plant,
     values_of,
+    with_theta,
 )
 from .transition import carried, rates_of
 
 __all__ = ["RPEM"]
 
 
-def regularised(P, mu, d, work):
+def regularised(P, mu, d):
     """P (I + mu P)^-1, which is (P^-1 + mu I)^-1, by elimination; I + mu P is positive definite, so no pivots are needed."""
-    for i in range(d):
-        for j in range(d):
-            work[i * d + j] = mu * P[i * d + j] + (1.0 if i == j else 0.0)
+    A, X = array(add(scale(P, mu), identity(d))), array(P)
     for k in range(d):
         for i in range(d):
             if i != k:
-                share = work[i * d + k] / work[k * d + k]
+                share = A[i, k] / A[k, k]
                 for j in range(d):
-                    work[i * d + j] = work[i * d + j] - share * work[k * d + j]
-                    P[i * d + j] = P[i * d + j] - share * P[k * d + j]
+                    A[i, j] = A[i, j] - share * A[k, j]
+                    X[i, j] = X[i, j] - share * X[k, j]
     for i in range(d):
         for j in range(d):
-            P[i * d + j] = P[i * d + j] / work[i * d + i]
+            X[i, j] = X[i, j] / A[i, i]
     for i in range(d):
         for j in range(i):
-            P[i * d + j] = 0.5 * (P[i * d + j] + P[j * d + i])
-            P[j * d + i] = P[i * d + j]
+            X[i, j] = 0.5 * (X[i, j] + X[j, i])
+            X[j, i] = X[i, j]
+    return X
 
 
-def predicted(out, found, y, S, n, d, m, h, e, g):
-    """Readings as the model has them (at out[h]), what is left of them (at e), psi = dh/dx S + dh/dtheta (at g)."""
-    for j in range(m):
-        out[h + j] = found[j]
-        out[e + j] = y[j] - found[j]
-        for i in range(d):
-            total = found[m + m * n + j * d + i]
-            for k in range(n):
-                total = total + found[m + j * n + k] * S[k * d + i]
-            out[g + j * d + i] = total
-
-
-def shares(out, units, variance, unscaled, d, P, psi, k):
-    """P psi of scaled parameters (at out[k]); returns R2 + psi^T P psi."""
-    total = variance
-    for i in range(d):
-        share = 0.0
-        for c in range(d):
-            share = share + out[P + i * d + c] * out[psi + c] * (1.0 if unscaled else units[c])
-        out[k + i] = share
-        total = total + share * out[psi + i] * (1.0 if unscaled else units[i])
-    return total
-
-
-def contained(out, lowest, highest, units, d, P):
+def contained(theta, lowest, highest, units, P, d):
     """Estimates beyond their limits go back to them, and the others with them as far as they are correlated.
 
     Of all that is possible this is the nearest as P sees it. Stopped alone, one would leave the others at what only its way out
     explains, and with every reading they would go further.
     """
+    inside = array(theta)
     for i in range(d):
-        limit = min(max(out[i], lowest[i]), highest[i])
-        variance = units[i] * out[P + i * d + i]
-        if limit != out[i] and variance > 0.0:
-            share = (limit - out[i]) / variance
+        limit = min(max(inside[i], lowest[i]), highest[i])
+        variance = units[i] * P[i][i]
+        if limit != inside[i] and variance > 0.0:
+            share = (limit - inside[i]) / variance
             for c in range(d):
-                out[c] = out[c] + share * units[c] * out[P + c * d + i]
+                inside[c] = inside[c] + share * units[c] * P[c][i]
     for i in range(d):
-        out[i] = min(max(out[i], lowest[i]), highest[i])
+        inside[i] = min(max(inside[i], lowest[i]), highest[i])
+    return inside
 
 
 class RPEM(ParameterObserver):
@@ -109,7 +101,7 @@ class RPEM(ParameterObserver):
 
     `estimate` lists the parameters, which start at `start`: {Fv: 0.01}, or the name of a block that found them ({Fv: ls}; the
     method then works after the run); or at `factor` times the plant's values. At the plant's own values, which are the truth of a
-    simulation, it starts only where `truth` is said. One that moved less than a tenth of its P0 is marked "not learnt". Each is
+    simulation, it starts only where `truth` is said. One that hardly left its P0 is marked "not learnt". Each is
     divided by its `scale`, unless given its first value; P0 and R1 are variances of these scaled ones, so that P0 = 1 means
     "100 %". Estimates stay within the limits the plant sets; one that is stopped there takes along what it is correlated with.
     A parameter that starts at zero needs a scale; one whose gradient is zero there, as that of alpha while A = 0, waits until
@@ -148,7 +140,6 @@ blocks:
     dd = fixed(1, "elements of P")
     dm = fixed(1, "elements of the gain")
     nd = fixed(1, "sensitivities")
-    room = fixed(16, "intermediate results")
 
     theta = outport("estimated parameters", size="d")
     std = outport("their standard deviations", size="d")
@@ -167,68 +158,44 @@ blocks:
     x_next: Any = memory(0.0, "state of the model", size="n", array=True, internal=True)
     S: Any = memory(0.0, "its derivatives by the parameters, row by row", size="nd", array=True, internal=True)
     P_next: Any = memory(0.0, "predicted covariance of the scaled parameters", size="dd", array=True, internal=True)
-    work: Any = memory(0.0, "intermediate results", size="room", array=True, internal=True)
 
     @staticmethod
-    def output(y, theta_next, x_next, S, P_next, own, readings, units, variances, lowest, highest, n, d, m, follow, printed, out):
-        s = d
-        h = 2 * d
-        e = 2 * d + m
-        g = 2 * d + 2 * m
-        k = g + d * m
-        P = k + d * m
-        unscaled = printed == "scaling" or printed == "both"
-        late = printed == "gain" or printed == "both"
-        for i in range(d):
-            out[i] = theta_next[i]
-        for i in range(d * d):
-            out[P + i] = P_next[i]
-        predicted(out, readings(x_next, x_next, own), y, S, n, d, m, h, e, g)
+    def output(y, theta_next, x_next, S, P_next, own, readings, units, variances, lowest, highest, n, d, m, follow, printed):
+        reading = readings(x_next, x_next, own)
+        h = part(reading, 0, m)
+        psi = multiply(rows(reading, m, n, m), rows(S, n, d), plus=rows(reading, m, d, m + m * n))
+        weights = divide(units, units) if printed == "scaling" or printed == "both" else units
+        theta, P, gain = theta_next, rows(P_next, d, d), zeros(m, d)
         for j in range(m):
-            # What the readings before have said of the parameters is in out[i] already.
-            rest = out[e + j]
-            for i in range(d):
-                rest = rest - out[g + j * d + i] * (out[i] - theta_next[i])
-            total = shares(out, units, variances[j], unscaled, d, P, g + j * d, k + j * d)
-            for i in range(d):
-                for c in range(d):
-                    out[P + i * d + c] = out[P + i * d + c] - out[k + j * d + i] * out[k + j * d + c] / total
-            if late:
-                total = shares(out, units, variances[j], unscaled, d, P, g + j * d, k + j * d)
-            for i in range(d):
-                out[k + j * d + i] = out[k + j * d + i] * units[i] / total
-                out[i] = out[i] + out[k + j * d + i] * rest
-            contained(out, lowest, highest, units, d, P)
-        for i in range(d):
-            variance = out[P + i * d + i]
-            out[s + i] = sqrt(variance) * units[i] if variance > 0.0 else 0.0
-            out[P + d * d + n + i] = out[i]
-        for i in range(n):
-            value = x_next[i]
-            if follow:
-                for c in range(d):
-                    value = value + S[i * d + c] * (out[c] - theta_next[c])
-            out[P + d * d + i] = value
+            rest = dot(psi[j], subtract(theta_next, theta), plus=y[j] - h[j])  # what the readings before have not said yet
+            share = multiply(scale(P, psi[j]), weights)
+            variance = dot(scale(share, psi[j]), weights, plus=variances[j])
+            P = subtract(P, divide(outer(share, share), variance))
+            if printed == "gain" or printed == "both":  # with the P that has seen the sample already
+                share = multiply(scale(P, psi[j]), weights)
+                variance = dot(scale(share, psi[j]), weights, plus=variances[j])
+            K = divide(scale(share, units), variance)
+            gain[j] = K
+            theta = contained(add(theta, scale(K, rest)), lowest, highest, units, P, d)
+        x = multiply(rows(S, n, d), subtract(theta, theta_next), plus=x_next) if follow else x_next
+        return theta, scale(sigmas_of(P, d), units), h, subtract(y, h), psi, gain, P, x, theta
 
     @staticmethod
     def update(
-        theta, x_hat, P, u, theta_next, x_next, S, P_next, own, work, rates,
+        theta, x_hat, P, u, theta_next, x_next, S, P_next, own, rates,
         values, drift, forgetting, settling, mu, t, Ts, n, d, spots, substeps, algorithm,
     ):  # fmt: skip
-        believe(own, values, theta, spots, d)
-        for i in range(n):
-            x_next[i] = x_hat[i]
-        carried(rates, x_next, S, u, own, Ts / substeps, substeps, n, d, d, work)
+        believed = with_theta(values, theta, spots, d)
+        x, _, G = carried(rates, x_hat, zeros(n, 0), rows(S, n, d), u, believed, Ts / substeps, substeps, n, d)
         fade = exp(-t / settling) if settling > 0.0 else 1.0
-        for i in range(d):
-            theta_next[i] = theta[i]
-            for j in range(d):
-                if algorithm == "kalman":
-                    P_next[i * d + j] = P[i * d + j] + (fade * drift[i] if i == j else 0.0)
-                else:
-                    P_next[i * d + j] = P[i * d + j] / (1.0 - fade * (1.0 - forgetting))
+        ahead = rows(P, d, d)
+        if algorithm == "kalman":
+            ahead = add(ahead, diagonal(scale(drift, fade)))
+        else:
+            ahead = divide(ahead, 1.0 - fade * (1.0 - forgetting))
         if mu > 0.0:
-            regularised(P_next, mu, d, work)
+            ahead = regularised(ahead, mu, d)
+        return {"own": believed, "theta_next": theta, "x_next": x, "S": G, "P_next": ahead}
 
     @staticmethod
     def table_theta_next(model, parameters, estimate, start, factor):
@@ -270,7 +237,7 @@ blocks:
     def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
         eq = equations_of(plant)
         n, d, m = len(eq.states), len(names), sum(eq.ports[p] for p in ports)
-        parts: dict[str, Any] = {"dd": d * d, "dm": d * m, "nd": n * d, "room": max(d * d, 3 * (n + n * d))}
+        parts: dict[str, Any] = {"dd": d * d, "dm": d * m, "nd": n * d}
         parts |= {"readings": readings_of(plant, ports, names), "rates": rates_of(plant, names)}
         return {**parts, **{f"{port_name(name)}_hat": estimate_port(plant, name) for name in names}}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ import numpy as np
 from blocksim.contract.block import RecordBlock, fixed, inport, model, outport
 from blocksim.contract.plant import Plant
 from blocksim.contract.times import exact
+from blocksim.contract.vocabulary import multiply, rows, subtract, symmetric, transpose, zeros
 from blocksim.errors import DiagramError, RecordError
 from blocksim.tracing.equations import Equations
 
 from ..smoothing.filters import sample_time
-from .ekf import EKF, believed, noise_variances, noisy, spread_on
+from .ekf import EKF, believed, noise_variances, noisy
 from .observed import equations_of, known_plant, port_like, port_name, spread, state_names
-from .transition import rates_of, steps, transition
+from .transition import rates_of, spread_on, steps, transition
 
 __all__ = ["RTSSmoother"]
 
@@ -25,57 +26,42 @@ LARGE = 400  # samples from which compiling pays, in a study at the latest
 LOST = 1e-13  # share of a variance that is left by rounding alone
 
 
-def smoother_gain(C, P, S, P_next, n, columns, work):
+def smoother_gain(P, F, P_next, n):
     """C = P F^T P_next^-1 by the factors L D L^T of P_next; a direction that has no variance takes no correction."""
+    L, D, C = zeros(n, n), zeros(n), zeros(n, n)
     for j in range(n):
-        pivot = P_next[j * n + j]
+        pivot = P_next[j][j]
         for k in range(j):
-            pivot = pivot - work[j * n + k] * work[j * n + k] * work[n * n + k]
-        if pivot <= LOST * P_next[j * n + j]:
-            pivot = 0.0
-        work[n * n + j] = pivot
+            pivot = pivot - L[j, k] * L[j, k] * D[k]
+        D[j] = pivot if pivot > LOST * P_next[j][j] else 0.0
         for i in range(j + 1, n):
-            total = P_next[i * n + j]
+            total = P_next[i][j]
             for k in range(j):
-                total = total - work[i * n + k] * work[j * n + k] * work[n * n + k]
-            work[i * n + j] = total / pivot if pivot > 0.0 else 0.0
+                total = total - L[i, k] * L[j, k] * D[k]
+            L[i, j] = total / D[j] if D[j] > 0.0 else 0.0
+    PF = multiply(P, transpose(F))
     for r in range(n):
         for i in range(n):
-            total = 0.0
-            for k in range(n):
-                total = total + P[r * n + k] * S[i * columns + k]
+            total = PF[r][i]
             for k in range(i):
-                total = total - work[i * n + k] * C[r * n + k]
-            C[r * n + i] = total
+                total = total - L[i, k] * C[r, k]
+            C[r, i] = total
         for i in range(n):
-            C[r * n + i] = C[r * n + i] / work[n * n + i] if work[n * n + i] > 0.0 else 0.0
+            C[r, i] = C[r, i] / D[i] if D[i] > 0.0 else 0.0
         for turn in range(n):
             i = n - 1 - turn
             for k in range(i + 1, n):
-                C[r * n + i] = C[r * n + i] - work[k * n + i] * C[r * n + k]
+                C[r, i] = C[r, i] - L[k, i] * C[r, k]
+    return C
 
 
-def backward(rates, x, P, u, x_s, P_s, values, noise, drift, Ts, n, d, turns, x_next, P_next, S, C, work):
-    """From the last sample to the first: x_s and P_s hold the filter's x and P and are replaced by the smoother's."""
-    for turn in range(len(x) - 1):
-        k = len(x) - 2 - turn
-        transition(rates, x_next, S, x[k], u[k], values, Ts, n, d, turns, work)
-        spread_on(P_next, S, P[k], noise, drift, n, d, work)
-        smoother_gain(C, P[k], S, P_next, n, n + d, work)
-        for i in range(n):
-            for j in range(n):
-                x_s[k, i] = x_s[k, i] + C[i * n + j] * (x_s[k + 1, j] - x_next[j])
-                total = 0.0
-                for r in range(n):
-                    total = total + C[i * n + r] * (P_s[k + 1, r * n + j] - P_next[r * n + j])
-                work[i * n + j] = total
-        for i in range(n):
-            for j in range(i, n):
-                total = P_s[k, i * n + j]
-                for r in range(n):
-                    total = total + work[i * n + r] * C[j * n + r]
-                P_s[k, i * n + j] = total
-                P_s[k, j * n + i] = total
+def smoothed(x, P, u, x_s, P_s, values, noise, drift, Ts, n, d, turns, rates):
+    """The smoother's x and P at a sample from the filter's and from the smoother's at the next (Rauch et al. 1965)."""
+    x_next, F, G = transition(rates, x, u, values, Ts, n, d, turns)
+    before, ahead, P_next = rows(P, n, n), rows(P_s, n, n), spread_on(F, G, rows(P, n, n), noise, drift)
+    C = smoother_gain(before, F, P_next, n)
+    P_new = symmetric(multiply(multiply(C, subtract(ahead, P_next)), transpose(C), plus=before))
+    return multiply(C, subtract(x_s, x_next), plus=x), P_new
 
 
 class RTSSmoother(RecordBlock):
@@ -85,7 +71,7 @@ class RTSSmoother(RecordBlock):
     filter's own f, F and P' = F P F^T + G W G^T + Q, in either discretisation: u[k] acts between the samples k and k+1. Every
     sample of the filter must be logged.
 
-    `x`, and each state by name, such as q_s and qd_s; `std`, their standard deviations, never above the filter's; P. They hold
+    `x`, and each state by name, such as q_s and qd_s; `std`, their standard sigmas_of, never above the filter's; P. They hold
     as far as the filter's model does, and P is that of a linear model: errors of its linearisation are not in it.
     """
 
@@ -124,14 +110,20 @@ blocks:
         Ts = float(exact(ekf.settings["Ts"]))
         check_samples(t, Ts, ekf.name)
         noise, drift = noise_variances(plant, values, ekf.settings["sigma_w2"]), spread(ekf.settings["Q"], eq.states, "Q")
-        given = [np.array(values, dtype=float).reshape(len(t), -1) for values in (x_hat, P, u)]
-        for name, rows in zip(("x_hat", "P", "u"), given, strict=True):
-            if not np.isfinite(rows).all():
+        signals = [np.array(values, dtype=float).reshape(len(t), -1) for values in (x_hat, P, u)]
+        for name, signal in zip(("x_hat", "P", "u"), signals, strict=True):
+            if not np.isfinite(signal).all():
                 raise RecordError(f"{name} is not finite everywhere; the smoother needs every sample of the filter.")
-        x_s, P_s = given[0].copy(), given[1].copy()
-        room = [np.zeros(size) for size in (n, n * n, n * (n + d), n * n, max(3 * n * (1 + n + d), n * n + n))]
-        run = backward_pass(rates_of(plant, noisy(plant, eq)), len(t) > LARGE)
-        run(*given, x_s, P_s, values, noise, drift, Ts, n, d, turns, *room)
+        x_s, P_s = signals[0].copy(), signals[1].copy()
+        law = rates_of(plant, noisy(plant, eq))
+        if len(t) > LARGE:
+            run = backward_pass(law, n, d, turns, signals[2].shape[1], len(values))
+            run(*signals, x_s, P_s, values, noise, drift, Ts)
+        else:
+            for k in range(len(t) - 2, -1, -1):
+                x_k, P_k, u_k = (signal[k] for signal in signals)
+                x_s[k], P_new = smoothed(x_k, P_k, u_k, x_s[k + 1], P_s[k + 1], values, noise, drift, Ts, n, d, turns, law)
+                P_s[k] = np.ravel(P_new)
         std = np.sqrt(np.maximum(P_s[:, :: n + 1], 0.0))
         return x_s, std, P_s, *by_name(eq, x_s)
 
@@ -158,11 +150,21 @@ def by_name(eq: Equations, x: np.ndarray) -> list[np.ndarray]:
     return [x[:, places[0]] if len(places) == 1 else x[:, places] for places in where.values()]
 
 
+BACKWARD = """
+def backward(x, P, u, x_s, P_s, values, noise, drift, Ts, {arrays}, out):
+    for turn in range(len(x) - 1):
+        k = len(x) - 2 - turn
+        smoothed(x[k], P[k], u[k], x_s[k + 1], P_s[k + 1], values, noise, drift, Ts, {arrays}, out)
+        for i in range({n}):
+            x_s[k, i] = out[i]
+        for i in range({n} * {n}):
+            P_s[k, i] = out[{n} + i]
+"""
+
+
 @cache
-def backward_pass(rates: Callable[..., Any], compiled: bool) -> Callable[..., None]:
-    """`backward` of a plant with these rates, as it stands or the same text compiled, which is kept on disk."""
-    if not compiled:
-        return partial(backward, rates)
+def backward_pass(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: int, count: int) -> Callable[..., None]:
+    """`smoothed` from the last sample to the first, compiled; what is compiled is kept on disk."""
     import inspect
 
     from numba import njit, types
@@ -170,9 +172,10 @@ def backward_pass(rates: Callable[..., Any], compiled: bool) -> Callable[..., No
     from blocksim.compiler import cache as disk
     from blocksim.compiler.program import Code, load_module
 
-    code = Code(program_text(backward, rates), "")
-    row, rows, real, whole = types.float64[::1], types.float64[:, ::1], types.float64, types.int64
-    signature = types.void(*[rows] * 5, row, row, row, real, whole, whole, whole, *[row] * 5)
+    text, arrays = program_text(rates, n, d, turns, inputs, count)
+    code = Code(text, "")
+    row, table, real = types.float64[::1], types.float64[:, ::1], types.float64
+    signature = types.void(*[table] * 5, row, row, row, real, *[row] * (len(arrays) + 1))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
     with disk.folder(code.key, code.text) as place:
         module = load_module(code, place)
@@ -180,17 +183,28 @@ def backward_pass(rates: Callable[..., Any], compiled: bool) -> Callable[..., No
         private: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         inner = njit(**options, **private)
         module.__dict__.update({name: inner(value) for name, value in functions.items() if name != "backward"})
-        return njit(signature, **options, cache=place is not None)(functions["backward"])
+        run = njit(signature, **options, cache=place is not None)(functions["backward"])
+    return lambda *signals: run(*signals, *[np.zeros(size) for size in arrays.values()], np.zeros(n + n * n))
 
 
-def program_text(function: Callable[..., Any], rates: Callable[..., Any]) -> str:
-    """A function with all it calls, as one text."""
+def program_text(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: int, count: int) -> tuple[str, dict[str, int]]:
+    """`smoothed` in loops with all it calls and the pass over the samples, and the arrays it wants, with their lengths."""
     from blocksim.compiler.codegen import helper_functions, prelude
     from blocksim.contract.vocabulary import LIBM
-    from blocksim.tracing.specialise import Helpers, bound, specialise
+    from blocksim.tracing.loops.entry import looped_text
+    from blocksim.tracing.specialise import Helpers, bound, constant
 
     helpers: Helpers = {}
-    entry = specialise(bound(function, {"rates": rates}), "backward", {}, helpers)
-    code = "\n\n".join([*helper_functions(helpers), entry])
+    shapes = {"x": n, "P": n * n, "u": inputs, "x_s": n, "P_s": n * n, "values": count, "noise": d, "drift": n}
+    env = {"n": constant(n), "d": constant(d), "turns": constant(turns)}
+    entry, arrays = looped_text(
+        bound(smoothed, {"rates": rates}),
+        "smoothed",
+        env,
+        {name: (size,) for name, size in shapes.items()},
+        helpers,
+        [("x", n), ("P", n * n)],
+    )
+    code = "\n\n".join([*helper_functions(helpers), entry, BACKWARD.format(arrays=", ".join(arrays), n=n)])
     head = f"from math import {', '.join((*LIBM, 'inf', 'nan'))}\nfrom math import pow as libm_pow\n"
-    return "\n\n".join([head, *prelude(code), code]) + "\n"
+    return "\n\n".join([head, *prelude(code), code]) + "\n", arrays

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blocksim.contract.plant import Plant
+from blocksim.contract.vocabulary import add, diagonal, identity, multiply, part, rows, scale, symmetric, transpose, zeros
 from blocksim.errors import DiagramError
 
 from .observed import equations_of
@@ -13,68 +14,46 @@ from .observed import equations_of
 __all__: list[str] = []
 
 
-def carried(rates, x, S, u, p, h, turns, n, columns, inner, work):
-    """Carry x and its derivatives S by `columns` quantities over `turns` steps of length h: Runge and Kutta's rule, order 4.
+def euler(rates, x, u, p, Ts, n, d):
+    """x' = x + Ts f, F = I + Ts df/dx, G = Ts df/dp (Tout 2022, eq. 10)."""
+    f = rates(x, u, p)
+    F = add(identity(n), scale(rows(f, n, n, n), Ts))
+    return add(x, scale(part(f, 0, n), Ts)), F, scale(rows(f, n, d, n + n * n), Ts)
 
-    `rates` gives the plant's f, df/dx and df/dp, one after another, row by row. Differentiating the rule is the same as applying
-    it to S' = df/dx S + df/dp, so S becomes the exact derivative of the new x. The last `inner` columns of S belong to the
-    parameters that `rates` is differentiated by, the others to first values. `work` holds three sets of x and S: a point between,
-    the rate there, the sum of rates.
+
+def carried(rates, x, F, G, u, p, h, turns, n, d):
+    """x, F, G over so many steps of length h by Runge and Kutta's rule of order 4.
+
+    Differentiating the rule is the same as applying it to F' = df/dx F and G' = df/dx G + df/dp, so F and G become the exact
+    derivatives of the new x by what they were derivatives of.
     """
-    size = n + n * columns
     for _ in range(turns):
-        for i in range(n):
-            work[i], work[2 * size + i] = x[i], x[i]
-        for i in range(n * columns):
-            work[n + i], work[2 * size + n + i] = S[i], S[i]
+        x0, F0, G0 = x, F, G
+        x_at, F_at, G_at = x, F, G
         for stage in range(4):
             weight = h / 6.0 if stage == 0 or stage == 3 else h / 3.0
             reach = h if stage == 2 else 0.5 * h
-            found = rates(work, u, p)
-            for i in range(n):
-                work[size + i] = found[i]
-                for j in range(columns):
-                    total = found[n + n * n + i * inner + j - columns + inner] if j >= columns - inner else 0.0
-                    for k in range(n):
-                        total = total + found[n + i * n + k] * work[n + k * columns + j]
-                    work[size + n + i * columns + j] = total
-            for i in range(size):
-                work[2 * size + i] = work[2 * size + i] + weight * work[size + i]
-                work[i] = (x[i] if i < n else S[i - n]) + reach * work[size + i]
-        for i in range(n):
-            x[i] = work[2 * size + i]
-        for i in range(n * columns):
-            S[i] = work[2 * size + n + i]
+            f = rates(x_at, u, p)
+            dfdx, dx = rows(f, n, n, n), part(f, 0, n)
+            dF = multiply(dfdx, F_at)
+            dG = multiply(dfdx, G_at, plus=rows(f, n, d, n + n * n))
+            x, x_at = add(x, scale(dx, weight)), add(x0, scale(dx, reach))
+            F, F_at = add(F, scale(dF, weight)), add(F0, scale(dF, reach))
+            G, G_at = add(G, scale(dG, weight)), add(G0, scale(dG, reach))
+    return x, F, G
 
 
-def euler(rates, x_next, S, x_hat, u, p, Ts, n, d, work):
-    """x_next and S, its derivatives by the state and by d parameters, row by row: Euler's rule (Tout 2022, eq. 10)."""
-    columns = n + d
-    found = rates(x_hat, u, p)
-    for i in range(n):
-        x_next[i] = x_hat[i] + Ts * found[i]
-        for j in range(n):
-            S[i * columns + j] = (1.0 if i == j else 0.0) + Ts * found[n + i * n + j]
-        for j in range(d):
-            S[i * columns + n + j] = Ts * found[n + n * n + i * d + j]
-
-
-def rk4(rates, x_next, S, x_hat, u, p, Ts, n, d, turns, work):
-    """The same by so many turns of the rule of order 4."""
-    columns = n + d
-    for i in range(n):
-        x_next[i] = x_hat[i]
-        for j in range(columns):
-            S[i * columns + j] = 1.0 if i == j else 0.0
-    carried(rates, x_next, S, u, p, Ts / turns, turns, n, columns, d, work)
-
-
-def transition(rates, x_next, S, x_hat, u, p, Ts, n, d, turns, work):
-    """x_next = x_hat + Ts f and S, its derivatives: by Euler's rule, or so many turns of the rule of order 4."""
+def transition(rates, x, u, p, Ts, n, d, turns):
+    """The next x with its derivatives F by x and G by d parameters: Euler's rule, or so many turns of the rule of order 4."""
     if turns > 0:
-        rk4(rates, x_next, S, x_hat, u, p, Ts, n, d, turns, work)
-    else:
-        euler(rates, x_next, S, x_hat, u, p, Ts, n, d, work)
+        return carried(rates, x, identity(n), zeros(n, d), u, p, Ts / turns, turns, n, d)
+    return euler(rates, x, u, p, Ts, n, d)
+
+
+def spread_on(F, G, P, noise, drift):
+    """P' = F P F^T + G W G^T + Q; W and Q are diagonal."""
+    FPF = multiply(multiply(F, P), transpose(F), plus=diagonal(drift))
+    return symmetric(multiply(scale(G, noise), transpose(G), plus=FPF))
 
 
 def steps(settings: Mapping[str, Any]) -> int:

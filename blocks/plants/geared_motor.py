@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocksim.contract.block import Block, inport, memory, param, state, static
-from blocksim.contract.vocabulary import sign, tanh
+from blocksim.contract.block import Block, fixed, inport, memory, param, state, static
+from blocksim.contract.decision import decided_class
+from blocksim.contract.vocabulary import cos, sign, tanh
+from blocksim.errors import RecordError
 
 from ..basic.linear import elements
 from .friction import GAPLESS, slip_direction, stribeck_level
@@ -34,19 +36,29 @@ class GearedMotor(Block):
     beta: float = param(1.0, "steepness of tanh(beta w_m)", "s/rad", above=0)
     Fs: float = param(0.0, "break-away friction of stribeck; below Fc it counts as Fc", "N m", min=0)
     vs: float = param(1.0, "motor speed at which most of the fall from Fs to Fc has happened", "rad/s", above=0)
+    offset: float = param(0.0, "torque that is always lost at the motor, e.g. an offset of its amplifier", "N m")
+    Ms: float = param(0.0, "first moment of the arm about its axis, for gravity", "kg m")
+    theta0: float = param(0.0, "angle of the arm above the horizontal at phi_a = 0", "rad")
+    g: float = param(9.81, "gravitational acceleration", "m/s^2", min=0)
     friction: str = static("tanh", "law of the dry friction", choices=("tanh", "sign", "stribeck"))
     backlash: str = static("thesis", "law of the contact around the gap", choices=("thesis", "elasto", "elasto2"))
     tau = inport("torque of the motor", "N m")
+    load = inport("torque that holds the arm back; observers take it for 0", "N m", optional=True)
+    loaded = fixed(False, "whether anything acts beside the motor's torque: an offset, gravity or a load")
     phi_m: float = state(0.0, "angle of the motor", "rad", port=True)
     w_m: float = state(0.0, "speed of the motor", "rad/s", port=True)
     mode: float = memory(0.0, "motor with dry friction: 1 slips forward, -1 slips backward, 0 sticks")
     side: float = memory(0.0, "gap: 1 or -1 where it is closed, 0 open")
 
-    def pick(self, smooth: type[Block], jumping: type[Block], sticking: type[Block], both: type[Block]) -> type[Block]:
-        """The class that these settings need."""
+    def pick(
+        self, inputs: int, smooth: type[Block], jumping: type[Block], sticking: type[Block], both: type[Block]
+    ) -> type[Block]:
+        """The class that these settings and this many inputs need."""
         sticks = self.settings["friction"] != "tanh"
         jumps = self.settings["backlash"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))
-        return (smooth, jumping, sticking, both)[2 * sticks + jumps]
+        kind = (smooth, jumping, sticking, both)[2 * sticks + jumps]
+        loads = inputs > 1 or any(value for name in ("offset", "Ms") for value in elements(self.settings[name]))
+        return decided_class(kind, {"loaded": True}) if loads else kind
 
 
 class StickingMotor(GearedMotor):
@@ -57,6 +69,22 @@ class StickingMotor(GearedMotor):
     @staticmethod
     def guard_stop(w_m, mode):
         return mode * w_m if mode != 0.0 else 1.0
+
+
+def drive_torque(tau, offset, loaded):
+    """What is left of the motor's torque once its offset is lost."""
+    return tau - offset if loaded else tau
+
+
+def arm_torque(tau, load, phi_a, Ms, theta0, g, loaded):
+    """What is left of a torque on the arm once the load and gravity have taken their share."""
+    return tau - load - Ms * g * cos(phi_a + theta0) if loaded else tau
+
+
+def refuse_gravity(Ms: float) -> None:
+    """The rows of an inverse model have no place for gravity."""
+    if Ms:
+        raise RecordError(f"Ms = {Ms:g}: the regressor of a flexible axis knows no gravity; use OutputError, CLOE, RPEM or EKF.")
 
 
 def dry_friction(w_m, direction, Fc, Fs, vs, beta, smooth, stribeck):

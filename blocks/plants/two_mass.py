@@ -12,11 +12,14 @@ from .friction import contact_margin, contact_side, gear_torque, hysteresis_rate
 from .geared_motor import (
     GearedMotor,
     StickingMotor,
+    arm_torque,
+    drive_torque,
     dry_friction,
     friction_column,
     gear_columns,
     model_rows,
     next_side,
+    refuse_gravity,
     slip_margin,
     slip_mode,
     stop_mode,
@@ -45,6 +48,9 @@ class TwoMassRobot(GearedMotor):
     `thesis` (4.3) keeps spring and damper as they are, so the torque jumps at impact and may pull; `elasto2` never pulls but
     still jumps; `elasto` never pulls and lets the damper add at most what the spring gives, so it is continuous.
 
+    `offset` is a torque lost at the motor, `load` one that holds the arm back, and Ms gives the arm a weight: Ms g cos(phi_a +
+    theta0). Where nothing of it is said, the equations are those above, and nothing is computed for it.
+
     Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`: see `regressor`.
     """
 
@@ -61,42 +67,52 @@ blocks:
     phi_a: float = state(0.0, "angle of the arm", "rad", port=True)
     w_a: float = state(0.0, "speed of the arm", "rad/s", port=True)
     tau_s = outport("torque of the gear on the arm", "N m")
+    torsion = outport("how far the gear is twisted, r phi_m - phi_a", "rad")
     z: float = state(0.0, "torque of the hysteresis", "N m", port=True)
 
     @staticmethod
-    def output(phi_m, w_m, phi_a, w_a, z, side, k1, k3, d, q, r, backlash):
+    def output_torsion(phi_m, phi_a, r):
+        return r * phi_m - phi_a
+
+    @staticmethod
+    def output_tau_s(phi_m, w_m, phi_a, w_a, z, side, k1, k3, d, q, r, backlash):
         phi, w = r * phi_m - phi_a, r * w_m - w_a
         return gear_torque(phi, w, side, k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
 
     @staticmethod
     def derivative(
-        phi_m, w_m, phi_a, w_a, z, mode, side, tau, Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, friction, backlash
-    ):
+        phi_m, w_m, phi_a, w_a, z, mode, side, tau, load,
+        Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, offset, Ms, theta0, g, friction, backlash, loaded,
+    ):  # fmt: skip
         w = r * w_m - w_a
         tau_s = gear_torque(r * phi_m - phi_a, w, side, k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         dry = dry_friction(w_m, mode, Fc, Fs, vs, beta, friction == "tanh", friction == "stribeck")
         sticks = friction != "tanh" and mode == 0.0
-        dw_m = 0.0 if sticks else (tau - r * tau_s - dry - Fv * w_m) / Jm
-        return w_m, dw_m, w_a, tau_s / Ja, hysteresis_rate(z, w, alpha, A)
+        dw_m = 0.0 if sticks else (drive_torque(tau, offset, loaded) - r * tau_s - dry - Fv * w_m) / Jm
+        dw_a = arm_torque(tau_s, load, phi_a, Ms, theta0, g, loaded) / Ja
+        return w_m, dw_m, w_a, dw_a, hysteresis_rate(z, w, alpha, A)
 
     @staticmethod
     def equations(
-        phi_m, w_m, phi_a, w_a, z, tau, Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, friction, backlash
+        phi_m, w_m, phi_a, w_a, z, tau, load,
+        Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, offset, Ms, theta0, g, friction, backlash, loaded,
     ):  # fmt: skip
         phi, w = r * phi_m - phi_a, r * w_m - w_a
         tau_s = gear_torque(phi, w, contact_side(phi, q), k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         dry = dry_friction(w_m, sign(w_m), Fc, Fs, vs, beta, friction == "tanh", friction == "stribeck")
-        return w_m, (tau - r * tau_s - dry - Fv * w_m) / Jm, w_a, tau_s / Ja, hysteresis_rate(z, w, alpha, A)
+        dw_m = (drive_torque(tau, offset, loaded) - r * tau_s - dry - Fv * w_m) / Jm
+        dw_a = arm_torque(tau_s, load, phi_a, Ms, theta0, g, loaded) / Ja
+        return w_m, dw_m, w_a, dw_a, hysteresis_rate(z, w, alpha, A)
 
     def variant(self, inputs: int = 1) -> type[Block]:
-        return self.pick(TwoMassRobot, JumpingTwoMass, StickingTwoMass, StickingJumpingTwoMass)
+        return self.pick(inputs, TwoMassRobot, JumpingTwoMass, StickingTwoMass, StickingJumpingTwoMass)
 
     def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
         windup = self.settings["r"] * signals["phi_m"] - signals["phi_a"]
         return unseen_in_gear(self.settings, names, windup, signals["z"]) or unseen_friction(self.settings, names, signals["w_m"])
 
     @staticmethod
-    def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, friction, backlash):
+    def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, Ms, friction, backlash):
         """Rows of the motor and of the arm: regressor @ (Jm, Ja, Fv, Fc, k1, k3, d, A) = (tau, 0), shape (..., 2, 8).
 
         Both are torques at the motor (the arm's equation times r), so that they weigh alike in least squares. dw_m and dw_a
@@ -106,6 +122,7 @@ blocks:
         """
         import numpy as np
 
+        refuse_gravity(Ms)
         dry = friction_column(w_m, Fc, Fs, vs, beta, friction)
         phi, w = r * np.asarray(phi_m) - phi_a, r * np.asarray(w_m) - w_a
         spring, cubic, damper = gear_columns(phi, w, k1, k3, d, q, backlash)
@@ -116,34 +133,34 @@ blocks:
         return model_rows((motor, arm), none)
 
     @staticmethod
-    def effort(tau):
+    def effort(tau, offset):
         """The left-hand sides of the two rows: the motor's torque, and none at the arm."""
         import numpy as np
 
-        return np.stack([tau, np.zeros_like(tau)], axis=-1)
+        return np.stack([tau - offset, np.zeros_like(tau)], axis=-1)
 
 
 class StickingTwoMass(StickingMotor, TwoMassRobot):
     """Two masses, the motor sticking while the gear and the torque cannot overcome its dry friction."""
 
     @staticmethod
-    def reset_stop(phi_m, phi_a, w_a, z, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
+    def reset_stop(phi_m, phi_a, w_a, z, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash, offset, loaded):
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
-        load = motor_load(tau, r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
+        load = motor_load(drive_torque(tau, offset, loaded), r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
         return {"w_m": 0.0, "mode": stop_mode(load, Fc, Fs, vs, friction == "stribeck")}
 
     @staticmethod
-    def guard_slip(phi_m, w_m, phi_a, w_a, z, mode, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash):
+    def guard_slip(phi_m, w_m, phi_a, w_a, z, mode, side, tau, Fc, k1, k3, d, q, r, Fs, vs, friction, backlash, offset, loaded):
         if mode != 0.0:
             return 1.0
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
-        load = motor_load(tau, r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
+        load = motor_load(drive_torque(tau, offset, loaded), r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
         return slip_margin(load, w_m, Fc, Fs, vs, friction == "stribeck")
 
     @staticmethod
-    def reset_slip(phi_m, w_m, phi_a, w_a, z, side, tau, k1, k3, d, q, r, backlash):
+    def reset_slip(phi_m, w_m, phi_a, w_a, z, side, tau, k1, k3, d, q, r, backlash, offset, loaded):
         elasto, elasto2 = backlash == "elasto", backlash == "elasto2"
-        load = motor_load(tau, r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
+        load = motor_load(drive_torque(tau, offset, loaded), r * phi_m - phi_a, -w_a, z, side, k1, k3, d, q, r, elasto, elasto2)
         return {"mode": slip_mode(load, w_m)}
 
 

@@ -15,9 +15,11 @@ from ..schedule.schedule import Element, Evaluation, Schedule, Unit, evaluation_
 from ..schedule.sizes import shape_of
 from ..solvers.stores import ARGUMENTS, NAMES, passed
 from ..tracing.code import Code, code, joined
-from ..tracing.specialise import Helpers, bound, constant, specialise
+from ..tracing.loops.entry import looped_text
+from ..tracing.loops.matrix_loops import Results
+from ..tracing.specialise import Helpers, bound, constant, of_arrays, specialise
 from ..tracing.values import Untraceable
-from .following import Binding, Following, Results, array_view, element_of, flat_binding, is_constant, split, written
+from .following import Binding, Following, array_view, element_of, flat_binding, is_constant, split, written
 from .scope import Scope, Signal
 from .slots import Region, Slot, lay_out
 
@@ -37,6 +39,7 @@ class Emitter:
         self.names = unique_names(self.units)
         self.helpers: Helpers = {}
         self.functions: dict[tuple[object, ...], tuple[str, str]] = {}  # functions that stay functions: key -> name, text
+        self.loops_of: dict[tuple[object, ...], dict[str, int]] = {}  # of those in loops: the arrays they want, with lengths
         self.shadows: dict[tuple[int, str, int], Region] = {}  # copies of array memories while `step` may run more than once
         self.wires: dict[Element, int] = {}  # large diagrams: where in m a signal is kept
 
@@ -116,6 +119,8 @@ class Emitter:
             except Untraceable:
                 continue
             return trace.write(scope, "u_" if self.large else self.prefix(unit, name, copy))
+        if of_arrays(function):
+            return self.call_looped(scope, unit, name, results, bound)
         return self.call(scope, unit, name, results, bound)
 
     def prefix(self, unit: Unit, function: str, copy: int) -> str:
@@ -153,16 +158,56 @@ class Emitter:
         scope.write(code(", ".join(targets), " = ", called))
         return split(function, results, [code(t) for t in targets])
 
+    def call_looped(
+        self, scope: Scope, unit: Unit, name: str, results: Results, bindings: dict[str, Binding]
+    ) -> dict[str, list[Signal]]:
+        """Write a call of the function in loops; gives an expression per scalar of each result."""
+        function = unit.kind.functions[name]
+        env: dict[str, Any] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
+        laws: dict[str, Callable[..., Any]] = {}
+        passed: list[Code] = []
+        for argument in arguments(function):
+            value: Any = bindings[argument]
+            if callable(value):
+                laws[argument] = value
+            elif is_constant(unit, argument):
+                env[argument] = constant(value)
+            elif isinstance(value, tuple):
+                shapes[argument] = (len(value), len(value[0])) if value and isinstance(value[0], tuple) else (len(value),)
+                passed.append(self.gather(scope, unit, f"{name}.{argument}", value))
+            elif isinstance(value, Region):
+                shapes[argument] = value.shape or (self.slots.fix(self.schedule, self.slots.array(unit, argument, 0), value),)
+                passed.append(stretch(value))
+            else:
+                passed.append(written(value))
+        law = bound(function, laws)
+        key = (law, tuple((k, ast.dump(v)) for k, v in env.items()), tuple(shapes.items()), tuple(results))
+        if key not in self.loops_of:
+            title = self.unused(f"{unit.kind.__name__}_{name}_{len(self.functions)}")
+            text, arrays = looped_text(law, title, env, shapes, self.helpers, results)
+            self.functions[key] = (title, text)
+            self.loops_of[key] = arrays
+        passed += [stretch(self.scratch(unit, f"{name}.{array}", size)) for array, size in self.loops_of[key].items()]
+        count = sum(size for _, size in results)
+        out = self.scratch(unit, f"{name}.out", count) if count else None
+        scope.write(code(f"{self.functions[key][0]}(", joined(", ", [*passed, *([stretch(out)] if out else [])]), ")"))
+        return split(function, results, [element_of(out, k) for k in range(count)]) if out else {}
+
     def title(self, unit: Unit, name: str, env: dict[str, Any], laws: dict[str, Callable[..., Any]]) -> str:
         """The name of a function of the program, specialised for these arguments."""
         function = bound(unit.kind.functions[name], laws)
         key = (function, tuple((k, ast.dump(v)) for k, v in env.items()))
         if key not in self.functions:
-            title = f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if env or laws else "")
-            while any(title == taken for taken, _ in self.functions.values()):  # of another class with the same name
-                title += "_"
+            title = self.unused(f"{unit.kind.__name__}_{name}" + (f"_{len(self.functions)}" if env or laws else ""))
             self.functions[key] = (title, specialise(function, title, env, self.helpers, tuple(env)))
         return self.functions[key][0]
+
+    def unused(self, title: str) -> str:
+        """A title that no function has yet, not even of another class with the same name."""
+        while any(title == taken for taken, _ in self.functions.values()):
+            title += "_"
+        return title
 
     def scratch(self, unit: Unit, name: str, length: int) -> Region:
         return self.slots.arrays.get((unit.index, name)) or self.slots.region(unit.index, name, (), length)
@@ -232,3 +277,8 @@ def unique_names(units: list[Unit]) -> list[str]:
         taken.add(name)
         names.append(name)
     return names
+
+
+def stretch(region: Region) -> Code:
+    """An array of the store, row by row, whatever its shape."""
+    return code("view(a, o[", region.index, "], o[", region.index + 1, "])")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Fixed, Law, Memory, State, Static
@@ -11,7 +11,8 @@ from ..errors import BlockDefinitionError
 from ..schedule.schedule import Unit
 from ..tracing.code import SUM, Code, code, joined, literal
 from ..tracing.graph import Graph, Node
-from ..tracing.specialise import uses_matrices
+from ..tracing.loops.matrix_loops import Results
+from ..tracing.specialise import of_arrays
 from ..tracing.straight_line import Text
 from ..tracing.tracer import Tracer
 from ..tracing.values import Array, Fields, Missing, Untraceable, Value, View, known
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 #: Arrays up to this length are written out element by element, loops up to this many turns, functions up to this many statements.
 SMALL, TURNS, STATEMENTS = 64, 40, 200
-Results = Sequence[tuple[str, int]]
+#: Functions of matrices are written out up to this many numbers.
+MATRICES = 1500
 #: What an argument stands for: code, an array, a tuple of such, or something known.
 Binding = Any
 
@@ -34,9 +36,10 @@ class Following:
     def __init__(self, emitter: Emitter, unit: Unit, function: Callable[..., Any], results: Results):
         self.emitter, self.unit, self.function, self.results = emitter, unit, function, results
         self.graph = Graph()
-        whole = uses_matrices(function)  # written out, however long
-        self.small = 10**6 if whole else SMALL
-        self.tracer = Tracer(self.graph, emitter.helpers, *((10**6, 10**6) if whole else (STATEMENTS, TURNS)))
+        matrices = of_arrays(function)  # written out up to so many numbers, in loops from there on
+        self.small = MATRICES if matrices else SMALL
+        limits = (MATRICES, MATRICES, MATRICES) if matrices else (STATEMENTS, TURNS)
+        self.tracer = Tracer(self.graph, emitter.helpers, *limits)
         self.places: dict[Array, tuple[Region, Value]] = {}  # small array memories: where they are, and their first content
         self.reset = function.__name__.startswith("reset_")
         self.value: Value = None
@@ -68,7 +71,7 @@ class Following:
             ends = code("o[", region.index + 1, "] - o[", region.index, "]")
             first = Code(ends.parts, SUM) if not region.shape else literal(region.shape[0])
             return View(array_view(region), first, len(region.shape) or 1, memory)
-        slots.fixed[region.index] = length
+        slots.fix(self.emitter.schedule, slots.array(self.unit, name, 0), region)
         content: Value = tuple(self.graph.read("read", element_of(region, k)) for k in range(length))
         if region.shape:
             rows, columns = region.shape

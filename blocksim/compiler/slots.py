@@ -74,6 +74,11 @@ class Slots:
     def length(self, schedule: Schedule, region: Region) -> int:
         return int(region_value(schedule, self, region).size)
 
+    def fix(self, schedule: Schedule, first: Region, region: Region) -> int:
+        """The length of an array as part of the code; a `region` may be a copy of the `first`."""
+        self.fixed[region.index] = self.length(schedule, first)
+        return self.fixed[region.index]
+
     def region(
         self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None
     ) -> Region:

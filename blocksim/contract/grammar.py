@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..errors import BlockDefinitionError, did_you_mean, listing
-from .syntax import parsed
+from .syntax import fresh_arrays, parsed
 from .vocabulary import VOCABULARY, WORDS
 
 #: What is refused, and what to write instead.
@@ -73,8 +73,9 @@ class Reading:
         named: bool,
         callers: tuple[Callable[..., Any], ...],
     ):
-        self.title, self.function, self.own, self.laws, self.named, self.callers = title, function, own, laws, named, callers
         self.tree = parsed(function)
+        self.title, self.function, self.laws, self.named, self.callers = title, function, laws, named, callers
+        self.own = own | fresh_arrays(self.tree)
         self.inputs = {a.arg for a in self.tree.args.args}
         self.locals = set(function.__code__.co_varnames)
 

@@ -53,16 +53,16 @@ def subtract(a: Any, b: Any) -> Any:
 
 
 def scale(a: Any, k: Any) -> Any:
-    """k a, element by element; with a vector k, the columns of a each by its own."""
+    """k a, element by element; with a vector k, the columns of a matrix, or the elements of a vector, each by its own."""
     if is_sequence(k):
-        return tuple(tuple(x * y for x, y in zip(row, k, strict=True)) for row in a)
+        return tuple(scale(row, k) for row in a) if is_matrix(a) else tuple(x * y for x, y in zip(a, k, strict=True))
     return tuple(scale(x, k) for x in a) if is_sequence(a) else a * k
 
 
 def divide(a: Any, k: Any) -> Any:
-    """a / k, element by element; with a vector k, the columns of a each by its own."""
+    """a / k, element by element; with a vector k, the columns of a matrix, or the elements of a vector, each by its own."""
     if is_sequence(k):
-        return tuple(tuple(x / y for x, y in zip(row, k, strict=True)) for row in a)
+        return tuple(divide(row, k) for row in a) if is_matrix(a) else tuple(x / y for x, y in zip(a, k, strict=True))
     return tuple(divide(x, k) for x in a) if is_sequence(a) else a / k
 
 
@@ -96,6 +96,40 @@ def chosen(a: Vector, places: Sequence[int]) -> Any:
     return tuple(a[k] for k in places)
 
 
+def block(A: Sequence[Vector], row: int, column: int, count: int, width: int) -> Any:
+    """So many rows and columns of a matrix, from a row and a column on."""
+    return tuple(tuple(A[row + i][column + j] for j in range(width)) for i in range(count))
+
+
+def zeros(*shape: int) -> Any:
+    """A vector or a matrix of zeros, whose elements may be set: A[i, j] = value."""
+    import numpy as np
+
+    return np.zeros(shape)
+
+
+def array(a: Any) -> Any:
+    """A vector or a matrix of one's own, whose elements may be set."""
+    import numpy as np
+
+    return np.array(a, dtype=float)
+
+
+def chained(*vectors: Vector) -> Any:
+    """Vectors, one behind another."""
+    return tuple(x for vector in vectors for x in vector)
+
+
+def stack(*matrices: Any) -> Any:
+    """Matrices, or vectors as rows, one below another."""
+    return tuple(row for A in matrices for row in (A if is_matrix(A) else (A,)))
+
+
+def alongside(*matrices: Sequence[Vector]) -> Any:
+    """Matrices, one beside another."""
+    return tuple(chained(*rows) for rows in zip(*matrices, strict=True))
+
+
 def is_sequence(a: Any) -> bool:
     return isinstance(a, (tuple, list)) or getattr(a, "ndim", 0) > 0
 
@@ -106,5 +140,5 @@ def is_matrix(a: Any) -> bool:
 
 MATRIX_WORDS = (
     *(dot, multiply, transpose, outer, add, subtract, scale, divide),
-    *(identity, diagonal, symmetric, part, rows, chosen),
+    *(identity, diagonal, symmetric, part, rows, chosen, block, zeros, array, chained, stack, alongside),
 )

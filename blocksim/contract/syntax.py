@@ -62,3 +62,17 @@ def quick_tree(function: Callable[..., Any]) -> ast.Module | None:
         return None
     whole = len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef) and tree.body[0].name == function.__name__
     return tree if whole else None
+
+
+def fresh_arrays(tree: ast.FunctionDef) -> set[str]:
+    """Names that only ever stand for arrays made by zeros(...) or array(...): their elements may be set."""
+    makers: dict[str, set[str]] = {}
+    assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    for target, value in [(t, node.value) for node in assignments for t in node.targets]:
+        several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        pairs = zip(target.elts, value.elts, strict=False) if several else [(target, value)]  # type: ignore[attr-defined]
+        for name, one in pairs:
+            for part in name.elts if isinstance(name, ast.Tuple) else [name]:
+                maker = getattr(one.func, "id", "") if isinstance(one, ast.Call) and part is name else ""
+                makers.setdefault(getattr(part, "id", ""), set()).add(maker)
+    return {name for name, words in makers.items() if words <= {"zeros", "array"}}

@@ -9,6 +9,10 @@ from typing import Any
 
 from .matrices import MATRIX_WORDS as MATRIX_WORDS
 from .matrices import add as add
+from .matrices import alongside as alongside
+from .matrices import array as array
+from .matrices import block as block
+from .matrices import chained as chained
 from .matrices import chosen as chosen
 from .matrices import diagonal as diagonal
 from .matrices import divide as divide
@@ -19,9 +23,11 @@ from .matrices import outer as outer
 from .matrices import part as part
 from .matrices import rows as rows
 from .matrices import scale as scale
+from .matrices import stack as stack
 from .matrices import subtract as subtract
 from .matrices import symmetric as symmetric
 from .matrices import transpose as transpose
+from .matrices import zeros as zeros
 
 inf, nan, pi, e, tau = math.inf, math.nan, math.pi, math.e, math.tau
 sin, cos, tan, asin, acos, atan, atan2 = math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 COLUMNS = ("name", "value", "std", "%std", "truth", "error %", "z", "unit", "note")
 NAN = float("nan")
 NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution lie below
-LEARNT = 0.1  # of its prior spread: a parameter that moved less says what it was told
+LEARNT = 0.1  # of its prior spread: a parameter that moved less says what it was told,
+NARROWED = 0.5  # unless data have made it surer: its standard deviation below this share of that spread
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,13 @@ class Estimate:
 
     @property
     def learnt(self) -> bool:
-        """Whether it left its start: by a tenth of its prior spread, or at all where no spread is known."""
-        least = LEARNT * self.prior if math.isfinite(self.prior) else 0.0
-        return not abs(self.value - self.start) <= least
+        """Whether data had a say: it moved by a tenth of its prior spread or became much surer; or moved at all, without one.
+
+        A wide prior (P0 = 1e5 for "nothing known") is hardly left by anything, and yet its parameter is found.
+        """
+        if not math.isfinite(self.prior):
+            return self.value != self.start
+        return not abs(self.value - self.start) <= LEARNT * self.prior or self.std < NARROWED * self.prior
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -218,7 +223,7 @@ class Estimates(Mapping[str, Estimate]):
     def notes(self) -> list[str]:
         """What is remark below the table."""
         still = [n for n, e in self.items() if not e.learnt]
-        remark = f"not learnt: {listing(still)} moved less than a tenth of the prior spread; what stands there is the start."
+        remark = f"not learnt: {listing(still)} moved less than a tenth of the prior spread, which did not shrink by half either."
         return [
             *([self.reason] if self.reason else []), *([remark] if still else []), *(f"warning: {text}" for text in self.warnings)
         ]  # fmt: skip

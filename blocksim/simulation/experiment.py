@@ -83,11 +83,11 @@ class Experiment:
     def origin(self) -> dict[str, Any]:
         """What the provenance of every run says of the experiment."""
         options, clock = self.options, self.clock
-        written = {n: None if (v := getattr(options, n)) is None else str(v) for n in ("step", "every")}
-        kept = {n: getattr(options, n) for n in ("solver", "rtol", "atol", "max_step", "algebraic_loops")}
+        text = {n: None if (v := getattr(options, n)) is None else str(v) for n in ("step", "every")}
+        settings = {n: getattr(options, n) for n in ("solver", "rtol", "atol", "max_step", "algebraic_loops")}
         times = {"start": str(clock.base * clock.start), "stop": str(clock.base * clock.end)}
         named = {"name": self.diagram.name, "diagram": self.text, "path": self.diagram.path, "version": __version__}
-        return {**named, **kept, **written, **times}
+        return {**named, **settings, **text, **times}
 
     @functools.cached_property
     def rows(self) -> list[int]:
@@ -146,14 +146,14 @@ class Experiment:
 
     def instants(self, j: int, rows: int) -> np.ndarray:
         """The times of the first rows of a log grid; computed once, copied for each record."""
-        known = self.grid_times.get(j)
-        if known is None or len(known) < rows:
+        times = self.grid_times.get(j)
+        if times is None or len(times) < rows:
             import numpy as np
 
             first, every = self.clock.logs[j]
-            known = (first + every * np.arange(rows)) * self.clock.base.numerator / self.clock.base.denominator
-            self.grid_times[j] = known
-        return known[:rows].copy()
+            times = (first + every * np.arange(rows)) * self.clock.base.numerator / self.clock.base.denominator
+            self.grid_times[j] = times
+        return times[:rows].copy()
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:
@@ -198,18 +198,20 @@ def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **option
     clock = make_clock(schedule, times, logs)
     for group, (first, period) in zip(logs, clock.logs, strict=True):
         group.follows = next((g for g, hit in enumerate(clock.hits) if hit == (first, period)), None)
-    written = solver if find_solver(solver).compiled else DEFAULT  # scipy's solvers use the program's functions, not its driver
+    solver_name = (
+        solver if find_solver(solver).compiled else DEFAULT
+    )  # scipy's solvers use the program's functions, not its driver
     check_tables(schedule)
-    program = compile_program(generate(schedule, logs, written), written)
+    program = compile_program(generate(schedule, logs, solver_name), solver_name)
     numbers = fill(schedule, program.source.slots)
     return Experiment(diagram, schedule, program, replace(settings, solver=solver), clock, logs, numbers)
 
 
 def merge(diagram: Diagram, options: Mapping[str, Any]) -> SimulateSpec:
-    known = SimulateSpec.__dataclass_fields__
+    fields = SimulateSpec.__dataclass_fields__
     for name in options:
-        if name not in known:
-            raise DiagramError(f"there is no option '{name}'. Options are: {listing(known)}." + did_you_mean(name, known))
+        if name not in fields:
+            raise DiagramError(f"there is no option '{name}'. Options are: {listing(fields)}." + did_you_mean(name, fields))
     changes = {n: v for n, v in options.items() if v is not None}
     times = ("start", "stop", "step", "every")  # `exact_times` looks at these
     raise_all(simulate_problems(replace(SimulateSpec(), **{n: v for n, v in changes.items() if n not in times}), {}))

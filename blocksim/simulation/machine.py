@@ -48,9 +48,9 @@ class Machine(SimpleNamespace):
             try:
                 return self.interpret(self.program.plain()["advance"], end)
             except (ZeroDivisionError, OverflowError, ValueError):
-                for store, kept in zip(self.stores(), before, strict=True):
-                    if kept is not None:
-                        store[:] = kept
+                for store, stores in zip(self.stores(), before, strict=True):
+                    if stores is not None:
+                        store[:] = stores
                 return self.interpret(self.program.careful()["advance"], end)
 
     def interpret(self, advance: Any, end: int) -> int:

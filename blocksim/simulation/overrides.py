@@ -146,12 +146,12 @@ class Overrides:
 
     def diagram(self, source: Any) -> Diagram:
         """Whatever names a diagram, opened, with everything changed and every value checked."""
-        built = open_diagram(source, self.of_file)
+        result = open_diagram(source, self.of_file)
         inner = self.without(self.of_file)
         if not inner.changes:
-            return built
-        inner.without(subsystem_parameters(built, inner.changes)).by_unit(flatten(built))
-        return inner.put_into(built)
+            return result
+        inner.without(subsystem_parameters(result, inner.changes)).by_unit(flatten(result))
+        return inner.put_into(result)
 
     def put_into(self, diagram: Diagram) -> Diagram:
         """A copy of a diagram with settings of its blocks, and parameters of its subsystems, changed."""

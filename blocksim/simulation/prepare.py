@@ -85,9 +85,9 @@ def variant(base: OpenedDiagram, overrides: Overrides) -> OpenedDiagram:
     """The same with changes in its diagram, for those that shape its code; the last few are remembered beside it."""
 
     def make() -> OpenedDiagram:
-        built = open_diagram(base.diagram, overrides.of_file)
+        diagram = open_diagram(base.diagram, overrides.of_file)
         inner = overrides.without(overrides.of_file)
-        return OpenedDiagram.of(inner.put_into(built) if inner.changes else built, base.options)
+        return OpenedDiagram.of(inner.put_into(diagram) if inner.changes else diagram, base.options)
 
     try:
         key = frozen(dict(sorted(overrides.changes.items())))

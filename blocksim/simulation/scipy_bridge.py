@@ -101,13 +101,13 @@ class Bridge:
         return 0, event
 
 
-def named(given: tuple[Any, ...], name: str) -> Any:
+def named(passed: tuple[Any, ...], name: str) -> Any:
     """A store by its name among those handed to `advance`."""
-    return given[stores.NAMES.index(name)]
+    return passed[stores.NAMES.index(name)]
 
 
-def after(given: tuple[Any, ...], name: str) -> tuple[Any, ...]:
-    return given[stores.NAMES.index(name) + 1 :]
+def after(result: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    return result[stores.NAMES.index(name) + 1 :]
 
 
 def advance_scipy(sim: Simulation, progress: Progress | None = None) -> int:

@@ -112,7 +112,7 @@ class Simulation:
         pace = Pace(used + self.limit, float(machine.f[stores.STEPS]), self.t)
         last = self.experiment.clock.seconds(end)
         slice_steps = float(FIRST_SLICE)
-        begun, fraction_begun = wall.perf_counter(), self.fraction(end)
+        first, fraction_begun = wall.perf_counter(), self.fraction(end)
         while True:
             fast = self.engine == "compiled" or (self.engine == "auto" and program.compiled)
             unwatched = fast and progress is None
@@ -132,7 +132,7 @@ class Simulation:
                 progress(done)
             slice_steps *= 2.0 if spent < 0.1 else 1.0
             if self.engine == "auto" and not fast:
-                elapsed = wall.perf_counter() - begun
+                elapsed = wall.perf_counter() - first
                 gained = done - fraction_begun
                 self.weigh(elapsed * (1.0 - done) / gained if gained > 0.0 else 10.0 * elapsed)
 
@@ -202,10 +202,12 @@ class Simulation:
         for j, columns in enumerate(experiment.columns):
             _, _, filled, rows, start = machine.logs[LOG * j : LOG * (j + 1)].tolist()
             signals = {}
-            for name, column, size, unit, port, held in columns:
+            for name, column, size, unit, port, steady in columns:
                 first = start + column * rows
                 values = machine.record[first : first + filled * size]
-                signals[name] = Signal(values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, held)
+                signals[name] = Signal(
+                    values if size == 1 else values.reshape(filled, size), unit, port.doc, port.measured, steady
+                )
             grids.append(Grid.trusted(experiment.instants(j, filled), signals))
         return Record(grids, self.provenance(), experiment.aliases)
 

@@ -47,7 +47,7 @@ def settle(t: float, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:
 
 def fires(t: float, g: Any, armed: Any) -> bool:
     """Whether an armed guard is negative; guards that have returned are armed on the way."""
-    found = False
+    first = False
     for i in range(GUARDS):
         if armed[GUARDS + i] == 0.0:
             armed[GUARDS + i] = 1.0 if g[i] > 0.0 else (-1.0 if g[i] < 0.0 else 0.0)
@@ -57,8 +57,8 @@ def fires(t: float, g: Any, armed: Any) -> bool:
                 armed[i] = 1.0
                 armed[3 * GUARDS + i] = t
         elif margin < 0.0 and armed[i] > 0.5 and t > armed[3 * GUARDS + i]:
-            found = True
-    return found
+            first = True
+    return first
 
 
 def rearms(t: float, g: Any, armed: Any) -> bool:

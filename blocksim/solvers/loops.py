@@ -34,11 +34,11 @@ def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> 
         if worst <= 1e-13 * scale and worst == worst:
             return
         for j in range(K):
-            kept = z[j]
-            change = 1e-6 * (abs(kept) if abs(kept) > 1.0 else 1.0)
-            z[j] = kept + change
+            before = z[j]
+            change = 1e-6 * (abs(before) if abs(before) > 1.0 else 1.0)
+            z[j] = before + change
             residual(z, q, t, x, p, m, a, noise, o)
-            z[j] = kept
+            z[j] = before
             for i in range(K):
                 jacobian[i * K + j] = (q[i] - r[i]) / change
         eliminate(jacobian, r, K)

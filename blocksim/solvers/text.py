@@ -42,9 +42,9 @@ def expanded(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[
     ast.fix_missing_locations(tree)
     scope = dict(function.__globals__)
     exec(compile(tree, function.__code__.co_filename, "exec"), scope)
-    made: types.FunctionType = scope[function.__name__]
-    made.__dict__["__source__"] = ast.unparse(tree)
-    return made
+    lines: types.FunctionType = scope[function.__name__]
+    lines.__dict__["__source__"] = ast.unparse(tree)
+    return lines
 
 
 @functools.cache
@@ -83,19 +83,19 @@ class Writer(ast.NodeTransformer):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "unrolled"):
             return self.generic_visit(node)
         assert isinstance(node.target, ast.Name)
-        written = []
+        lines = []
         for turn in range(*(self.value(a) for a in call.args)):
             body = [Turn(node.target.id, turn).visit(copy.deepcopy(s)) for s in node.body]
-            written += [s for statement in body for s in self.statements(statement)]
-        return written
+            lines += [s for statement in body for s in self.statements(statement)]
+        return lines
 
     def visit_If(self, node: ast.If) -> Any:
         """Decided branches are dropped here already: the others may ask for stages there are not."""
         try:
-            chosen = node.body if self.value(node.test) else node.orelse
+            branch = node.body if self.value(node.test) else node.orelse
         except Unknown:
             return self.generic_visit(node)
-        return [s for statement in chosen for s in self.statements(statement)]
+        return [s for statement in branch for s in self.statements(statement)]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id == "k":

@@ -79,9 +79,9 @@ def title(tree: Tree, weight: str) -> str:
 def broken(weight: str, weights: Sequence[Any], order: int, values: dict[Tree, list[Any]]) -> str:
     """The first order condition that the weights miss, in words; '' when they meet all."""
     for tree in (t for t in values if size(t) <= order):
-        value, wanted = dot(weights, values[tree]), Fraction(1, density(tree))
-        if abs(value - wanted) > CLOSE:
-            return f"{title(tree, weight)} = {wanted} (order {size(tree)}) does not hold: it is {shown(value)}"
+        value, target = dot(weights, values[tree]), Fraction(1, density(tree))
+        if abs(value - target) > CLOSE:
+            return f"{title(tree, weight)} = {target} (order {size(tree)}) does not hold: it is {shown(value)}"
     return ""
 
 
@@ -90,11 +90,11 @@ def broken_inside(powers: Sequence[Sequence[Any]], order: int, values: dict[Tree
     sum b_i(theta) Phi_i = theta^order / gamma must hold power by power."""
     for tree in (t for t in values if size(t) <= order):
         for power, weights in enumerate(powers, 1):
-            value, wanted = dot(weights, values[tree]), Fraction(power == size(tree), density(tree))
-            if abs(value - wanted) > CLOSE:
+            value, target = dot(weights, values[tree]), Fraction(power == size(tree), density(tree))
+            if abs(value - target) > CLOSE:
                 return (
                     f"{title(tree, 'b(theta)')} = theta^{size(tree)}/{density(tree)} (order {size(tree)}) does not hold: "
-                    f"its theta^{power} comes with {shown(value)} instead of {wanted}"
+                    f"its theta^{power} comes with {shown(value)} instead of {target}"
                 )
     return ""
 

@@ -25,7 +25,7 @@ class Bindings:
         self.sizes = self.find_sizes()
         memories = variant.of(Memory)
         self.states = self.scalars(n for n in variant.of(State) if n not in memories)
-        self.inputs = self.scalars(n for n, d in variant.of(Inport).items() if not d.many)
+        self.inputs = self.scalars(n for n, d in variant.of(Inport).items() if not (d.many or d.optional))
         self.numbers = [prefix + n for n, d in variant.of(Param).items() if not isinstance(d, State) and not d.shape]
 
     def find_sizes(self) -> dict[str, int]:
@@ -87,9 +87,13 @@ class Bindings:
             return graph.read("time", "t")
         match declaration:
             case None:
-                return graph.constant(True if name.startswith("has_") else self.sizes[name])
+                return graph.constant(False if name.startswith("has_") else self.sizes[name])  # observers know no optional input
+            case Inport(optional=True):
+                return graph.constant(float(declaration.default))
             case Static():
                 return known(graph, self.settings[name])
+            case Fixed():
+                return known(graph, declaration.default)
             case Memory():
                 return Missing(self.remembers(name))
             case State() | Inport(many=False):

@@ -145,7 +145,7 @@ def equations(kind: type[Block], settings: Mapping[str, Any]) -> Equations:
         wiring = Wiring(kind, settings)
         return with_outputs(kind, settings, wiring, wiring.rates(), {p: wiring.output for p in kind.of(Outport)})
     block = kind(**settings)
-    variant = block.variant(len(kind.of(Inport)))
+    variant = block.variant(sum(not d.optional for d in kind.of(Inport).values()))
     law = variant.functions.get("equations") or variant.functions.get("derivative")
     if law is None:
         raise DiagramError(f"{kind.__name__} has no continuous states, so it has no equations an observer could use.")

@@ -219,13 +219,24 @@ class ExpressionTrace:
 
     def matrix(self, word: Word, values: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """A word for vectors and matrices, element by element."""
+        if len(self.graph.nodes) > self.tracer.numbers:
+            self.stay(f"is too long: more than {self.tracer.numbers} numbers with its matrices written out.")
         plain = [self.tracer.content(v) for v in values]
         named = {k: self.tracer.content(v) for k, v in keywords.items()}
         try:
+            if word.name in ("zeros", "array"):
+                return self.own(word, plain)
             return applied(self.graph, word.meaning, plain, named)
         except (TypeError, ValueError, IndexError, AttributeError):
             sizes = ", ".join(size_text(v) for v in plain)
             self.refuse(f"has '{ast.unparse(node)}', whose parts do not fit together: {sizes}.")
+
+    def own(self, word: Word, values: list[Value]) -> Array:
+        """An array whose elements the function may set."""
+        content = values[0] if word.name == "array" else known(self.graph, word.meaning(*[n.value for n in values]).tolist())
+        array = Array("own")
+        self.tracer.heap[array] = content
+        return array
 
     def length(self, value: Value, node: ast.Call) -> Node:
         if isinstance(value, View):

@@ -271,12 +271,20 @@ def stores_into_arguments(function: Callable[..., Any]) -> bool:
 
 @functools.cache
 def uses_matrices(function: Callable[..., Any]) -> bool:
-    """Whether a function, or one it calls, has words for matrices: then it is written out, however long."""
+    """Whether a function, or one it calls, has words for matrices."""
     names = function.__code__.co_names
     found = {n: function.__globals__.get(n) for n in names}
     if any(n in MATRIX and not redefined(n, f) for n, f in found.items()):
         return True
     return any(uses_matrices(f) for f in found.values() if isinstance(f, types.FunctionType) and f is not function)
+
+
+@functools.cache
+def of_arrays(function: Callable[..., Any]) -> bool:
+    """Whether a function has words for matrices or returns arrays by their names: then it can be written in loops."""
+    returns = [n.value for n in ast.walk(parsed(function)) if isinstance(n, ast.Return)]
+    named = not function.__name__.startswith("reset_") and any(isinstance(value, ast.Dict) for value in returns)
+    return named or uses_matrices(function)
 
 
 def specialise(

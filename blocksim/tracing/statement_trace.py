@@ -125,7 +125,9 @@ class Trace(ExpressionTrace):
             if not isinstance(inner, tuple) or not -len(inner) <= place < len(inner):
                 self.refuse(f"stores into '{ast.unparse(target)}', which {array.name} does not have: it is {size_text(inner)}.")
             inner = inner[place]
-        value = self.named(f"{array.name}_{'_'.join(map(str, places))}", self.one(value, target))
+        if not (isinstance(inner, tuple) and isinstance(value, (tuple, Array)) and len(inner) == len(self.tracer.items(value))):
+            value = self.one(value, target)
+        value = self.named(f"{array.name}_{'_'.join(map(str, places))}", self.tracer.content(value))
         self.tracer.heap[array] = replaced(content, places, value)
 
     def named(self, name: str, value: Value) -> Value:

@@ -12,12 +12,12 @@ from typing import Any
 from ..contract.syntax import parsed
 from ..errors import BlockDefinitionError
 from .graph import Graph, Node
-from .specialise import Helpers, bound, results_of, stores_into_arguments, title_of
+from .specialise import Helpers, bound, results_of, stores_into_arguments, title_of, uses_matrices
 from .statement_trace import Trace
 from .values import Array, Env, Fields, Missing, Untraceable, Value, View, size_text
 
-#: Calls within calls, and statements of one function with its loops written out.
-DEEP, LONG = 40, 20000
+#: Calls within calls, statements of one function with its loops written out, numbers of one with its matrices written out.
+DEEP, LONG, NUMBERS = 40, 20000, 10**6
 
 
 class Tracer:
@@ -26,8 +26,10 @@ class Tracer:
     With `helpers`, a called function that cannot be followed stays a function of the program: it is put there by its title.
     """
 
-    def __init__(self, graph: Graph, helpers: Helpers | None = None, longest: int = LONG, turns: int = LONG):
-        self.graph, self.helpers, self.longest, self.turns = graph, helpers, longest, turns
+    def __init__(
+        self, graph: Graph, helpers: Helpers | None = None, longest: int = LONG, turns: int = LONG, numbers: int = NUMBERS
+    ):
+        self.graph, self.helpers, self.longest, self.turns, self.numbers = graph, helpers, longest, turns, numbers
         self.assumed: dict[Node, bool] = {}  # the undecided tests on the way here
         self.heap: dict[Array, Value] = {}
         self.stores: list[tuple[View, tuple[Node, ...], Node]] = []  # into arrays of the run, in order
@@ -58,7 +60,7 @@ class Tracer:
         try:
             return self.follow(function, env)
         except Untraceable:
-            if self.helpers is None or stores_into_arguments(function):
+            if self.helpers is None or stores_into_arguments(function) or uses_matrices(function):
                 raise
         self.heap, self.statements = before, count
         inputs: list[Node] = []
@@ -129,7 +131,7 @@ class Tracer:
         first = self.assuming(test, True, yes)
         heap, self.heap = self.heap, before
         second = self.assuming(test, False, no)
-        self.heap = {k: self.merged(test, v, self.heap[k]) for k, v in heap.items() if k in before}
+        self.heap |= {k: self.merged(test, v, self.heap[k]) if k in before else v for k, v in heap.items()}
         return self.merged(test, first, second)
 
     def assuming(self, test: Node, outcome: bool, follow: Callable[[], Value]) -> Value:
@@ -157,6 +159,7 @@ class Tracer:
         """One value of two, as the test says."""
         if yes is no:
             return yes
+        yes, no = (self.heap[v] if isinstance(v, Array) else v for v in (yes, no))
         for value in (yes, no):
             if isinstance(value, Missing):
                 return value

@@ -4,9 +4,32 @@ import numpy as np
 import pytest
 
 import blocksim as bs
+from blocksim.compiler import following
 from blocksim.contract import matrices
 from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, static
-from blocksim.contract.vocabulary import MATRIX, add, diagonal, divide, identity, multiply, outer, scale, symmetric, transpose
+from blocksim.contract.vocabulary import (
+    MATRIX,
+    add,
+    alongside,
+    array,
+    block,
+    chained,
+    chosen,
+    diagonal,
+    divide,
+    dot,
+    identity,
+    multiply,
+    outer,
+    part,
+    rows,
+    scale,
+    stack,
+    subtract,
+    symmetric,
+    transpose,
+    zeros,
+)  # fmt: skip
 from blocksim.errors import BlockDefinitionError
 
 DRAW = np.random.default_rng(3)
@@ -29,6 +52,14 @@ CASES = {
     "symmetric": (matrices.symmetric([[1.0, 2.0], [9.0, 3.0]]), [[1, 2], [2, 3]]),
     "part": (matrices.part(C[0], 1, 2), C[0, 1:3]),
     "rows": (matrices.rows(B.ravel(), 1, 4, 4), B[1:]),
+    "scale by elements": (matrices.scale(v, w), v * w),
+    "divide by elements": (matrices.divide(v, w), v / w),
+    "block": (matrices.block(C, 1, 1, 2, 3), C[1:3, 1:4]),
+    "zeros": (matrices.zeros(2, 3), np.zeros((2, 3))),
+    "array": (matrices.array(A), A),
+    "chained": (matrices.chained(v, C[0]), np.concatenate([v, C[0]])),
+    "stack": (matrices.stack(A, v), np.vstack([A, v])),
+    "alongside": (matrices.alongside(A, C), np.hstack([A, C])),
     "chosen": (matrices.chosen(C[0], (2, 0)), C[0, [2, 0]]),
 }
 
@@ -187,3 +218,93 @@ def test_zeros_of_structure_cost_nothing():
     text = make_experiment(made, stop=1, solver="rk4", step=0.1).program.source.text
     lines = [line for line in text.splitlines() if " k_" in line]
     assert not any("0.0 *" in line or "* 0.0" in line or "1.0 *" in line for line in lines)
+
+
+def solved(A, b, n):
+    """x of A x = b by elimination, in arrays of its own."""
+    A, x = array(A), array(b)
+    for k in range(n):
+        for i in range(n):
+            if i != k:
+                share = A[i, k] / A[k, k]
+                x[i] = x[i] - share * x[k]
+                for j in range(n):
+                    A[i, j] = A[i, j] - share * A[k, j]
+    for i in range(n):
+        x[i] = x[i] / A[i, i]
+    return x
+
+
+class EveryWord(SampledBlock):
+    """Something of every word, with what may go wrong in loops: names that change, swaps, matrices read while they are set."""
+
+    n: int = static(3, "size")
+    u = inport("input")
+    y = outport("results", size=3)
+    Z = outport("results", size=(6, 6))
+    A: float = memory(0.0, "matrix", size=("n", "n"), array=True, internal=True)
+    b: float = memory(1.0, "vector", size="n", array=True, internal=True)
+
+    @staticmethod
+    def output(u, A, b, n):
+        B = add(A, scale(identity(n), 2.0 + u))
+        before = B
+        a, c = b, scale(b, u)
+        for _ in range(3):
+            a, c = c, add(a, c)  # a swap
+            B = symmetric(multiply(B, transpose(before), plus=outer(a, c)))  # reads itself at other places
+            B = divide(B, 1.0 + dot(a, a))
+            if u > 0.5:
+                a = scale(a, 0.5)
+            else:
+                c = subtract(c, b)
+        X = zeros(2, n)
+        X[0] = a
+        for i in range(n):
+            X[1, i] = c[i] * i
+        parts = alongside(stack(B, X), block(stack(A, X), 0, 0, n + 2, 1), rows(chained(a, c, (u, 1.0, 2.0, 3.0)), n + 2, 2))
+        Z = stack(parts, chosen(chained(a, c), (5, 4, 3, 2, 1, 0)))
+        return solved(add(B, scale(diagonal(add(c, b)), 3.0)), divide(part(chained(b, a), 1, n), (2.0, 4.0, 8.0)), n), Z
+
+    @staticmethod
+    def update(u, A, b, n):
+        return {"A": add(transpose(A), scale(outer(b, b), u)), "b": add(multiply(A, b), scale(b, 0.1))}
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_loops_give_the_bits_of_what_is_written_out(engine, monkeypatch):
+    results = []
+    for limit in (10**6, 0):
+        monkeypatch.setattr(following, "MATRICES", limit)
+        made = bs.Diagram("words")
+        made.add("u", "Sine", frequency=0.1)
+        made.add("w", EveryWord(Ts=1), inputs="u")
+        record = bs.simulate(made, stop=8, solver="rk4", step=1, engine=engine)
+        results.append(np.hstack([record["w.y"], record["w.Z"]]))
+    assert np.isfinite(results[0]).all() and np.ptp(results[0], axis=0).max() > 0.1
+    assert np.array_equal(results[0], results[1])
+    plain = EveryWord.output(0.3, np.eye(3), np.array([1.0, 2.0, 3.0]), 3)  # the same text is ordinary Python
+    assert np.array(plain[1]).shape == (6, 6)
+
+
+def test_what_does_not_fit_is_refused_in_loops_too(monkeypatch):
+    monkeypatch.setattr(following, "MATRICES", 0)
+    made = bs.Diagram("unfit")
+    made.add("u", "Constant", value=[2.0, 3.0])
+    made.add("U", "Constant", value=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    made.add("Y", Unfit(), inputs={"u": "u", "U": "U"})
+    with pytest.raises(BlockDefinitionError, match=r"Unfit\.output has 'multiply\(U, u\)', whose parts do not fit together"):
+        bs.simulate(made, stop=1, engine="python")
+
+
+def test_only_arrays_of_ones_own_may_be_set():
+    with pytest.raises(BlockDefinitionError, match=r"it stores into 'B\[0\]'"):
+
+        class Grabbing(Mixed):
+            """Y = U, changed on the way."""
+
+            @staticmethod
+            def output(u, U):
+                B = U
+                B[0] = u
+                return B

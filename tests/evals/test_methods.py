@@ -33,3 +33,23 @@ def test_decimated_rows_have_honest_standard_deviations(found, method):
 
 def test_simulated_regressors_scatter_less_than_measured_ones(found):
     assert all(found["didim", name]["std"] < found["ls", name]["std"] for name in ("J", "Fv", "Fc", "Ms"))
+
+
+@pytest.mark.parametrize("method", ["ekf", "srekf", "ukf"])
+def test_filters_that_know_the_torque_find_what_a_simulated_loop_cannot(every, method):
+    """Errors below a twentieth of a percent, where least squares has half a percent of J, and standard deviations that hold."""
+    lines = [line for (name, _), line in every.items() if name == method]
+    assert len(lines) == 4 and not any(line["failures"] for line in lines)
+    assert all(line["rmse_percent"] < 0.05 for line in lines)
+    assert all(abs(line["z_mean"]) < 3 for line in lines)
+
+
+def test_roots_and_factors_change_nothing_on_a_smooth_joint(every):
+    for name in ("J", "Fv", "Fc", "Ms"):
+        assert every["srekf", name]["mean"] == pytest.approx(every["ekf", name]["mean"], rel=1e-9)
+        assert every["ukf", name]["mean"] == pytest.approx(every["ekf", name]["mean"], rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def every():
+    return scores(short("one_dof/all_methods", repeat=2, collect=["ekf", "srekf", "ukf"]))

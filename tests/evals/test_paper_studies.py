@@ -26,7 +26,7 @@ def test_it_can_be_planned(path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_tells_of_it(name):
     paper, study = name.split("/")
-    pages = ("studies", "identification") if paper in ("one_dof", "intervals") else (paper,)
+    pages = ("studies", "identification", "methods") if paper in ("one_dof", "intervals") else (paper,)
     text = "".join((HERE.parents[1] / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
     assert re.search(rf"{paper}/studies/{study}\b", text), f"docs/{pages[0]}.md says nothing of {name}"
 

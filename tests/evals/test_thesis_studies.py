@@ -206,14 +206,17 @@ def test_backlash_at_a_tenth_of_the_noise_is_right_to_the_bound():
     assert abs(quiet["bias"]) < 3 * quiet["crb_std"] and 100 * quiet["crb_std"] / quiet["truth"] < 0.5
 
 
-def test_starting_values_are_bent_by_friction_below_and_by_the_spring_above():
-    """Figure 6.1: no notch at 1 N m, 2 % of k1 at 3, 60 % at 30; and neither without Coulomb friction and cubic spring."""
+def test_starting_values_are_best_under_a_small_torque_and_bent_by_the_spring_under_a_large_one():
+    """Figure 6.1: 1 % at 1 N m, where friction damps the resonance; 2 % of k1 at 3, 60 % at 30; 1 % without Fc and k3."""
     bent = {"bent": {"robot.Fc": 0.0, "robot.k3": 0.0}}
     rows = lines(short("thesis/starting_values", repeat=2, ablate=bent, simulate={"stop": 6}).scores)
     k1 = {(row["peak"], row["ablation"]): row for row in rows if row["parameter"] == "k1"}
     names = {ablation for _, ablation in k1}
     linear = next(n for n in names if n not in ("full",) and abs(k1[30, n]["bias_percent"]) < 1)
-    assert k1[1, "full"]["failures"] == 2 and k1[1, linear]["failures"] == 0
+    assert all(k1[peak, "full"]["failures"] == 0 for peak in (1, 3, 10, 30)) and abs(k1[1, "full"]["bias_percent"]) < 1.5
+    assert all(
+        abs(r["bias_percent"]) < 1 for r in rows if r["peak"] == 1 and r["parameter"] in ("Jm", "Ja", "notch", "resonance")
+    )
     assert -5 < k1[3, "full"]["bias_percent"] < -1 and 5 < k1[10, "full"]["bias_percent"] < 15
     assert k1[30, "full"]["bias_percent"] > 40
     assert all(abs(k1[peak, linear]["bias_percent"]) < 1 for peak in (1, 3, 10, 30))

@@ -19,9 +19,9 @@ PARTICIPLES = {
     "told", "wanted", "written",
 }  # fmt: skip
 #: How many variables and arguments still bear one of them.
-MOST_PARTICIPLES = 332
+MOST_PARTICIPLES = 300
 #: Rooms that have none left, and may not get new ones.
-DONE = ("diagram", "records", "pictures", "linear", "studies", "schedule")
+DONE = ("diagram", "records", "pictures", "linear", "studies", "schedule", "solvers", "simulation", "observers")
 
 
 @functools.cache
@@ -82,4 +82,8 @@ def test_things_have_nouns():
 
 @pytest.mark.parametrize("room", DONE)
 def test_rooms_that_have_nouns_keep_them(room):
-    assert not [text for path, text in participles() if path.is_relative_to(ROOT / "blocksim" / room)]
+    assert not [
+        text
+        for path, text in participles()
+        if (ROOT / "blocksim" / room in path.parents or ROOT / "blocks" / room in path.parents)
+    ]

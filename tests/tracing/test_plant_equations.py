@@ -21,6 +21,7 @@ from blocks.plants.three_mass import ThreeMassRobot
 from blocks.plants.two_mass import TwoMassRobot
 from blocksim.contract import vocabulary
 from blocksim.contract.block import Block, inport, memory, outport, param, state, static
+from blocksim.contract.declarations import Fixed, Inport
 from blocksim.contract.definition import arguments
 from blocksim.contract.expression import function
 from blocksim.contract.vocabulary import FUNCTIONS, LIBM, PRELUDE, atan2, exp, hypot, maximum, sign, sin, sqrt
@@ -121,7 +122,8 @@ def own_rates(kind, settings, eq, x, u, p):
     """The derivative as the plant itself computes it, its modes as they are in motion."""
     block = kind(**settings)
     variant = block.variant(1)
-    values = {**block.settings, **dict(zip(eq.parameters, p, strict=True))}
+    values = {n: d.default for n, d in variant.of(Fixed, Inport).items()}  # constants of the class; inputs that are left open
+    values |= {**block.settings, **dict(zip(eq.parameters, p, strict=True))}
     for names, numbers in ((eq.states, x), (eq.inputs, u)):
         for head, group in itertools.groupby(zip(names, numbers, strict=True), key=lambda pair: pair[0].partition("[")[0]):
             found = list(group)

@@ -74,7 +74,7 @@ class Bench:
         options = {**spec.simulate, **({"step": step} if step is not None else {})}
         stop = spec.simulate.get("stop", built.simulate.stop)
         self.duration = float(exact(stop))
-        self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items() if name != "duration"]
+        self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items()]
         self.names = [*spec.parameters, *spec.nuisance]
         self.diagram = self.with_sources(built)
         self.simulations = 0

@@ -47,7 +47,7 @@ def study_remarks(result: StudyResult) -> list[str]:
             where = ", ".join(f"{n} {short(line[n])}" for n in result.shown)
             texts.append(
                 f"{line['method']}{' at ' + where if where else ''}: {line['parameter']} not learnt in {line['not_learnt']} of "
-                f"{line['n']} runs: it moved less than a tenth of its prior spread, and its scores are those of the start."
+                f"{line['n']} runs: it hardly left its prior, and its scores are those of the start."
             )
     return texts
 

@@ -99,7 +99,8 @@ def test_over_seeds_errors_are_as_large_as_they_are_said_to_be(runs):
     assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(200)
     assert z.std(axis=0) == pytest.approx(1.0, abs=0.2)
     assert np.mean(np.abs(z) < 1.96) == pytest.approx(0.95, abs=0.025)
-    assert np.mean([found.nees for found in white]) == pytest.approx(4, abs=4 * np.sqrt(8 / 200))
+    freedom = float(np.mean([found.details["freedom"] for found in white]))  # of the variances: z is Student's
+    assert np.mean([found.nees for found in white]) == pytest.approx(4 * freedom / (freedom - 2), abs=4 * np.sqrt(8 / 200))
     assert np.mean([found.details["ljung_box"][0]["p"] < 0.05 for found in white]) == pytest.approx(0.05, abs=0.05)
 
 

@@ -143,10 +143,9 @@ def carried(x, tau, turns, p=JOINT):
     """The filter's transition and its derivatives."""
     plant = Plant(LIBRARY["GravityJoint"], LIBRARY["GravityJoint"](**p).settings)
     eq = equations_of(plant)
-    x_next, S, work = np.zeros(2), np.zeros(12), np.zeros(3 * 14)
     values = [p[name] for name in eq.parameters]
-    transition(rates_of(plant, plant.parameters), x_next, S, list(x), [tau], values, Ts, 2, 4, turns, work)
-    return x_next, S.reshape(2, 6)
+    x_next, F, G = transition(rates_of(plant, plant.parameters), list(x), [tau], values, Ts, 2, 4, turns)
+    return np.array(x_next), np.hstack([F, G])
 
 
 POINTS = [((0.3, 0.05), 0.2), ((4.0, -3.0), -0.1), ((-2.0, 0.0), 0.13)]

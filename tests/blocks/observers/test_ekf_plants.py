@@ -10,7 +10,7 @@ import blocksim as bs
 from blocks import LIBRARY
 from blocks.observers.ekf import EKF
 from blocksim.contract.block import Block, inport, outport, param, state
-from blocksim.contract.declarations import Inport, Memory, State
+from blocksim.contract.declarations import Fixed, Inport, Memory, State
 from blocksim.contract.definition import arguments
 from blocksim.contract.vocabulary import exp, sin
 
@@ -204,7 +204,8 @@ def test_every_plant_of_the_library(case):
     drive = next(iter(block.of(Inport)))
 
     def rates(x, u, p):
-        values = {**block.settings, **p, **dict(zip(states, x, strict=True)), drive: u}
+        values = {n: d.default for n, d in block.of(Fixed, Inport).items()}  # constants; inputs that are left open
+        values |= {**block.settings, **p, **dict(zip(states, x, strict=True)), drive: u}
         return np.array(law(**{a: values[a] for a in arguments(law)}))
 
     wanted = filtered(

@@ -33,11 +33,9 @@ def factorised(P):
 def updated(form, z, carried, y, variances, H):
     """The library's own measurement update with readings H z: the mean, P, and what it carries on."""
     N, m = len(z), len(H)
-    out = np.zeros(2 * N + 2 * N * N + m + 1 + N * m + N)
     update = factor_output if form == "udu" else JointEKF.functions["output"]
-    update(y, z, carried.ravel(), z, lambda x, u, p: (*(H @ x), *H.ravel()), variances, N, 0, N, m, out)
-    P = out[2 * N : 2 * N + N * N].reshape(N, N)
-    return out[:N], P, out[-N * N :].reshape(N, N) if form == "udu" else P
+    results = update(y, z, carried.ravel(), z, lambda x, u, p: (*(H @ x), *H.ravel()), variances, N, 0, N, m)
+    return np.array(results[0]), np.array(results[2]), np.array(results[-1] if form == "udu" else results[2])
 
 
 def textbook(H, y, R, P0):
@@ -124,10 +122,9 @@ def test_thorntons_prediction_is_the_plain_one(seed):
         return (*np.zeros(n), *slopes[:, :n].ravel(), *slopes[:, n:].ravel())
 
     drift = np.concatenate((10.0 ** rng.uniform(-6, 2, n), np.zeros(d)))
-    x, theta, P_next, S, work = np.zeros(n), np.zeros(d), np.zeros(N * N), np.zeros(n * N), np.zeros(2 * N * N)
-    memories = (np.zeros(N), P_next, S, theta, work)
-    factor_update(x, theta, factors.ravel(), x, *memories, rates, theta, drift, 1e-3, n, d, N, (0, 1), 0)
-    F = EXACT(np.vstack((S.reshape(n, N), np.eye(N)[n:])))
+    x, theta, memories = np.zeros(n), np.zeros(d), (np.zeros(N), np.zeros(N * N), np.zeros(d))
+    P_next = factor_update(x, theta, factors.ravel(), x, *memories, rates, theta, drift, 1e-3, n, d, N, (0, 1), 0)["P_next"]
+    F = EXACT(np.vstack((np.eye(n, N) + 1e-3 * slopes, np.eye(N)[n:])))
     U, weights = unpacked(EXACT(factors), N)
     wanted = F @ U @ weights @ U.T @ F.T + np.diag(EXACT(drift))
     V, found = unpacked(EXACT(P_next), N)

@@ -225,11 +225,10 @@ def test_regularisation(mu):
     rng = np.random.default_rng(1)
     root = rng.standard_normal((4, 4))
     P = root @ root.T
-    found, work = P.ravel().copy(), np.zeros(16)
-    regularised(found, mu, 4, work)
+    result = regularised(P, mu, 4)
     wanted = P @ np.linalg.inv(np.eye(4) + mu * P)
-    assert found.reshape(4, 4) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
-    assert np.linalg.inv(found.reshape(4, 4)) == pytest.approx(np.linalg.inv(P) + mu * np.eye(4), rel=1e-6, abs=1e-8)
+    assert result == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    assert np.linalg.inv(result) == pytest.approx(np.linalg.inv(P) + mu * np.eye(4), rel=1e-6, abs=1e-8)
 
 
 def test_forgetting_that_settles():
@@ -265,8 +264,8 @@ def test_one_that_is_stopped_takes_the_others_along(seed):
     draw = np.random.default_rng(seed)
     root, units = draw.standard_normal((3, 3)), 10.0 ** draw.uniform(-2, 2, 3)
     P = root @ root.T
-    found = np.concatenate((units * np.array([-0.7, 0.4, 2.0]), P.ravel()))
-    wanted = found[:3] / units
+    theta = units * np.array([-0.7, 0.4, 2.0])
+    wanted = theta / units
     inverse = np.linalg.inv(P)
     lowest, highest = units * np.array([0.0, -1e9, -1e9]), np.full(3, np.inf)
     nearest = minimize(
@@ -276,11 +275,9 @@ def test_one_that_is_stopped_takes_the_others_along(seed):
         bounds=[(0, None), (None, None), (None, None)],
         tol=1e-14,
     )
-    contained(found, lowest, highest, units, 3, 3)
-    assert found[:3] / units == pytest.approx(nearest.x, rel=1e-4, abs=1e-4)
-    kept = found[:3].copy()
-    contained(found, lowest, highest, units, 3, 3)
-    assert np.array_equal(found[:3], kept), "what is possible stays"
+    inside = contained(theta, lowest, highest, units, P, 3)
+    assert inside / units == pytest.approx(nearest.x, rel=1e-4, abs=1e-4)
+    assert np.array_equal(contained(inside, lowest, highest, units, P, 3), inside), "what is possible stays"
 
 
 def test_last_estimates_know_the_truth_of_every_parameter():

@@ -10,7 +10,9 @@ import blocks
 import blocksim as bs
 from blocks.plants.three_mass import ThreeMassRobot
 from blocks.plants.two_mass import TwoMassRobot
+from blocksim.contract.declarations import Memory, State
 from blocksim.simulation.prepare import experiment
+from blocksim.tracing.equations import equations
 
 EXACT = {"solver": "dopri5", "rtol": 1e-10, "atol": 1e-12, "engine": "python"}
 TABLE = {"Jm": 1.21e-2, "Ja": 1.13e3, "Fv": 1.3e-2, "Fc": 0.644, "k1": 1.46e6, "k3": 3.72e10, "d": 2.63e3, "r": 4.46e-3}
@@ -59,7 +61,7 @@ def test_the_derivative_is_equation_4_8():
         )
         state = {"phi_m": x1, "w_m": x2, "phi_a": x3, "w_a": x4, "z": x5}
         assert call(TwoMassRobot, "derivative", **state, tau=u, alpha=alpha, A=A) == pytest.approx(expected, rel=1e-9)
-        assert call(TwoMassRobot, "output", **state) == pytest.approx(torque, rel=1e-9)
+        assert call(TwoMassRobot, "output_tau_s", **state) == pytest.approx(torque, rel=1e-9)
 
 
 def test_the_three_masses_follow_newton():
@@ -74,7 +76,9 @@ def test_the_three_masses_follow_newton():
         arm = p["k2"] * (phi_g - phi_a) + p["d2"] * (w_g - w_a)
         motor = tau - p["Fv"] * w_m - p["Fc"] * math.tanh(p["beta"] * w_m) - p["r"] * gear
         assert slopes == pytest.approx((w_m, motor / p["Jm"], w_g, (gear - arm) / p["Jg"], w_a, arm / p["Ja"], 0.0), rel=1e-9)
-        assert call(ThreeMassRobot, "output", **state) == pytest.approx((gear, arm), rel=1e-9)
+        assert tuple(call(ThreeMassRobot, f"output_{n}", **state) for n in ("tau_s", "tau_a")) == pytest.approx(
+            (gear, arm), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("friction", ["tanh", "sign", "stribeck"])
@@ -322,3 +326,57 @@ def test_wrong_settings_are_named(settings, words):
     with pytest.raises(bs.DiagramError) as caught:
         blocks.LIBRARY["TwoMassRobot"](**settings)
     assert words in str(caught.value)
+
+
+# ---- loads -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [TwoMassRobot, ThreeMassRobot])
+def test_loads_take_their_share_of_the_torque(kind):
+    here = {"phi_m": 0.4, "w_m": 3.0, "phi_a": 0.3, "w_a": 0.01, "phi_g": 0.002, "w_g": 0.02, "tau": 5.0}
+    loads = {"offset": 0.7, "load": 20.0, "Ms": 4.0, "theta0": 0.2, "loaded": True}
+    for law in ("derivative", "equations"):
+        free, loaded = call(kind, law, **here), call(kind, law, **here, **loads)
+        rate = {name: k for k, name in enumerate(n for n in kind.of(State) if n not in kind.of(Memory))}
+        assert loaded[rate["w_m"]] == pytest.approx(free[rate["w_m"]] - 0.7 / kind.declared["Jm"].default)
+        lost = 20.0 + 4.0 * 9.81 * math.cos(0.3 + 0.2)
+        assert loaded[rate["w_a"]] == pytest.approx(free[rate["w_a"]] - lost / kind.declared["Ja"].default)
+
+
+@pytest.mark.parametrize("kind", ["TwoMassRobot", "ThreeMassRobot"])
+def test_an_arm_at_rest_hangs_on_the_torsion_of_its_gear(kind):
+    # The motor sticks, a wall. What the gear bears is the load and the weight; its cubic spring says how far it is twisted.
+    text = f"""
+format: 1
+simulate: {{stop: 12.0, every: 0.1}}
+blocks:
+  none:  {{type: Constant, value: 0.0}}
+  push:  {{type: Constant, value: 30.0}}
+  robot: {{type: {kind}, friction: sign, Ms: 5.0, theta0: 0.5, in: {{tau: none, load: push}}}}
+"""
+    record = bs.simulate(text, solver="dopri5", rtol=1e-8, atol=1e-10, engine="python")
+    bears = 30.0 + 5.0 * 9.81 * math.cos(0.5 + record["robot.phi_a"][-1])
+    assert record["robot.phi_m"][-1] == 0.0
+    assert record["robot.tau_s"][-1] == pytest.approx(bears, rel=1e-4)
+    torsion = record["robot.torsion"][-1]
+    assert 1.46e6 * torsion + 3.72e10 * torsion**3 == pytest.approx(bears, rel=1e-4)
+
+
+@pytest.mark.parametrize("friction", ["tanh", "sign"])
+def test_an_offset_is_a_torque_that_is_lost(friction):
+    wave = "{{type: Sine, amplitude: 5.0, frequency: 2.0, bias: {}}}"
+    shifted = run({"friction": friction, "offset": 0.5}, 1.0, wave.format(1.5))
+    plain = run({"friction": friction}, 1.0, wave.format(1.0))
+    assert shifted["robot.w_m"] == pytest.approx(plain["robot.w_m"], abs=1e-6 * np.abs(plain["robot.w_m"]).max())
+    assert TwoMassRobot.effort(np.array([1.5]), 0.5)[0, 0] == 1.0
+
+
+def test_observers_know_gravity_but_no_load_and_the_regressor_neither():
+    plain, heavy = (equations(TwoMassRobot, TwoMassRobot(Ms=m).settings) for m in (0.0, 4.0))
+    assert plain.inputs == heavy.inputs == ("tau",)
+    assert set(heavy.parameters) - set(plain.parameters) == {"Ms", "theta0", "g", "offset"}
+    x = [0.4, 3.0, 0.3, 0.01, 0.0]
+    rates = [eq.function("f", ("f",))(x, [5.0], eq.values) for eq in (plain, heavy)]
+    assert rates[1][3] == pytest.approx(rates[0][3] - 4.0 * 9.81 * math.cos(0.3) / 1.13e3)
+    with pytest.raises(bs.RecordError, match="knows no gravity; use OutputError"):
+        call(TwoMassRobot, "regressor", Ms=4.0, dw_m=0.0, dw_a=0.0)
