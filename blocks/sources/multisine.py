@@ -22,6 +22,8 @@ DESCENT = ((4, 8), (8, 8), (16, 8), (32, 16), (64, 16), (128, 16), (256, 16), (5
 FEW, FURTHER = 16, 4
 #: Up to so many lines the descent keeps a matrix of second derivatives; beyond, it would cost more than it saves.
 SMALL = 64
+#: Iterations of each norm, and samples a descent may look at: lines far apart, up to a high multiple, have long periods.
+ITERATIONS, MOST_SAMPLES, FAR = 200, 3e7, 4096
 
 
 class Multisine(Block):
@@ -252,7 +254,7 @@ def flattest(lines: Any, phi: Any) -> Any:
     import numpy as np
 
     draws = np.random.default_rng(len(lines)).uniform(0.0, 2.0 * np.pi, (FURTHER, len(lines)))
-    starts = [phi, *draws] if len(lines) <= FEW else [phi]
+    starts = [phi, *draws] if len(lines) <= FEW and lines.max() <= FAR else [phi]
     return min((flattened(lines, start) for start in starts), key=lambda found: peak(lines, found))
 
 
@@ -272,7 +274,8 @@ def flattened(lines: Any, phi: Any) -> Any:
     method = "BFGS" if len(lines) <= SMALL else "CG"
     best = phi
     for p, oversampling in DESCENT:
-        phi = minimize(norm, phi, args=(p, oversampling), jac=True, method=method, options={"maxiter": 200, "gtol": 1e-7}).x
+        turns = min(ITERATIONS, int(MOST_SAMPLES / (len(DESCENT) * oversampling * lines.max())))
+        phi = minimize(norm, phi, args=(p, oversampling), jac=True, method=method, options={"maxiter": turns, "gtol": 1e-7}).x
         if peak(lines, phi) < peak(lines, best):
             best = phi
     return best
