@@ -77,7 +77,7 @@ class DesignReader(SpecReader):
         return spec
 
     def sought(self, top: dict[str, Lined], spec: DesignSpec) -> None:
-        """parameters:, nuisance:, outputs:, inputs:, every:, skip:."""
+        """parameters:, nuisance:, outputs:, accuracy:, every:, skip:, plant:."""
         if "parameters" in top:
             spec.parameters = self.numbers(top["parameters"], "parameters", 1.0)
         if "nuisance" in top:

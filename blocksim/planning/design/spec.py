@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-DESIGN_KEYS = ("format", "description", "diagram", "params", "simulate", "parameters", "nuisance", "outputs", "inputs", "every",
+DESIGN_KEYS = ("format", "description", "diagram", "params", "simulate", "parameters", "nuisance", "outputs", "every",
                "skip", "vary", "limits", "criterion", "accuracy", "plant", "prior", "search")  # fmt: skip
 CRITERIA = ("D", "A", "E", "worst", "condition", "condition_scaled", "time", "power")
 LIMITS = ("peak", "min", "max", "rate", "rms", "power", "energy", "travel", "crest", "end")
@@ -60,7 +60,6 @@ class DesignSpec:
     parameters: dict[str, float] = field(default_factory=dict)  # with their weights
     nuisance: tuple[str, ...] = ()
     outputs: dict[str, Any] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
     every: float | str | None = None
     skip: float = 0.0
     vary: dict[str, dict[str, Any]] = field(default_factory=dict)
