@@ -1,4 +1,7 @@
-"""Which parameters of a robot can be identified: the base parameters of a table, and what each is made of."""
+"""Which parameters of a robot can be identified: the base parameters of a table, and what each is made of.
+
+python examples/base_parameters.py
+"""
 
 import numpy as np
 

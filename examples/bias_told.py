@@ -1,4 +1,7 @@
-"""Least squares on a noisy loop: its bias told, and taken away. No standard deviation shows what noise in the regressor does."""
+"""Least squares on a noisy loop: its bias told, and taken away. No standard deviation shows what noise in the regressor does.
+
+python examples/bias_told.py
+"""
 
 import blocksim as bs
 
@@ -18,6 +21,7 @@ blocks:
 log: [ref.q, encoder, pid, torque]
 """
 
+# What noise in the regressor does to each parameter, told beside the estimate.
 told = bs.simulate(LOOP).estimates["ls"]
 print(told)
 print()

@@ -1,4 +1,7 @@
-"""A serial robot from its table of modified Denavit-Hartenberg parameters: simulated, driven, changed by name."""
+"""A serial robot from its table of modified Denavit-Hartenberg parameters: simulated, driven, changed by name.
+
+python examples/serial_robot.py
+"""
 
 import math
 

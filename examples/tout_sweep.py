@@ -1,7 +1,6 @@
 """Figs. 5 and 6 of Tout 2022: what five methods find, over the confidence in the filter's model and what is put into it.
 
-python examples/tout_sweep.py              # a coarse sweep of its own
-python examples/tout_sweep.py fig5 fig6    # folders that blocksim study wrote: tout2022/studies/fig5 and fig6
+python examples/tout_sweep.py [fig5 fig6]    # a coarse sweep of its own, or folders that blocksim study wrote
 """
 
 import csv

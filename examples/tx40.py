@@ -1,9 +1,13 @@
-"""The six joints of a TX40: one simulated run with known truth, identified behind three pre-filters."""
+"""The six joints of a TX40: one simulated run with known truth, identified behind three pre-filters.
+
+python examples/tx40.py
+"""
 
 import numpy as np
 
 import blocksim as bs
 
+# One run of the whole robot under joint control, its truth known; rows slower than 2 % of the top speed do not count.
 record = bs.simulate("brunot2017/tx40", params={"slow": 0.02})
 for method in ("classical", "irwsm1", "irwsm2"):
     estimates = record.estimates[method]

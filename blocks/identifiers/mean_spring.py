@@ -41,8 +41,8 @@ blocks:
   noise: {type: WhiteNoise, Ts: 2e-3, std: 0.01}
   y1:    {type: Sum, in: [soft.w_m, noise]}
   y2:    {type: Sum, in: [hard.w_m, noise]}
-  few:   {type: FrequencyResponse, period: 1, skip: 2, hold: zero, model: soft, in: [u1, y1]}
-  much:  {type: FrequencyResponse, period: 1, skip: 2, hold: zero, model: hard, in: [u2, y2]}
+  few:   {type: FrequencyResponse, period: 1, skip: 0, hold: zero, model: soft, in: [u1, y1]}
+  much:  {type: FrequencyResponse, period: 1, skip: 0, hold: zero, model: hard, in: [u2, y2]}
   spring: {type: MeanSpring, model: soft, small: few, large: much, in: [u1, u2]}
 """
     starts_from, start_words = ("small", "large"), ()

@@ -82,7 +82,7 @@ def inseparable(estimates: Estimates, names: set[str]) -> Iterator[str]:
 def reason_for(plant: Unit, names: list[str], record: Record) -> str:
     """What the plant itself says of how it moved."""
     signals = plant_signals(plant, record)
-    if not names or len(signals) < len(plant.kind.of(Outport)) + len(plant.inputs):
+    if not names or len(signals) < len(plant.kind.of(Outport)) + sum(map(bool, plant.inputs.values())):
         return ""
     try:
         return plant.block.unseen(names, signals)

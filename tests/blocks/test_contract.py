@@ -104,7 +104,8 @@ def test_its_example_runs_and_repeats(name, tmp_path):
         assert np.array_equal(runs[0][signal], runs[1][signal]), signal
         assert np.all(np.isfinite(runs[0][signal])), signal
     outputs = [runs[0][f"{n}.{p}"] for n in own for p in type(made.nodes[n].block).of(Outport) if f"{n}.{p}" in runs[0]]
-    assert outputs and any(np.any(y != 0) for y in outputs), "the example shows something"
+    found = any(n in runs[0].estimates for n in own)  # an identifier may have no signal to show
+    assert found or (outputs and any(np.any(y != 0) for y in outputs)), "the example shows something"
 
 
 def test_its_settings_are_refused_by_name(name):

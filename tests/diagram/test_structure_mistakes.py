@@ -95,7 +95,7 @@ def text(simulate, blocks="  lag: {type: FirstOrderLag, T: 1, in: one}\n  one: {
         ("{stop: 1}", {"every": 0}, "simulate.every: must be above 0"),
         ("{stop: 1}", {"engine": "fortran"}, "there is no engine 'fortran'. Engines are: auto, compiled, python."),
         ("{stop: 1e6, solver: rk4, step: 1e-9}", {}, "takes 1e+15 steps, more than the limit"),
-        ("{stop: 1e6, every: 1e-4}", {}, "the log of this run takes"),
+        ("{stop: 1e6, every: 1e-4}", {}, "this run takes 149.0 GiB (log 149.0,"),
         ("{stop: 1e6, every: 1e-12}", {}, "no common base"),
         (
             "{stop: 1}",

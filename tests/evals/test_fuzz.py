@@ -54,7 +54,7 @@ def mutated(name: str, rng: random.Random) -> str:
             for key in rng.choice(places):
                 other = other[key]
             parent[path[-1]] = copy.deepcopy(other)
-        elif tree.get("blocks"):
+        elif isinstance(tree.get("blocks"), dict) and tree["blocks"]:
             block = rng.choice(list(tree["blocks"]))
             if isinstance(tree["blocks"][block], dict):
                 tree["blocks"][block]["type"] = rng.choice(sorted(bs.library()))

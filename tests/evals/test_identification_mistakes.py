@@ -91,8 +91,8 @@ MISTAKES = [
     ("DIDIM", "edges: 249", "3 rows are too few for 4 parameters: skip, decimate, edges, drop_slow"),
     ("DIDIM", "drop_slow: 0.9999", "1 rows are too few for 4 parameters"),
     ("InstrumentalVariable", "drop_slow: 0.9999", "1 rows are too few for 4 parameters"),
-    ("OutputError", "skip: 4", "0 samples are too few for 2 parameters: skip: 4 s of 0.5 s"),
-    ("CLOE", "skip: 0.5", "1 samples are too few for 2 parameters"),
+    ("OutputError", "skip: 4", "no row is left: skip: 4 s at the ends of 0.5 s leaves 0 rows"),
+    ("CLOE", "skip: 0.5", "no row is left: skip: 0.5 s at the ends of 0.5 s"),
 ]
 
 

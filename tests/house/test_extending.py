@@ -89,7 +89,10 @@ def test_a_plot(package, tmp_path):
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("bs.plot(record, kind='spektrum')", "installed plots: estimates, record, spectrum, traces. Did you mean 'spectrum'?"),
+        (
+            "bs.plot(record, kind='spektrum')",
+            "installed plots: estimates, record, spectrum, traces, validation. Did you mean 'spectrum'?",
+        ),
         ("record.save('run.xls')", "no format '.xls'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .rec."),
     ],
 )
