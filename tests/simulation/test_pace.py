@@ -104,8 +104,16 @@ def interrupting(calls: int):
     return progress
 
 
+@pytest.fixture
+def heeded():
+    """Ctrl-C is heeded, also where the tests run in the background of a shell that lets it pass."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("solver", ["rk4", "dopri5", "scipy:RK45"])
-def test_an_interrupted_run_has_its_record(solver):
+def test_an_interrupted_run_has_its_record(solver, heeded):
     source = diagram(DRIVEN, f"{{stop: 100, solver: '{solver}', step: 0.01, max_step: 0.01}}")
     if solver.startswith("scipy"):
         source += "  hold: {type: ZeroOrderHold, Ts: 1, in: lag}\n"  # scipy's progress is told from hit to hit
@@ -117,7 +125,7 @@ def test_an_interrupted_run_has_its_record(solver):
     np.testing.assert_array_equal(record["lag"], whole["lag"][: len(record.t)])
 
 
-def test_run_out_keeps_the_record_so_far(tmp_path, monkeypatch):
+def test_run_out_keeps_the_record_so_far(heeded, tmp_path, monkeypatch):
     (tmp_path / "d.yaml").write_text(diagram(DRIVEN, "{stop: 100, solver: rk4, step: 0.01}"))
 
     class Bar:

@@ -100,7 +100,7 @@ def test_a_bound_that_cannot_be_computed_says_why():
     told = result.about["warnings"]["fit"]
     assert told["runs"] == 2
     assert told["first"].startswith(
-        "no Cramer-Rao bound, since the run without noise cannot be made with other parameters: at t = "
+        "no Cramer-Rao bound, since the run without noise cannot be made with other parameters: diverged: at t = "
     )
     assert "'x' of block 'state' became nan" in told["first"] and told["first"] in str(result)
 
