@@ -61,7 +61,7 @@ def step_findings(experiment: Experiment) -> Iterator[Finding]:
         better = step
         while mode_error(method, worst, better) > COARSE / 5:
             better /= 2
-        grown = abs(stretched(method, step * worst)) > 1 >= abs(cmath.exp(step * worst))
+        grown = abs(stretched(method, step * worst)) > 1 and worst.real <= 0
         fine = min(better, largest_step(method, modes_at_start(experiment), step))
         yield Finding(
             "coarse-step",
@@ -84,7 +84,10 @@ def mode_error(method: Tableau, mode: complex, step: float) -> float:
     if z.real < -abs(z.imag) and abs(once) <= 1.0:  # dies out without ringing, fast against the step: nobody sees how
         return 0.0
     steps = max(1.0, 1.0 / abs(z))
-    return abs(once**steps - cmath.exp(z * steps))
+    try:
+        return abs(once**steps - cmath.exp(z * steps))
+    except OverflowError:  # of a mode that grows beyond all numbers within a step
+        return math.inf
 
 
 @dataclass(frozen=True)

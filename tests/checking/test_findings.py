@@ -184,3 +184,10 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
     assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 13
     assert names == {name for *_, name, _ in WRONG} | {"coarse-step", "nothing-random"}
+
+
+def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
+    from blocksim.checking.loops import mode_error
+    from blocksim.solvers import find_tableau
+
+    assert mode_error(find_tableau("rk4"), complex(1e4, 0.0), 1.0) == float("inf")
