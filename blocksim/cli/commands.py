@@ -13,6 +13,7 @@ import typer
 from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, File, Output, Set, reported
+from .course_commands import course
 from .design_commands import design_command, information_command, sequential_command
 
 if TYPE_CHECKING:
@@ -423,3 +424,4 @@ app.command("sequential")(sequential_command)
 
 if __name__ == "__main__":
     main()
+app.add_typer(course, name="course")

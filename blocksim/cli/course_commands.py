@@ -1,0 +1,118 @@
+"""`blocksim course`: assignments that mark themselves. `new` is the student's, `open`, `measure`, `mark` and `board` the teacher's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .arguments import reported
+
+course = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Assignments that mark themselves, a robot for every student."
+)
+
+Class = Annotated[
+    Path | None, typer.Option("--class", metavar="DIR", help="The folder of the class; else the one BLOCKSIM_CLASS names.")
+]
+
+
+@course.command("list")
+@reported
+def list_command() -> None:
+    """The lessons that have an assignment."""
+    from ..course.assignment import lessons
+
+    for number, title in lessons().items():
+        typer.echo(f"{number:3}  {title}")
+
+
+@course.command("new")
+@reported
+def new_command(
+    lesson: Annotated[str, typer.Argument(help="The number of a lesson; `blocksim course list` has them.")],
+    student: Annotated[str, typer.Option(help="Who: the robot depends on it.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write it.")] = None,
+) -> None:
+    """Write a student's assignment: the task, a loop to try things on, an experiment and a submission to fill in."""
+    from ..course.assignment import assignment_of
+    from ..course.handout import write_handout
+    from ..course.secret import checked_student
+
+    name = checked_student(student)
+    for path in write_handout(assignment_of(lesson), name, out or Path(f"lesson-{lesson}-{name}")):
+        typer.echo(f"wrote {path}")
+
+
+@course.command("open")
+@reported
+def open_command(folder: Annotated[Path, typer.Argument(help="A new folder, which only the teacher can read.")]) -> None:
+    """Open a class: make the secret that every student's robot comes from."""
+    from ..course.ledger import open_class
+
+    open_class(folder)
+    typer.echo(f"wrote {folder / 'secret.key'}: keep it, and give it to nobody. Without it nothing can be measured or marked.")
+
+
+@course.command("measure")
+@reported
+def measure_command(
+    experiments: Annotated[list[Path], typer.Argument(help="Experiment files of students.")],
+    class_: Class = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where records go; else beside each experiment.")] = None,
+) -> None:
+    """Run students' experiments on their robots, within their budgets, and write the records they get."""
+    from ..course.ledger import class_folder, measure_within_budget
+    from ..course.measure import write_measurement
+    from ..course.request import read_request
+    from ..records.writing import make_folder
+
+    own = class_folder(class_)
+    for path in experiments:
+        request = read_request(path)
+        measurement, used = measure_within_budget(own, request)
+        folder = out / request.student if out else path.parent
+        make_folder(folder)
+        target = folder / f"record_{used.runs}.csv"
+        write_measurement(measurement, target)
+        budget = request.assignment.budget
+        typer.echo(f"wrote {target}: {measurement.stopped or f'{measurement.seconds:g} s'}")
+        typer.echo(f"  used {used.seconds:g} of {budget.seconds:g} s, {used.runs} of {budget.runs} experiments")
+
+
+@course.command("mark")
+@reported
+def mark_command(
+    submissions: Annotated[list[Path], typer.Argument(help="Submission files of students.")],
+    class_: Class = None,
+    again: Annotated[bool, typer.Option("--again", help="Mark a student who was marked before once more.")] = False,
+    reveal: Annotated[bool, typer.Option("--reveal", help="For the teacher: errors and claims in bounds too.")] = False,
+) -> None:
+    """Mark submissions by the truth: how near, and how honest."""
+    from ..course.ledger import class_folder
+    from ..course.marking import mark_once, read_submission
+
+    own = class_folder(class_)
+    for path in submissions:
+        mark = mark_once(read_submission(path), own, again)
+        typer.echo(str(mark))
+        for part in mark.parts if reveal else ():
+            numbers = f"error {part.error_in_bounds:.2f} bounds, claim {part.std_in_bounds:.2f} bounds, z {part.z:.2f}"
+            typer.echo(f"  {part.name:<12} {numbers}")
+
+
+@course.command("board")
+@reported
+def board_command(
+    class_: Class = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="The page.")] = Path("board.html"),
+    title: Annotated[str, typer.Option(help="Its heading.")] = "Class",
+) -> None:
+    """Write the page of the class: points of everybody, best first."""
+    from ..course.board import board_page
+    from ..course.ledger import class_folder
+    from ..diagram.files import write_whole
+
+    write_whole(output, board_page(class_folder(class_).entries("marks.jsonl"), title))
+    typer.echo(f"wrote {output}")

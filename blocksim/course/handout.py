@@ -1,0 +1,94 @@
+"""What a student gets to begin with: the task, the loop with round numbers, an experiment and a submission to fill in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..diagram.files import find_diagram, read_file, write_whole
+from ..errors import DiagramError
+from ..records.writing import make_folder
+from .assignment import Assignment
+
+
+def write_handout(assignment: Assignment, student: str, folder: Path) -> list[Path]:
+    """The files of an assignment, none of which depends on the secret; what is there already is not overwritten."""
+    make_folder(folder)
+    path = find_diagram(assignment.diagram)
+    texts = {
+        "README.md": task_text(assignment, student),
+        "loop.yaml": loop_text(assignment, read_file(path, path)),
+        "experiment.yaml": experiment_text(assignment, student),
+        "submission.yaml": submission_text(assignment, student),
+    }
+    taken = [name for name in texts if (folder / name).exists()]
+    if taken:
+        raise DiagramError(f"'{folder / taken[0]}' is there already. Name another folder with --out.")
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in texts]
+
+
+def task_text(assignment: Assignment, student: str) -> str:
+    budget = assignment.budget
+    limits = ", ".join(f"|{signal}| <= {limit:g}" for signal, limit in budget.limits.items())
+    ranges = "\n".join(
+        f"| `{name}` | {low:g} to {high:g} | {assignment.units[name]} |" for name, (low, high) in assignment.ranges.items()
+    )
+    conditions = "".join(f" `{name}` is {value:g} on the robot." for name, value in assignment.conditions.items())
+    sources = "\n".join(f"- `{block}`: {', '.join(types)}" for block, types in assignment.sources.items())
+    settings = "".join(f"- `{name}`: {low:g} to {high:g}\n" for name, (low, high) in assignment.settings.items())
+    return f"""# Lesson {assignment.lesson}: {assignment.title}
+
+For {student}. The robot is yours alone: no other student has its numbers.
+
+{assignment.task}
+
+| parameter | lies between | unit |
+|---|---|---|
+{ranges}
+
+## Budget
+
+{budget.seconds:g} s in at most {budget.runs} experiments. Beyond {limits} the robot is switched off; the record up to there is yours.
+
+An experiment may choose these sources and settings:
+
+{sources}
+{settings}
+## How to go on
+
+1. `loop.yaml` is the loop with round numbers in place of the truth.{conditions} Try experiments there: `blocksim run loop.yaml`,
+   `blocksim information loop.yaml -p {",".join(assignment.parameters)} -y {",".join(assignment.measured.values())}`, `blocksim design`.
+2. Write the experiment you want into `experiment.yaml` and hand it to your teacher, who returns a record with the columns
+   t, {", ".join(assignment.measured)}: `blocksim course measure experiment.yaml`.
+3. Put your sources and settings into `loop.yaml`, add identifiers, and run them on the record:
+   `blocksim identify loop.yaml --record record_1.csv`.
+4. Fill in `submission.yaml`: values, and standard deviations that you believe. It is marked once.
+
+60 points are for values near the truth, 40 for standard deviations that can be believed. A claim that is too narrow costs more than
+one that is too wide.
+"""
+
+
+def loop_text(assignment: Assignment, text: str) -> str:
+    """The bundled loop, with this lesson's conditions said on top and the record's columns at the end."""
+    signals = ", ".join(f"{signal}: {column}" for column, signal in assignment.measured.items())
+    conditions = "".join(f"# On the robot: {name} = {value:g}\n" for name, value in assignment.conditions.items())
+    return f"{conditions}{text.rstrip()}\nrecord: {{signals: {{{signals}}}}}\n"
+
+
+def experiment_text(assignment: Assignment, student: str) -> str:
+    """An experiment to begin with: short, and with the loop's own sources."""
+    path = find_diagram(assignment.diagram)
+    lines = [
+        line for line in read_file(path, path).splitlines() if line.strip().startswith(tuple(f"{b}:" for b in assignment.sources))
+    ]
+    settings = "".join(f"#  {name}: {low:g}\n" for name, (low, _) in assignment.settings.items())
+    note = f"#settings:\n{settings}" if settings else ""
+    body = "\n".join(lines)
+    return f"format: 1\nexperiment: {assignment.lesson}\nstudent: {student}\nseconds: 10\nsources:\n{body}\n{note}"
+
+
+def submission_text(assignment: Assignment, student: str) -> str:
+    rows = "".join(f"  {name}: {{value: , std: }}    # {assignment.units[name]}\n" for name in assignment.parameters)
+    return f"format: 1\nsubmission: {assignment.lesson}\nstudent: {student}\nestimates:\n{rows}"

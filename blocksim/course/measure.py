@@ -1,0 +1,94 @@
+"""Request -> record: the experiment on the true robot, within its limits, and only the columns a student may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..diagram.files import write_whole
+from ..errors import BlocksimError, DiagramError, SimulationError
+from ..running.simulate import simulate
+from .request import Request, loop_of
+from .secret import noise_seed, truth_of
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
+    from ..records.record import Record
+
+UNTOLD = "the robot cannot do this experiment. Try the sources in your own loop.yaml: blocksim check, blocksim run."
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a student gets: columns over time, the seconds it took, and why it ended early."""
+
+    t: FloatArray
+    columns: dict[str, FloatArray]
+    seconds: float
+    stopped: str = ""
+
+
+def measure(request: Request, secret: bytes, number: int) -> Measurement:
+    """Run the request on the student's robot. A signal beyond its limit ends it there, as an emergency stop does.
+
+    Errors of the run are not passed on: their words may hold numbers of the robot.
+    """
+    assignment = request.assignment
+    truth = truth_of(assignment, secret, request.student)
+    check_at_home(request)
+    try:
+        record = simulate(
+            loop_of(assignment, request.sources),
+            params={**assignment.conditions, **request.settings, **truth},
+            stop=request.seconds,
+            seed=noise_seed(assignment, secret, request.student, number),
+        )
+    except SimulationError as error:
+        record = error.record
+        if record is None:
+            raise DiagramError(UNTOLD) from None
+    except BlocksimError:
+        raise DiagramError(UNTOLD) from None
+    return cut(record, request)
+
+
+def check_at_home(request: Request) -> None:
+    """The same experiment on the robot of the handout: mistakes in it are told in full, because nothing there is secret."""
+    from ..diagram.build import open_diagram
+    from ..simulation.prepare import prepared
+
+    settings = {**request.assignment.conditions, **request.settings}
+    prepared(open_diagram(loop_of(request.assignment, request.sources)), settings, {"stop": request.seconds})
+
+
+def cut(record: Record, request: Request) -> Measurement:
+    """The rows up to the first that passes a limit."""
+    import numpy as np
+
+    assignment = request.assignment
+    t = np.asarray(record.t)
+    rows, stopped = len(t), ""
+    if t[-1] < request.seconds * (1 - 1e-9) - 1e-9:
+        stopped = f"the robot was switched off at {t[-1]:.3g} s: it ran away"
+    for signal, limit in assignment.budget.limits.items():
+        beyond = ~(np.abs(np.asarray(record[signal])) <= limit)
+        if beyond.any() and (row := int(np.argmax(beyond))) < rows:
+            rows, stopped = row, f"the robot was switched off at {t[row]:.3g} s: |{signal}| went beyond {limit:g}"
+    if rows < 2:
+        raise DiagramError(f"{stopped or UNTOLD} before anything was recorded. The robot rests at 0: begin there, and gently.")
+    columns = {column: np.asarray(record[signal])[:rows] for column, signal in assignment.measured.items()}
+    return Measurement(t[:rows], columns, float(t[rows - 1] - t[0]), stopped)
+
+
+def write_measurement(measurement: Measurement, path: Path) -> None:
+    """t and the measured columns as csv: no provenance, which would hold the robot."""
+    import io
+
+    import numpy as np
+
+    text = io.StringIO()
+    names = ["t", *measurement.columns]
+    rows = np.column_stack([measurement.t, *measurement.columns.values()])
+    np.savetxt(text, rows, fmt="%.10g", delimiter=",", header=",".join(names), comments="")
+    write_whole(path, text.getvalue())

@@ -1,0 +1,274 @@
+"""Assignments: two students have two robots, nothing handed out holds the truth, and marks follow the rules."""
+
+import math
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.course.assignment import assignment_of, lessons
+from blocksim.course.board import board_page
+from blocksim.course.handout import write_handout
+from blocksim.course.ledger import class_folder, measure_within_budget, open_class
+from blocksim.course.marking import Submission, mark, mark_once, mark_parameter, read_submission, reference_bounds
+from blocksim.course.measure import write_measurement
+from blocksim.course.request import loop_of, read_request
+from blocksim.course.secret import noise_seed, truth_of
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    ours = open_class(tmp_path_factory.mktemp("class") / "ours")
+    (ours.path / "secret.key").write_text("5ec2e7" * 10 + "0123\n")  # the same robots in every session
+    return ours
+
+
+def write_experiment(folder, text, name="experiment.yaml"):
+    path = Path(folder) / name
+    path.write_text(text)
+    return path
+
+
+MOVE = "ref: {type: FourierTrajectory, base_frequency: 0.1, a: [0.8, 0.3], b: [0.3, -0.3]}"
+
+
+def experiment(student="ana", seconds=4, lesson=2, sources=MOVE, more=""):
+    return f"format: 1\nexperiment: {lesson}\nstudent: {student}\nseconds: {seconds}\nsources:\n  {sources}\n{more}"
+
+
+def test_every_student_has_a_robot_of_their_own(own):
+    assignment = assignment_of(2)
+    ana, bo = (truth_of(assignment, own.secret, name) for name in ("ana", "bo"))
+    assert all(abs(math.log(ana[name] / bo[name])) > 1e-6 for name in ana)
+    for truth in (ana, bo):
+        assert all(low <= truth[name] <= high for name, (low, high) in assignment.ranges.items())
+    assert truth_of(assignment, own.secret, "ana") == ana
+    assert truth_of(assignment, b"another secret of 32 bytes or so", "ana") != ana
+
+
+def test_truths_fill_their_ranges_evenly_on_a_logarithmic_scale(own):
+    assignment = assignment_of(2)
+    low, high = assignment.ranges["joint.J"]
+    places = [math.log(truth_of(assignment, own.secret, f"s{k}")["joint.J"] / low) / math.log(high / low) for k in range(400)]
+    counts = np.histogram(places, bins=4, range=(0, 1))[0]
+    assert ((counts - 100) ** 2 / 100).sum() < 16.3  # chi-square, 3 degrees of freedom, 0.1 %
+
+
+def spellings(value):
+    """How a number may stand in a text or a binary file: itself and scaled copies, rounded to 4 digits or more, its logarithm."""
+    numbers = [
+        value,
+        -value,
+        1 / value,
+        math.log(value),
+        math.degrees(value),
+        *(value * 10.0**k for k in (-6, -3, -2, -1, 1, 2, 3, 6)),
+    ]
+    texts = {f"{number:.{digits}g}" for number in numbers for digits in (5, 6, 8, 12, 17)} | {repr(n) for n in numbers}
+    packed = {struct.pack(order + kind, number) for number in numbers for order in "<>" for kind in "df"}
+    return {t.encode() for t in texts if len(t.strip("-0.")) >= 5} | packed
+
+
+def test_nothing_that_is_handed_out_holds_the_truth(own, tmp_path, monkeypatch, capsys):
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("BLOCKSIM_CACHE", str(cache))
+    given = tmp_path / "given"
+    assignment = assignment_of(2)
+    write_handout(assignment, "eve", given)
+    request = read_request(write_experiment(given, experiment("eve"), "mine.yaml"))
+    measurement, _ = measure_within_budget(own, request)
+    write_measurement(measurement, given / "record_1.csv")
+    truth = truth_of(assignment, own.secret, "eve")
+    submission = Submission(assignment, "eve", {n: v * 1.01 for n, v in truth.items()}, {n: 0.02 * v for n, v in truth.items()})
+    result = mark_once(submission, own)
+    (given / "mark.txt").write_text(str(result))
+    (given / "board.html").write_text(board_page(own.entries("marks.jsonl")))
+    needles = set().union(*(spellings(value) for value in truth.values()))
+    needles |= {str(noise_seed(assignment, own.secret, "eve", k)).encode() for k in (1, 2)}
+    needles |= {own.secret, own.secret.hex().encode(), own.secret.hex().upper().encode()}
+    files = [path for folder in (given, cache) for path in folder.rglob("*") if path.is_file()]
+    assert len(files) >= 7
+    for path in files:
+        data = path.read_bytes()
+        hits = [needle for needle in needles if needle in data]
+        if path.suffix == ".csv":  # a measured value may agree with a truth in five digits by chance, in one place
+            hits = [needle for needle in hits if len(needle) > 8 or data.count(needle) > 2]
+        assert not hits, (path.name, hits)
+    printed = capsys.readouterr()
+    assert not any(needle.decode("latin1") in printed.out + printed.err for needle in needles)
+
+
+def test_the_record_is_the_robots_and_only_the_measured_columns(own, tmp_path):
+    request = read_request(write_experiment(tmp_path, experiment("carl", 3)))
+    measurement, used = measure_within_budget(own, request)
+    assert list(measurement.columns) == ["q", "tau"] and used.runs == 1 and used.seconds == pytest.approx(3)
+    truth = truth_of(request.assignment, own.secret, "carl")
+    again = bs.simulate(
+        loop_of(request.assignment, request.sources),
+        params=truth,
+        stop=3,
+        seed=noise_seed(request.assignment, own.secret, "carl", 1),
+    )
+    assert np.array_equal(measurement.columns["q"], again["encoder"])
+    second, _ = measure_within_budget(own, request)
+    assert not np.array_equal(second.columns["q"], measurement.columns["q"])  # new noise
+    assert np.allclose(second.columns["q"], measurement.columns["q"], atol=0.05)  # the same robot
+
+
+def test_budgets_are_kept(own, tmp_path):
+    long = read_request(write_experiment(tmp_path, experiment("dan", 40)))
+    measure_within_budget(own, long)
+    with pytest.raises(bs.DiagramError, match=r"seconds: found 40, and 20 of 60 are left"):
+        measure_within_budget(own, long)
+    short = read_request(write_experiment(tmp_path, experiment("dan", 1)))
+    for _ in range(3):
+        measure_within_budget(own, short)
+    with pytest.raises(bs.DiagramError, match=r"4 of 4 experiments"):
+        measure_within_budget(own, short)
+
+
+def test_a_limit_switches_the_robot_off_and_keeps_the_record_so_far(own, tmp_path):
+    push = "push: {type: Step, time: 1, after: 5}"
+    request = read_request(write_experiment(tmp_path, experiment("fay", 4, sources=push)))
+    measurement, used = measure_within_budget(own, request)
+    assert "switched off at 1" in measurement.stopped and "|tau| went beyond 4" in measurement.stopped
+    assert 0.9 < measurement.seconds < 1.01 and used.seconds == pytest.approx(measurement.seconds)
+    assert np.abs(measurement.columns["tau"]).max() <= 4
+
+
+REFUSED = {
+    "another plant": (
+        "joint: {type: GravityJoint, J: 0.01}",
+        "",
+        r"experiment.yaml:6: sources has no 'joint'. Allowed here: ref, push",
+    ),
+    "a file": (
+        "push: {type: FromRecord, file: secret.csv}",
+        "",
+        r"experiment.yaml:6: push: type: found 'FromRecord'. Allowed: Constant",
+    ),
+    "a subsystem": ("push: {type: ../../parts/x.yaml}", "", r"push: type: found"),
+    "a wire": ("push: {type: Constant, in: joint.q}", "", r"'in' is not allowed"),
+    "a formula": ('push: {type: Constant, value: "${1/0}"}', "", r"push: value: found"),
+    "a setting of the robot": (
+        MOVE,
+        "settings: {joint.J: 1}\n",
+        r"experiment.yaml:7: settings has no 'joint.J'. Allowed here: pid.kp",
+    ),
+    "too strong a gain": (MOVE, "settings: {pid.kp: 1e9}\n", r"pid.kp: found 1000000000.0. A number from 2 to 60 is allowed"),
+    "an unknown word": ("push: {type: Constant, valu: 1}", "", r"valu"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_other_experiments_than_allowed_are_refused_by_line(own, tmp_path, case):
+    sources, more, words = REFUSED[case]
+    path = write_experiment(tmp_path, experiment("gus", sources=sources, more=more))
+    before = len(own.entries("ledger.jsonl"))
+    with pytest.raises(bs.DiagramError, match=words):
+        measure_within_budget(own, read_request(path))
+    assert len(own.entries("ledger.jsonl")) == before
+
+
+def test_a_run_that_fails_on_the_robot_says_nothing_of_it(own, tmp_path):
+    wild = "push: {type: Step, time: 0.5, after: 1e9}"
+    request = read_request(write_experiment(tmp_path, experiment("hal", 2, sources=wild)))
+    measurement, _ = measure_within_budget(own, request)
+    truth = truth_of(request.assignment, own.secret, "hal")
+    assert "switched off" in measurement.stopped and not any(f"{v:.4g}" in measurement.stopped for v in truth.values())
+
+
+def test_marks_follow_the_rules():
+    good = mark_parameter("a", error=2.0, std=1.5, bound=1.0)
+    assert (good.accuracy, good.honesty) == (1.0, 1.0) and "can be believed" in good.words
+    sure = mark_parameter("a", error=-2.0, std=0.5, bound=1.0)  # z = 4
+    assert (sure.accuracy, sure.honesty) == (1.0, 0.0) and "over-confident" in sure.words
+    half = mark_parameter("a", error=3.0, std=1.0, bound=1.0)  # z = 3
+    assert half.honesty == pytest.approx(0.5)
+    wrong = mark_parameter("a", error=100.0, std=100.0, bound=1.0)  # far off, and says so
+    assert (wrong.accuracy, wrong.honesty) == (0.0, 1.0) and "far off" in wrong.words
+    vague = mark_parameter("a", error=1.0, std=500.0, bound=1.0)  # a claim that says nothing
+    assert vague.accuracy == 1.0 and vague.honesty == pytest.approx(0.0) and "wider" in vague.words
+    middle = mark_parameter("a", error=math.sqrt(300.0), std=20.0, bound=1.0)  # halfway between 3 and 100 on the logarithm
+    assert middle.accuracy == pytest.approx(0.5)
+
+
+def test_a_good_an_over_confident_and_a_wrong_submission(own):
+    assignment = assignment_of(2)
+    truth = truth_of(assignment, own.secret, "ida")
+    bounds = reference_bounds(assignment, truth)
+    assert all(0 < bounds[name] < 0.05 * truth[name] for name in truth)
+
+    def points(offset, claim):
+        values = {name: truth[name] + offset * bounds[name] for name in truth}
+        return mark(Submission(assignment, "ida", values, {n: claim * bounds[n] for n in truth}), own).points
+
+    assert points(1, 1.2) == 100
+    assert points(2, 0.1) == 60
+    assert points(200, 0.1) == 0
+    assert points(200, 150) == 40
+    assert points(1, 1.2) == points(1, 1.2)
+
+
+def test_a_submission_counts_once(own, tmp_path):
+    path = tmp_path / "submission.yaml"
+    rows = "".join(f"  {name}: {{value: {low}, std: {low}}}\n" for name, (low, _) in assignment_of(2).ranges.items())
+    path.write_text(f"format: 1\nsubmission: 2\nstudent: joe\nestimates:\n{rows}")
+    first = mark_once(read_submission(path), own)
+    with pytest.raises(bs.DiagramError, match=rf"joe handed in lesson 2 before and got {first.points} of 100"):
+        mark_once(read_submission(path), own)
+    assert mark_once(read_submission(path), own, again=True) == first
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("  joint.J: {value: 1, std: 1}\n", r"submission.yaml:4: estimates: joint.Fv, joint.Fc, joint.Ms are missing"),
+        ("  joint.J: {value: 1}\n  joint.Fv: {value: 1, std: 1}\n  joint.Fc: {value: 1, std: 1}\n  joint.Ms: {value: 1, std: 1}\n",
+         r"submission.yaml:5: joint.J: there is no std"),
+        ("  joint.K: {value: 1, std: 1}\n", r"estimates has no 'joint.K'"),
+        ("  joint.J: {value: 1, std: 0}\n  joint.Fv: {value: 1, std: 1}\n  joint.Fc: {value: 1, std: 1}\n  joint.Ms: {value: 1, std: 1}\n",
+         r"joint.J: std: found 0"),
+    ],
+)  # fmt: skip
+def test_submissions_that_cannot_be_marked(tmp_path, rows, words):
+    path = tmp_path / "submission.yaml"
+    path.write_text(f"format: 1\nsubmission: 2\nstudent: kim\nestimates:\n{rows}")
+    with pytest.raises(bs.DiagramError, match=words):
+        read_submission(path)
+
+
+def test_classes_and_students_that_are_none(tmp_path, own):
+    with pytest.raises(bs.DiagramError, match="no folder of a class"):
+        class_folder(tmp_path)
+    with pytest.raises(bs.DiagramError, match="stays"):
+        open_class(own.path)
+    with pytest.raises(bs.DiagramError, match="lesson '3' has no assignment. There is one for: 2, 5, 7, 9"):
+        assignment_of(3)
+    path = write_experiment(tmp_path, experiment("'../../etc'"))
+    with pytest.raises(bs.DiagramError, match=r"experiment.yaml:3: student: found"):
+        read_request(path)
+
+
+@pytest.mark.parametrize("lesson", [2, 5, 7, 9])
+def test_the_reference_of_every_lesson_stays_within_its_limits_on_many_robots(own, lesson):
+    assignment = assignment_of(lesson)
+    assert lesson in lessons()
+    for student in ("p1", "p2", "p3"):
+        truth = truth_of(assignment, own.secret, student)
+        record = bs.simulate(
+            loop_of(assignment, assignment.reference["sources"]), params={**assignment.conditions, **truth}, stop=20, seed=3
+        )
+        for signal, limit in assignment.budget.limits.items():
+            assert np.abs(record[signal]).max() < limit, (lesson, student, signal)
+
+
+def test_the_board_ranks_without_telling(own):
+    marks = [
+        {"lesson": 2, "student": "a<b", "points": 80, "accuracy": 50.0, "honesty": 30.0, "seconds": 40.0},
+        {"lesson": 2, "student": "zoe", "points": 95, "accuracy": 58.0, "honesty": 37.0, "seconds": 60.0},
+    ]
+    page = board_page(marks, "Robots 2027")
+    assert page.index("zoe") < page.index("a&lt;b") and "<h1>Robots 2027</h1>" in page and "a<b" not in page
