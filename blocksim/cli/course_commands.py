@@ -1,4 +1,4 @@
-"""`blocksim course`: assignments that mark themselves. `new` is the student's, `open`, `measure`, `mark` and `board` the teacher's."""
+"""`blocksim course`: assignments that mark themselves; `new` is for students, `open`, `measure`, `mark`, `board` for teachers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import typer
 
 from .arguments import reported
 
-course = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Assignments that mark themselves, a robot for every student."
-)
+course = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Assignments with a robot for every student.")
 
 Class = Annotated[
     Path | None, typer.Option("--class", metavar="DIR", help="The folder of the class; else the one BLOCKSIM_CLASS names.")

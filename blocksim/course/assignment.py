@@ -40,9 +40,7 @@ class Assignment:
     settings: Mapping[str, tuple[float, float]]  # settings of the loop that an experiment may choose
     conditions: Mapping[str, Any]  # settings that make this lesson's loop of the shared one: coarser, noisier, another law
     budget: Budget
-    reference: Mapping[str, Any] = field(
-        repr=False
-    )  # an experiment that uses the whole budget well; its bound is the scale of marks
+    reference: Mapping[str, Any] = field(repr=False)  # an experiment that uses the budget well: its bound is the scale of marks
 
     @property
     def parameters(self) -> tuple[str, ...]:

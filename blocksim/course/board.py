@@ -10,13 +10,15 @@ from .assignment import lessons
 from .marking import ACCURACY, HONESTY
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2433; --paper: #fff; --line: #d5d9e0; --near: #0072b2; --honest: #009e73; --soft: #eef1f5 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --line: #3a4250; --near: #56b4e9; --honest: #2fbf93;
-  --soft: #222a35 } }
+:root { color-scheme: light dark; --ink: #1d2433; --paper: #fff; --line: #d5d9e0; --soft: #eef1f5; --near: #0072b2;
+  --honest: #009e73 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --line: #3a4250; --soft: #222a35; --near: #56b4e9;
+  --honest: #2fbf93 } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto;
   padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
-table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .4rem .6rem; border-bottom: 1px solid var(--line) }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .4rem .6rem; border-bottom: 1px solid var(--line) }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 .bar { display: flex; height: .9rem; background: var(--soft); min-width: 8rem; border-radius: 2px; overflow: hidden }
 .bar i { display: block; height: 100% } .near { background: var(--near) } .honest { background: var(--honest) }
@@ -36,12 +38,12 @@ def board_page(marks: Sequence[dict[str, Any]], title: str = "Class") -> str:
         head += '<th class="n">seconds</th></tr>'
         sections.append(f"{heading}<table><thead>{head}</thead><tbody>{''.join(row_of(r, rows) for r in rows)}</tbody></table>")
     body = "".join(sections) or "<p>Nobody has handed in anything yet.</p>"
-    key = f'<p class="key"><i class="near"></i>near the truth, of {ACCURACY:g} points<i class="honest"></i>standard deviations, of {HONESTY:g}</p>'
+    key = f'<i class="near"></i>near the truth, of {ACCURACY:g} points<i class="honest"></i>standard deviations, of {HONESTY:g}'
     name = html.escape(title)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<title>{name}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>'
-        f"<body><h1>{name}</h1>{key}{body}</body></html>\n"
+        f"<body><h1>{name}</h1><p class="key">{key}</p>{body}</body></html>\n"
     )
 
 
