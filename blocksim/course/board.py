@@ -43,7 +43,7 @@ def board_page(marks: Sequence[dict[str, Any]], title: str = "Class") -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<title>{name}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>'
-        f"<body><h1>{name}</h1><p class="key">{key}</p>{body}</body></html>\n"
+        f'<body><h1>{name}</h1><p class="key">{key}</p>{body}</body></html>\n'
     )
 
 

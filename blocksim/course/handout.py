@@ -37,6 +37,7 @@ def task_text(assignment: Assignment, student: str) -> str:
     conditions = "".join(f" `{name}` is {value:g} on the robot." for name, value in assignment.conditions.items())
     sources = "\n".join(f"- `{block}`: {', '.join(types)}" for block, types in assignment.sources.items())
     settings = "".join(f"- `{name}`: {low:g} to {high:g}\n" for name, (low, high) in assignment.settings.items())
+    outputs = ",".join(assignment.measured.values())
     return f"""# Lesson {assignment.lesson}: {assignment.title}
 
 For {student}. The robot is yours alone: no other student has its numbers.
@@ -49,7 +50,7 @@ For {student}. The robot is yours alone: no other student has its numbers.
 
 ## Budget
 
-{budget.seconds:g} s in at most {budget.runs} experiments. Beyond {limits} the robot is switched off; the record up to there is yours.
+{budget.seconds:g} s in at most {budget.runs} experiments. Beyond {limits} the robot is switched off; you keep the record so far.
 
 An experiment may choose these sources and settings:
 
@@ -58,15 +59,15 @@ An experiment may choose these sources and settings:
 ## How to go on
 
 1. `loop.yaml` is the loop with round numbers in place of the truth.{conditions} Try experiments there: `blocksim run loop.yaml`,
-   `blocksim information loop.yaml -p {",".join(assignment.parameters)} -y {",".join(assignment.measured.values())}`, `blocksim design`.
+   `blocksim information loop.yaml -p {",".join(assignment.parameters)} -y {outputs}`, `blocksim design`.
 2. Write the experiment you want into `experiment.yaml` and hand it to your teacher, who returns a record with the columns
    t, {", ".join(assignment.measured)}: `blocksim course measure experiment.yaml`.
 3. Put your sources and settings into `loop.yaml`, add identifiers, and run them on the record:
    `blocksim identify loop.yaml --record record_1.csv`.
 4. Fill in `submission.yaml`: values, and standard deviations that you believe. It is marked once.
 
-60 points are for values near the truth, 40 for standard deviations that can be believed. A claim that is too narrow costs more than
-one that is too wide.
+60 points are for values near the truth, 40 for standard deviations that can be believed. A claim that is too narrow costs more
+than one that is too wide.
 """
 
 
@@ -80,9 +81,8 @@ def loop_text(assignment: Assignment, text: str) -> str:
 def experiment_text(assignment: Assignment, student: str) -> str:
     """An experiment to begin with: short, and with the loop's own sources."""
     path = find_diagram(assignment.diagram)
-    lines = [
-        line for line in read_file(path, path).splitlines() if line.strip().startswith(tuple(f"{b}:" for b in assignment.sources))
-    ]
+    names = tuple(f"{block}:" for block in assignment.sources)
+    lines = [line for line in read_file(path, path).splitlines() if line.strip().startswith(names)]
     settings = "".join(f"#  {name}: {low:g}\n" for name, (low, _) in assignment.settings.items())
     note = f"#settings:\n{settings}" if settings else ""
     body = "\n".join(lines)

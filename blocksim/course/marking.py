@@ -187,8 +187,8 @@ def mark_once(submission: Submission, own: ClassFolder, again: bool = False) -> 
         earlier = [row for row in own.entries("marks.jsonl") if row["lesson"] == lesson and row["student"] == student]
         if earlier and not again:
             raise DiagramError(
-                f"{student} handed in lesson {lesson} before and got {earlier[-1]['points']} of 100. The first counts; the teacher "
-                "may mark another with --again."
+                f"{student} handed in lesson {lesson} before and got {earlier[-1]['points']} of 100. The first counts; the "
+                "teacher may mark another with --again."
             )
         result = mark(submission, own)
         entry = {"lesson": lesson, "student": student, "points": result.points, "accuracy": result.accuracy}

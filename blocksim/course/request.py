@@ -41,7 +41,7 @@ def read_request(path: str | Path) -> Request:
         raise DiagramError(
             [Problem(f"there is no '{wanted[0]}:'. An experiment file has: {listing(KEYS)}.", Place(name, root.line))]
         )
-    assignment = checked(name, top["experiment"], lambda value: assignment_of(value))
+    assignment = checked(name, top["experiment"], assignment_of)
     student = checked(name, top["student"], checked_student)
     seconds = checked(name, top["seconds"], lambda value: number_between(value, (0.1, assignment.budget.seconds), "seconds"))
     sources = {}

@@ -1,6 +1,6 @@
 """HMAC(secret, purpose, lesson, student): the truth of each student's robot, and the seeds of its noise.
 
-Nothing is stored: whoever holds the secret can compute a truth again, and nobody else can. A number that a student sees (a seed, a
+Nothing is stored: whoever holds the secret can compute a truth again, and nobody else can. A number that a student sees (a
 noise) never comes from the same digest as a truth.
 """
 
