@@ -144,19 +144,22 @@ def bounds_of(lesson: int, truth: tuple[tuple[str, float], ...]) -> dict[str, fl
     return result.std
 
 
-def fall(value: float, whole: float, none: float, scale: Any = math.log) -> float:
-    """1 up to `whole`, 0 from `none`, straight between on the given scale."""
-    if value <= whole:
-        return 1.0
-    return max(0.0, (scale(none) - scale(value)) / (scale(none) - scale(whole)))
+def fall(value: float, whole: float, none: float) -> float:
+    """1 up to `whole`, 0 from `none`, a straight line between."""
+    return min(1.0, max(0.0, (none - value) / (none - whole)))
+
+
+def log_fall(value: float, whole: float, none: float) -> float:
+    """The same over the logarithm."""
+    return fall(math.log(max(value, whole)), math.log(whole), math.log(none))
 
 
 def mark_parameter(name: str, error: float, std: float, bound: float) -> ParameterMark:
     """The rules at the top of this file, for one parameter."""
     size, z = abs(error) / bound, abs(error) / std
     telling = TELLING * max(1.0, size / HONEST)  # who is far off is right to claim little
-    accuracy = fall(size, NEAR, FAR)
-    honesty = fall(z, HONEST, OVERCONFIDENT, float) * fall(std / bound, telling, EMPTY * telling)
+    accuracy = log_fall(size, NEAR, FAR)
+    honesty = fall(z, HONEST, OVERCONFIDENT) * log_fall(std / bound, telling, EMPTY * telling)
     if z > HONEST:
         words = "over-confident: the truth lies outside 2 of your standard deviations"
     elif std / bound > telling:
