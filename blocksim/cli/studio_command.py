@@ -20,7 +20,7 @@ def studio_command(
 
     Serves this machine only, to whoever has the address with its token. Ctrl-C ends it.
     """
-    from ..studio.server import serve
+    from ..studio.server import serve_studio
 
     def ready(address: str) -> None:
         typer.echo(f"studio at {address}\nCtrl-C ends it")
@@ -29,4 +29,4 @@ def studio_command(
 
             webbrowser.open(address)
 
-    serve(file or "", port, allow_outside, ready)
+    serve_studio(file or "", port, allow_outside, ready)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ..records.record import Record
     from .session import Session
 
-COLUMNS, MOST_COLUMNS = 400, 4000
+PLOT_COLUMNS, WIDEST = 400, 4000
 #: Signals that are drawn before anybody chose.
 FIRST_SIGNALS = 8
 
 
 @handles("bench.run", lane="run", latest=True)
-def run(session: Session, request: Request) -> Answer:
+def run_bench(session: Session, request: Request) -> Answer:
     """One run with these changes: its curves, and the estimates that are quick to have."""
     shelf = session.shelf.setdefault("bench", {"spent": {}})
     if shelf.get("version") != session.version:
@@ -64,7 +64,7 @@ def zoomed(session: Session, request: Request) -> Answer:
 
 
 @handles("bench.block")
-def block(session: Session, request: Request) -> Answer:
+def block_settings(session: Session, request: Request) -> Answer:
     """The settings of a block, or without a name the parameters of the file."""
     diagram, name = session.diagram, str(request.get("block") or "")
     if diagram is None:
@@ -112,16 +112,16 @@ def curves(record: Record, request: Request) -> tuple[dict[str, Any], dict[str, 
     """The curves of a request's signals in its window: their description, and their numbers."""
     names = request.get("show")
     labels = first_signals(record, None) if names is None else [name for name in names if name in record]
-    columns = min(max(int(request.get("columns") or COLUMNS), 10), MOST_COLUMNS)
+    columns = min(max(int(request.get("columns") or PLOT_COLUMNS), 10), WIDEST)
     low, high = request.get("window") or (float(record.t[0]), float(record.t[-1]))
     series, arrays = [], {}
-    for number, (label, kind, parts) in enumerate(drawn(record, labels, low, high, columns)):
+    for number, (label, kind, parts) in enumerate(curve_parts(record, labels, low, high, columns)):
         series.append({"name": label, "unit": record.unit(label), "kind": kind})
         arrays[f"{number}.0"], arrays[f"{number}.1"] = parts
     return {"series": series, "window": [low, high], "columns": columns}, arrays
 
 
-def drawn(
+def curve_parts(
     record: Record, labels: list[str], low: float, high: float, columns: int
 ) -> Iterator[tuple[str, str, list[np.ndarray]]]:
     for label in labels:
@@ -138,12 +138,12 @@ def values(session: Session, request: Request) -> Answer:
     if live is None:
         raise BlocksimError("nothing has run yet.")
     record, t = live.record, float(request["t"])
-    shown = {}
+    readings = {}
     for name in request.get("show") or []:
         if name in record:
             place = max(int(np.searchsorted(record.time(name), t + 1e-9, "right")) - 1, 0)
-            shown[name] = float(record[name][place])
-    return Answer({"t": t, "values": shown})
+            readings[name] = float(record[name][place])
+    return Answer({"t": t, "values": readings})
 
 
 @handles("bench.pins")

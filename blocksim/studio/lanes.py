@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from .session import Session
 
 #: What takes an answer on its way to the page; called from any thread.
-Deliver = Callable[[Answer, str, int | None], None]
+Delivery = Callable[[Answer, str, int | None], None]
 
 
 @dataclass
-class Job:
+class Errand:
     """A request with its handler; one that is `stale` is not begun, and ended where it streams."""
 
     handler: Handler
@@ -35,14 +35,14 @@ class Job:
 class Lane:
     """A thread that lives while there is work."""
 
-    def __init__(self, session: Session, deliver: Deliver):
+    def __init__(self, session: Session, deliver: Delivery):
         self.session, self.deliver = session, deliver
-        self.jobs: deque[Job] = deque()
-        self.current: Job | None = None
+        self.jobs: deque[Errand] = deque()
+        self.current: Errand | None = None
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
 
-    def put(self, job: Job) -> None:
+    def put(self, job: Errand) -> None:
         """Add a job; of a latest kind those before it are stale."""
         with self.lock:
             if job.handler.latest:
@@ -58,7 +58,7 @@ class Lane:
             for job in [*self.jobs, *([self.current] if self.current else [])]:
                 job.stale = True
 
-    def next(self) -> Job | None:
+    def next(self) -> Errand | None:
         with self.lock:
             self.current = self.jobs.popleft() if self.jobs else None
             if self.current is None:
@@ -69,8 +69,8 @@ class Lane:
         while (job := self.next()) is not None:
             self.answer(job)
 
-    def answer(self, job: Job) -> None:
-        """Deliver what a handler says, until it is done or stale; whatever goes wrong is said in words."""
+    def answer(self, job: Errand) -> None:
+        """Delivery what a handler says, until it is done or stale; whatever goes wrong is said in words."""
         kind = job.handler.kind
         try:
             if not job.stale:
@@ -92,7 +92,7 @@ class Lane:
 class Lanes:
     """All lanes of a session."""
 
-    def __init__(self, session: Session, deliver: Deliver):
+    def __init__(self, session: Session, deliver: Delivery):
         self.session, self.deliver = session, deliver
         self.lanes: dict[str, Lane] = {}
 
@@ -104,7 +104,7 @@ class Lanes:
             self.deliver(Answer({"error": failure_data(error)}), str(request.get("kind")), request.get("id"))
             return
         lane = self.lanes.setdefault(handler.lane, Lane(self.session, self.deliver))
-        lane.put(Job(handler, request))
+        lane.put(Errand(handler, request))
 
     def clear(self) -> None:
         """Nobody listens any more: begin nothing, end what streams."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 #: What a page may send at once: a diagram's text, or a record dropped on it.
-MOST_BYTES = 64 << 20
+MESSAGE_BYTES = 64 << 20
 ALIGNMENT = 4  # of float32 in the page's buffer
 
 
@@ -29,7 +29,7 @@ class Answer:
 def header(answer: Answer, kind: str, number: int | None) -> dict[str, Any]:
     """What goes before the arrays: whose answer it is, its data, and the name and length of each array."""
     lengths = [[name, len(values)] for name, values in answer.arrays.items()]
-    return {"id": number, "kind": kind, "more": answer.more, "data": plain(answer.data), "arrays": lengths}
+    return {"id": number, "kind": kind, "more": answer.more, "data": json_values(answer.data), "arrays": lengths}
 
 
 def pack(answer: Answer, kind: str, number: int | None) -> str | bytes:
@@ -49,14 +49,14 @@ def buffers(answer: Answer) -> list[bytes]:
     return [np.ascontiguousarray(values, dtype="<f4").tobytes() for values in answer.arrays.values()]
 
 
-def plain(value: Any) -> Any:
+def json_values(value: Any) -> Any:
     """The same in values that JSON has: null for nan, 'inf' and '-inf'."""
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_values(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [json_values(item) for item in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return json_values(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

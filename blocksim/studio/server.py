@@ -13,12 +13,12 @@ from typing import Any
 
 from ..errors import BlocksimError
 from .lanes import Lanes
-from .protocol import MOST_BYTES, Answer, pack
-from .session import FIRST, Session
+from .protocol import MESSAGE_BYTES, Answer, pack
+from .session import FIRST_DIAGRAM, Session
 
-PAGE = Path(__file__).parent / "page"
+PAGE_FOLDER = Path(__file__).parent / "page"
 HOST = "127.0.0.1"
-MISSING = "the studio needs starlette, uvicorn and websockets: pip install 'blocksim[studio]'."
+NEEDS = "the studio needs starlette, uvicorn and websockets: pip install 'blocksim[studio]'."
 #: What the page may load: itself, and nothing from anywhere else.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -31,7 +31,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-REFUSED = 4403
+FORBIDDEN = 4403
 
 
 def make_app(name: str, token: str, port: int, allow_outside: bool = False) -> Any:
@@ -45,18 +45,18 @@ def make_app(name: str, token: str, port: int, allow_outside: bool = False) -> A
         from starlette.types import ASGIApp, Receive, Scope, Send
         from starlette.websockets import WebSocket
     except ImportError as error:
-        raise BlocksimError(MISSING) from error
+        raise BlocksimError(NEEDS) from error
     hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
 
     async def talk(socket: WebSocket) -> None:
         if socket.headers.get("origin") not in {f"http://{host}" for host in hosts}:
-            await socket.close(REFUSED)
+            await socket.close(FORBIDDEN)
             return
         await socket.accept()
         await attend(socket, Session(name=name, allow_outside=allow_outside))
 
     async def icon(request: Request) -> Response:
-        return Response((PAGE / "icon.svg").read_bytes(), media_type="image/svg+xml")
+        return Response((PAGE_FOLDER / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
     class Guard:
         """Ask for the token and for a host of this machine, and put the headers on every answer."""
@@ -73,7 +73,7 @@ def make_app(name: str, token: str, port: int, allow_outside: bool = False) -> A
             if host not in hosts or not secrets.compare_digest(part.encode(), token.encode()):
                 if scope["type"] == "websocket":
                     await receive()
-                    return await send({"type": "websocket.close", "code": REFUSED})
+                    return await send({"type": "websocket.close", "code": FORBIDDEN})
                 words = "The address of the studio ends in a token; take the whole address from the terminal.\n"
                 return await PlainTextResponse(words, 403, HEADERS)(scope, receive, send)
 
@@ -87,7 +87,7 @@ def make_app(name: str, token: str, port: int, allow_outside: bool = False) -> A
     routes = [
         Route(f"/{token}/favicon.ico", icon),
         WebSocketRoute(f"/{token}/socket", talk),
-        Mount(f"/{token}", StaticFiles(directory=PAGE, html=True)),
+        Mount(f"/{token}", StaticFiles(directory=PAGE_FOLDER, html=True)),
     ]
     return Guard(Starlette(routes=routes))
 
@@ -133,7 +133,7 @@ def free_port(port: int) -> sockets.socket:
     return listener
 
 
-def serve(
+def serve_studio(
     name: str = "", port: int = 0, allow_outside: bool = False, ready: Callable[[str], None] | None = None, token: str = ""
 ) -> None:
     """Serve the studio until it is interrupted. `ready` is told the address once the port is there."""
@@ -141,16 +141,16 @@ def serve(
         import uvicorn
         import websockets  # noqa: F401  (uvicorn speaks WebSocket through it)
     except ImportError as error:
-        raise BlocksimError(MISSING) from error
+        raise BlocksimError(NEEDS) from error
     from ..diagram.files import find_diagram
 
-    name = name or FIRST
+    name = name or FIRST_DIAGRAM
     find_diagram(name)
     token = token or secrets.token_urlsafe(24)
     listener = free_port(port)
     number = listener.getsockname()[1]
     app = make_app(name, token, number, allow_outside)
-    limits: dict[str, Any] = {"ws_max_size": MOST_BYTES, "ws_ping_interval": 20.0, "timeout_graceful_shutdown": 1}
+    limits: dict[str, Any] = {"ws_max_size": MESSAGE_BYTES, "ws_ping_interval": 20.0, "timeout_graceful_shutdown": 1}
     config = uvicorn.Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False, **limits)
     if ready is not None:
         ready(f"http://{HOST}:{number}/{token}/")

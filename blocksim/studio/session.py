@@ -18,7 +18,7 @@ from .protocol import Answer, failure_data
 if TYPE_CHECKING:
     from ..simulation.experiment import Experiment
 
-FIRST = "one_dof/identify"
+FIRST_DIAGRAM = "one_dof/identify"
 
 
 @dataclass
@@ -73,16 +73,16 @@ class Session:
 
 
 @handles("open")
-def open_file(session: Session, request: Request) -> Answer:
+def open_named(session: Session, request: Request) -> Answer:
     """Open a file and tell all that panes share of it."""
     session.allow_outside = session.allow_outside or False
     try:
-        session.open(str(request.get("name") or session.name or FIRST))
+        session.open(str(request.get("name") or session.name or FIRST_DIAGRAM))
     except DiagramError as error:
         if not session.text:
             raise
-        return Answer({**description(session), "problems": failure_data(error)["problems"]})
-    return Answer(description(session))
+        return Answer({**diagram_data(session), "problems": failure_data(error)["problems"]})
+    return Answer(diagram_data(session))
 
 
 @handles("files")
@@ -94,13 +94,13 @@ def files(session: Session, request: Request) -> Answer:
     return Answer({"bundled": bundled(), "own": own[:200]})
 
 
-def description(session: Session) -> dict[str, Any]:
+def diagram_data(session: Session) -> dict[str, Any]:
     """The diagram as every pane sees it."""
     from .picture import blocks_data, diagram_svg
     from .running.methods import methods_data
 
     diagram = session.diagram
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "name": session.name,
         "path": session.path,
         "bundled": session.is_bundled,
@@ -109,9 +109,9 @@ def description(session: Session) -> dict[str, Any]:
         "problems": [],
     }
     if diagram is None:
-        return {**told, "title": session.name, "description": "", "svg": "", "blocks": [], "methods": []}
+        return {**facts, "title": session.name, "description": "", "svg": "", "blocks": [], "methods": []}
     return {
-        **told,
+        **facts,
         "title": diagram.name or session.name,
         "description": diagram.description,
         "svg": diagram_svg(diagram),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
 
 #: Samples per column from which a column shows its least and its greatest value rather than points.
-DENSE = 2
+SAMPLES_PER_COLUMN = 2
 
 
 def envelope(t: FloatArray, values: FloatArray, low: float, high: float, columns: int) -> tuple[str, list[np.ndarray]]:
@@ -19,7 +19,7 @@ def envelope(t: FloatArray, values: FloatArray, low: float, high: float, columns
     Points reach one sample beyond either end, so that a line goes on to the edge. A column without a sample holds nan.
     """
     first, last = int(np.searchsorted(t, low, "left")), int(np.searchsorted(t, high, "right"))
-    if last - first <= DENSE * columns:
+    if last - first <= SAMPLES_PER_COLUMN * columns:
         part = slice(max(first - 1, 0), last + 1)
         return "points", [t[part], values[part]]
     edges = np.searchsorted(t, low + (high - low) * np.arange(columns) / columns, "left")

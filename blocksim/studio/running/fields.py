@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: A slider of a positive number goes from the value over this to the value times this.
 FACTOR = 10.0
 #: A slider of a sample time or of a whole number, whose change makes the program anew, goes less far.
-NEAR = 4.0
+NEAR_FACTOR = 4.0
 
 
 def block_fields(node: Node) -> list[dict[str, Any]]:
@@ -39,8 +39,8 @@ def parameter_field(path: str, name: str, value: Any) -> dict[str, Any]:
     full = f"{path}.{name}" if path else name
     whose = "of the subsystem" if path else "of the file"
     number = number_of(value)
-    told = {"path": full, "name": name, "value": value, "unit": "", "doc": f"parameter {whose}", "limits": "", "choices": []}
-    return {**told, "kind": "text" if number is None else "number", "slider": None if number is None else slider(number)}
+    facts = {"path": full, "name": name, "value": value, "unit": "", "doc": f"parameter {whose}", "limits": "", "choices": []}
+    return {**facts, "kind": "text" if number is None else "number", "slider": None if number is None else slider(number)}
 
 
 def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[
         kind = "number" if number is not None else "list"
         scale = None if number is None else slider(number, limits)
     elif isinstance(declared, Period):
-        kind, scale = "number" if number is not None else "text", None if not number else slider(number, limits, NEAR)
+        kind, scale = "number" if number is not None else "text", None if not number else slider(number, limits, NEAR_FACTOR)
     elif isinstance(declared, Static) and not isinstance(declared, Model):
         choices = list(declared.choices)
         if isinstance(value, bool):
@@ -60,7 +60,7 @@ def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[
         elif choices:
             kind = "choice"
         elif isinstance(value, int):
-            kind, scale = "whole", slider(value, Interval(min(value, 1)), NEAR, whole=True)
+            kind, scale = "whole", slider(value, Interval(min(value, 1)), NEAR_FACTOR, whole=True)
         elif number is not None:
             kind, scale = "number", slider(number)
     words = str(limits) if isinstance(declared, Param) else "above 0" if isinstance(declared, Period) else ""
@@ -118,9 +118,9 @@ def first_pins(diagram: Diagram, most: int) -> list[dict[str, Any]]:
     families = {node.name: getattr(type(node.block), "family", "") for node in diagram.nodes.values()}
     nodes = [node for node in diagram.nodes.values() if families[node.name] in order]
     ranked = sorted(nodes, key=lambda node: order.index(families[node.name]))
-    chosen: list[dict[str, Any]] = []
+    pinned: list[dict[str, Any]] = []
     for node in ranked:
         fields = [f for f in block_fields(node) if f["slider"] and f["kind"] == "number" and not f["start"] and f["value"]]
-        written = [f for f in fields if f["name"] in node.places and f["unit"] != "s"] or fields
-        chosen += written[:1]
-    return chosen[:most]
+        explicit = [f for f in fields if f["name"] in node.places and f["unit"] != "s"] or fields
+        pinned += explicit[:1]
+    return pinned[:most]

@@ -19,8 +19,8 @@ def method_paths(schedule: Schedule) -> list[str]:
     order = [unit.path for unit in schedule.units] + [unit.path for unit in schedule.after_run]
     after = {unit.path for unit in schedule.after_run if is_method(unit)}
     file_order = {name: place for place, name in enumerate(schedule.diagram.nodes)}
-    chosen = [path for path in dict.fromkeys(order) if path in running | after]
-    return sorted(chosen, key=lambda path: file_order.get(path.split(".")[0], len(file_order)))
+    paths = [path for path in dict.fromkeys(order) if path in running | after]
+    return sorted(paths, key=lambda path: file_order.get(path.split(".")[0], len(file_order)))
 
 
 def is_method(unit: Any) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Seconds of a record block beyond which the curves do not wait for it.
 QUICK = 0.015
-NUMBERS = itertools.count(1)
+RUN_NUMBERS = itertools.count(1)
 
 
 @dataclass
@@ -32,7 +32,7 @@ class LiveRun:
     experiment: Experiment
     changes: dict[str, Any]
     record: Record
-    number: int = field(default_factory=lambda: next(NUMBERS))
+    number: int = field(default_factory=lambda: next(RUN_NUMBERS))
     rest: list[Unit] = field(default_factory=list)
     failures: list[BlocksimError] = field(default_factory=list)
     seconds: float = 0.0
