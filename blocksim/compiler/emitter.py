@@ -99,8 +99,8 @@ class Emitter:
 
     def elements_read(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Element]:
         """The signals these functions ask for."""
-        asked = {a for f in functions for a in arguments(f)}
-        return [e for port in unit.kind.of(Inport) if port in asked for elements in unit.elements.get(port, []) for e in elements]
+        names = {a for f in functions for a in arguments(f)}
+        return [e for port in unit.kind.of(Inport) if port in names for elements in unit.elements.get(port, []) for e in elements]
 
     def inputs_of(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Evaluation]:
         """The evaluations whose outputs these functions ask for."""
@@ -205,7 +205,7 @@ class Emitter:
 
     def unused(self, title: str) -> str:
         """A title that no function has yet, not even of another class with the same name."""
-        while any(title == taken for taken, _ in self.functions.values()):
+        while any(title == other for other, _ in self.functions.values()):
             title += "_"
         return title
 
@@ -267,14 +267,14 @@ def unique_names(units: list[Unit]) -> list[str]:
     """Dotted paths as Python names, all different and none a word of the program."""
     arguments = {name for names in ARGUMENTS.values() for name in names}
     words = {"row", "count", "start", "view", "matrix", "pointer", "firing", "fired", "status"}
-    taken = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
+    reserved = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
     raw = [unit.path.replace(".", "_") for unit in units]
     starts = {name[:i] for name in raw for i, letter in enumerate(name) if letter == "_"}
     names = []
     for name in raw:
-        while name in taken or name in starts:  # 'joint' beside 'joint_q' becomes 'joint_', so that joint_q_y means one thing
+        while name in reserved or name in starts:  # 'joint' beside 'joint_q' becomes 'joint_', so that joint_q_y means one thing
             name += "_"
-        taken.add(name)
+        reserved.add(name)
         names.append(name)
     return names
 

@@ -89,10 +89,10 @@ class Following:
         results = [self.graph.as_float(n) for nodes in fields.values() for n in nodes]
         author = set(self.graph.names)
         self.graph.names |= dict(zip(results, hints, strict=True))
-        taken = {prefix + hint for hint in hints} - {prefix + self.graph.names[n] for n in results}
+        occupied = {prefix + hint for hint in hints} - {prefix + self.graph.names[n] for n in results}
         changed = [n for _, places, value in stores for n in (*places, value)]
-        kept = [n for n in results if not n.known] if stores else []  # what they read may change
-        text = Text(self.graph, [*results, *changed], taken, prefix=prefix, author=author, kept=kept)
+        lasting = [n for n in results if not n.known] if stores else []  # what they read may change
+        text = Text(self.graph, [*results, *changed], occupied, prefix=prefix, author=author, lasting=lasting)
         for line in text.lines():
             scope.write(line)
         if stores:
@@ -101,10 +101,10 @@ class Following:
             values = joined(", ", [text.expression(value) for _, _, value in stores])
             scope.write(code(joined(", ", places), " = ", values))
         parts: list[Signal] = [n.value if n.known else text.expression(n) for n in results]
-        given: dict[str, list[Signal]] = {}
+        outcome: dict[str, list[Signal]] = {}
         for name, nodes in fields.items():
-            given[name], parts = parts[: len(nodes)], parts[len(nodes) :]
-        return given
+            outcome[name], parts = parts[: len(nodes)], parts[len(nodes) :]
+        return outcome
 
     def fields(self) -> dict[str, list[Node]]:
         """What is returned, by the names it belongs to."""
@@ -127,10 +127,10 @@ class Following:
         """What is returned by name: results, and array memories, which are then as if filled."""
         arrays = {array.name: array for array in self.places}
         names = [name for name, _ in self.results]
-        wanted = {*names, *arrays}
-        if set(names) - set(values) or set(values) - wanted:
-            found, allowed = ", ".join(values), ", ".join([*names, *arrays])
-            raise BlockDefinitionError(f"{self.function.__qualname__} returns {found} by name where {allowed} are wanted.")
+        expected = {*names, *arrays}
+        if set(names) - set(values) or set(values) - expected:
+            returns, allowed = ", ".join(values), ", ".join([*names, *arrays])
+            raise BlockDefinitionError(f"{self.function.__qualname__} returns {returns} by name where {allowed} are wanted.")
         for name in [n for n in values if n not in names]:
             new, old = self.scalars(values[name]), self.scalars(self.tracer.heap[arrays[name]])
             if len(new) != len(old):
@@ -160,17 +160,17 @@ class Following:
 
 def split(function: Callable[..., Any], results: Results, parts: list[Any]) -> dict[str, list[Any]]:
     """A flat result by the names it belongs to."""
-    wanted = sum(size for _, size in results)
-    if len(parts) != wanted:
+    count = sum(size for _, size in results)
+    if len(parts) != count:
         raise BlockDefinitionError(
-            f"{function.__qualname__} returns {len(parts)} value(s) where {wanted} are wanted "
+            f"{function.__qualname__} returns {len(parts)} value(s) where {count} are wanted "
             f"({', '.join(f'{n}[{s}]' if s > 1 else n for n, s in results)})."
         )
-    given, start = {}, 0
+    values, start = {}, 0
     for name, size in results:
-        given[name] = parts[start : start + size]
+        values[name] = parts[start : start + size]
         start += size
-    return given
+    return values
 
 
 def is_constant(unit: Unit, argument: str) -> bool:

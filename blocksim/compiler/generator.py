@@ -34,18 +34,18 @@ class Generator(Emitter):
 
     # ---- signals ---------------------------------------------------------------------------------------------------
 
-    def needed(self, targets: Iterable[Evaluation], held: bool) -> list[list[Evaluation]]:
+    def needed(self, targets: Iterable[Evaluation], stored: bool) -> list[list[Evaluation]]:
         """What must be evaluated for these targets, in order; with `held`, sampled outputs are read, not computed."""
-        wanted: set[Evaluation] = set()
+        necessary: set[Evaluation] = set()
         stack = list(targets)
         loop_of = {e: loop.evaluations for loop in self.loops for e in loop.evaluations}
         while stack:
             evaluation = stack.pop()
-            if evaluation in wanted or (held and self.units[evaluation[0]].kind.sampled):
+            if evaluation in necessary or (stored and self.units[evaluation[0]].kind.sampled):
                 continue
-            wanted.add(evaluation)
+            necessary.add(evaluation)
             stack += [*self.schedule.needs[evaluation], *loop_of.get(evaluation, [])]  # a loop is solved as a whole
-        entries = [entry for entry in self.schedule.order if entry[0] in wanted]
+        entries = [entry for entry in self.schedule.order if entry[0] in necessary]
         return self.clustered(entries) if self.large else entries
 
     def clustered(self, entries: list[list[Evaluation]]) -> list[list[Evaluation]]:
@@ -79,9 +79,9 @@ class Generator(Emitter):
                     ready.setdefault(kinds[target], []).append(target)
         return done
 
-    def compute(self, scope: Scope, targets: Iterable[Evaluation], held: bool = True) -> None:
+    def compute(self, scope: Scope, targets: Iterable[Evaluation], stored: bool = True) -> None:
         """Write what these targets need and is not there yet."""
-        for entry in self.needed(targets, held):
+        for entry in self.needed(targets, stored):
             if entry[0] not in scope.done:
                 self.write_entry(scope, entry)
 
@@ -120,9 +120,9 @@ class Generator(Emitter):
             states = {n: unit.sizes.get(n, 1) for n, d in unit.kind.of(State).items() if not isinstance(d, Memory)}
             for copy in range(unit.width):
                 slopes.begin(f"{unit.path}: {unit.kind.__name__}")
-                given = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
+                outcome = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
                 for name in states:
-                    for address, part in zip(self.slots.of(unit, name, copy), given[f"d{name}"], strict=True):
+                    for address, part in zip(self.slots.of(unit, name, copy), outcome[f"d{name}"], strict=True):
                         slopes.write(code("dx[", address, "] = ", written(part)))
         inputs = signature("derivative")
         return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
@@ -160,10 +160,10 @@ class Generator(Emitter):
         if not scalar:
             self.apply(scope, unit, name, [], copy)
             return
-        given = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
+        outcome = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
         left: list[Code] = []
         right: list[Code] = []
-        for state, values in given.items():
+        for state, values in outcome.items():
             if state not in scalar:
                 raise BlockDefinitionError(f"{function.__qualname__} sets '{state}', which it cannot.")
             store = "m" if isinstance(unit.kind.declared[state], Memory) else "x"

@@ -47,9 +47,9 @@ class Code:
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
-        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
-        exec(compiled(self.text, self.filename, "exec"), made)
-        return made
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        exec(compiled(self.text, self.filename, "exec"), names)
+        return names
 
     @functools.cached_property
     def careful(self) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class Code:
 
     def namespace(self) -> dict[str, Any]:
         """The same once more, for who puts functions of their own in place of some."""
-        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
-        exec(compiled(ieee(self.text), self.filename, "exec"), made)
-        made.update(IEEE)
-        return made
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        exec(compiled(ieee(self.text), self.filename, "exec"), names)
+        names.update(IEEE)
+        return names
 
     def fast(self) -> Any:
         """The compiled `enter`: from memory, from disk, or compiled now."""

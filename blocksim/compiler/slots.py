@@ -82,13 +82,13 @@ class Slots:
     def region(
         self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None
     ) -> Region:
-        made = Region(self.o, unit, name, shape)
+        region = Region(self.o, unit, name, shape)
         self.o += 2
-        self.regions.append(made)
-        self.arrays[(unit, name) if copy is None else (unit, name, copy)] = made
+        self.regions.append(region)
+        self.arrays[(unit, name) if copy is None else (unit, name, copy)] = region
         if length is not None:
-            self.scratch[made.index] = length
-        return made
+            self.scratch[region.index] = length
+        return region
 
 
 def lay_out(schedule: Schedule) -> Slots:

@@ -169,14 +169,14 @@ def holds(tree: ast.AST, kind: type) -> bool:
 
 
 def refusal(node: ast.AST, names: frozenset[str]) -> str:
-    found = ast.unparse(node)
+    expression = ast.unparse(node)
     kind = type(node.op) if isinstance(node, ast.BinOp) else type(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         kind = ast.Attribute
     hint = HINTS.get(
         kind, f"{ALLOWED}, the names {listing([*sorted(names), *CONSTANTS])} and the functions {listing(FUNCTIONS)} are allowed."
     )
-    return f"'{shortened(found)}' is not allowed; {hint}"
+    return f"'{shortened(expression)}' is not allowed; {hint}"
 
 
 def depth(tree: ast.AST) -> int:

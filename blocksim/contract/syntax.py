@@ -44,10 +44,10 @@ def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
             raise BlockDefinitionError(
                 f"the source of {function.__qualname__} cannot be read; define blocks in a file."
             ) from None
-    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
-    if found is None:
+    definition = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    if definition is None:
         raise BlockDefinitionError(f"{function.__qualname__} must be written with def.")
-    return found
+    return definition
 
 
 def quick_tree(function: Callable[..., Any]) -> ast.Module | None:

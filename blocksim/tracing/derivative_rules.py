@@ -133,11 +133,11 @@ def differentiate(graph: Graph, roots: Iterable[Node], variables: Sequence[Node]
     partials: dict[Node, Partials] = {v: {v: graph.constant(1.0)} for v in variables}
     for node in reached(roots):
         if node not in partials:
-            made: Partials = {}
+            slopes: Partials = {}
             for facts in graph.homes.get(node, ()):  # its derivatives can be computed wherever it can be itself
                 graph.facts = facts
-                made = {v: d for v, d in of_node(graph, node, partials).items() if not d.is_number(0.0)}
-            partials[node] = {v: made[v] for v in variables if v in made}
+                slopes = {v: d for v, d in of_node(graph, node, partials).items() if not d.is_number(0.0)}
+            partials[node] = {v: slopes[v] for v in variables if v in slopes}
             label(graph, node, partials[node])
     graph.facts = frozenset()
     return partials
@@ -159,11 +159,11 @@ def of_node(g: Graph, node: Node, partials: dict[Node, Partials]) -> Partials:
     if node.op == "/":
         return {v: quotient(g, node, parts[0].get(v, g.zero), parts[1].get(v, g.zero)) for v in touched}
     slopes = RULES[node.op](g, node, *node.inputs)
-    made: Partials = {}
+    partials_of_node: Partials = {}
     for slope, part in zip(slopes, parts, strict=True):
         for v, inner in part.items():
-            made[v] = g.plus(made.get(v, g.zero), g.times(slope, inner))
-    return made
+            partials_of_node[v] = g.plus(partials_of_node.get(v, g.zero), g.times(slope, inner))
+    return partials_of_node
 
 
 def quotient(g: Graph, node: Node, upper: Node, lower: Node) -> Node:

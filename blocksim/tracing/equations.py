@@ -53,13 +53,13 @@ class Equations:
         self.check(outputs, wrt_parameters, ports)
         columns = {"x": len(self.states), "u": len(self.inputs), "p": len(self.wrt(wrt_parameters))}
         rows = {"f": len(self.rates), "y": sum(len(self.signals[p]) for p in ports)}
-        found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        places: dict[str, tuple[int, tuple[int, ...]]] = {}
         start = 0
         for name in outputs:
             shape = (rows[name],) if name in rows else (rows[name[1]], columns[name[3]])
-            found[name] = (start, shape)
+            places[name] = (start, shape)
             start += shape[0] * (shape[1] if len(shape) > 1 else 1)
-        return found
+        return places
 
     def text(
         self,
@@ -110,8 +110,8 @@ class Equations:
     def reads(self, graph: Graph) -> dict[Node, str]:
         """How the written function gets at what it reads."""
         stores = (("state", "x", self.states), ("input", "u", self.inputs), ("parameter", "p", self.parameters))
-        found = {graph.read(kind, n): f"{store}[{k}]" for kind, store, names in stores for k, n in enumerate(names)}
-        return {**found, graph.read("time", "t"): "t"}
+        texts = {graph.read(kind, n): f"{store}[{k}]" for kind, store, names in stores for k, n in enumerate(names)}
+        return {**texts, graph.read("time", "t"): "t"}
 
     def check(self, outputs: Sequence[str], wrt_parameters: Sequence[str] | None, ports: Sequence[str]) -> None:
         """Refuse what this plant does not have."""

@@ -158,12 +158,12 @@ class ExpressionTrace:
             return self.logical(both, values[1:], env) if decided == both else test
         end = self.graph.constant(not both) if is_truth(test) else test
         sides = (lambda: self.logical(both, values[1:], env)), (lambda: end)
-        chosen: Node = self.tracer.both(test, *(sides if both else sides[::-1]))
-        return chosen
+        node: Node = self.tracer.both(test, *(sides if both else sides[::-1]))
+        return node
 
     def places(self, index: ast.expr, env: Env) -> list[Node]:
-        found = self.value(index, env)
-        return [self.one(part, index) for part in (found if isinstance(found, tuple) else (found,))]
+        value = self.value(index, env)
+        return [self.one(part, index) for part in (value if isinstance(value, tuple) else (value,))]
 
     def known_places(self, index: ast.expr, env: Env) -> list[int]:
         nodes = self.places(index, env)
@@ -194,9 +194,9 @@ class ExpressionTrace:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         own = None if isinstance(node.func, ast.Attribute) else env.get(name, self.function.__globals__.get(name))
         if isinstance(own, types.FunctionType) and (name in env or name not in WORDS or redefined(name, own)):
-            given = argument_list(self.function, own, node).items()
+            pairs = argument_list(self.function, own, node).items()
             return self.tracer.call(
-                own, {k: self.value(a, env) if isinstance(a, ast.expr) else known(self.graph, a) for k, a in given}
+                own, {k: self.value(a, env) if isinstance(a, ast.expr) else known(self.graph, a) for k, a in pairs}
             )
         values = [self.value(a, env) for a in node.args]
         if name == "len":

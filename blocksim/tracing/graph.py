@@ -79,20 +79,20 @@ class Graph:
 
     def copy(self) -> Graph:
         """A graph that grows on its own from here."""
-        made = Graph()
-        made.nodes, made.names, made.homes = dict(self.nodes), dict(self.names), dict(self.homes)
-        return made
+        graph = Graph()
+        graph.nodes, graph.names, graph.homes = dict(self.nodes), dict(self.names), dict(self.homes)
+        return graph
 
     def node(self, op: str, inputs: tuple[Node, ...] = (), value: Any = None) -> Node:
         key = (op, *[n.index for n in inputs], type(value), value if isinstance(value, Code) else repr(value))
         if key not in self.nodes:
             self.nodes[key] = Node(len(self.nodes), op, inputs, value, is_whole(op, inputs, value))
-        made = self.nodes[key]
+        node = self.nodes[key]
         if inputs:
-            homes = self.homes.get(made, ())
+            homes = self.homes.get(node, ())
             if not any(home <= self.facts for home in homes):
-                self.homes[made] = (*homes, self.facts)
-        return made
+                self.homes[node] = (*homes, self.facts)
+        return node
 
     def where(self, test: Node, outcome: bool, grow: Callable[[], Any]) -> Any:
         """What grows where this test has this outcome."""
@@ -193,11 +193,11 @@ def is_whole(op: str, inputs: tuple[Node, ...], value: Any) -> bool:
 
 def reached(roots: Iterable[Node]) -> list[Node]:
     """Everything these nodes need, themselves included, inputs first."""
-    found: set[Node] = set()
+    nodes: set[Node] = set()
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node not in found:
-            found.add(node)
+        if node not in nodes:
+            nodes.add(node)
             stack += node.inputs
-    return sorted(found, key=lambda n: n.index)
+    return sorted(nodes, key=lambda n: n.index)

@@ -120,8 +120,8 @@ class Specialiser(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
         if known(test):
-            chosen: ast.expr = self.visit(node.body if value_of(test) else node.orelse)
-            return chosen
+            branch: ast.expr = self.visit(node.body if value_of(test) else node.orelse)
+            return branch
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -144,9 +144,9 @@ class Specialiser(ast.NodeTransformer):
         own = None if isinstance(node.func, ast.Attribute) or name in self.locals else self.globals.get(name)
         solver = isinstance(own, types.FunctionType) and module_of(own).startswith("blocksim.solvers")
         if isinstance(own, types.FunctionType) and not solver and (name not in WORDS or redefined(name, own)):
-            given = argument_list(self.function, own, node)
-            laws = {n: self.laws[a.id] for n, a in given.items() if isinstance(a, ast.Name) and a.id in self.laws}
-            rest = [a for n, a in given.items() if n not in laws]
+            values_by_name = argument_list(self.function, own, node)
+            laws = {n: self.laws[a.id] for n, a in values_by_name.items() if isinstance(a, ast.Name) and a.id in self.laws}
+            rest = [a for n, a in values_by_name.items() if n not in laws]
             inputs = [self.visit(a) if isinstance(a, ast.expr) else constant(a) for a in rest]
             return call(title_of(bound(own, laws), self.helpers), *inputs)
         inputs = [self.visit(a) for a in node.args]
@@ -173,9 +173,9 @@ class Specialiser(ast.NodeTransformer):
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements one after another, without a docstring."""
-        kept = [s for s in statements if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-        visited = [self.visit(statement) for statement in kept]
-        return [s for made in visited for s in (made if isinstance(made, list) else [made])]
+        actions = [s for s in statements if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+        visited = [self.visit(statement) for statement in actions]
+        return [s for piece in visited for s in (piece if isinstance(piece, list) else [piece])]
 
 
 def power(base: ast.expr, exponent: ast.expr) -> ast.expr:
@@ -239,22 +239,22 @@ def evaluate(node: ast.expr) -> Any:
 def argument_list(caller: Callable[..., Any], function: Callable[..., Any], node: ast.Call) -> dict[str, Any]:
     """What each argument of a called function is, by name: an expression of the call, or its default value."""
     names = arguments(function)
-    given: dict[str, Any] = dict(zip(names, node.args, strict=False))
-    given |= {str(k.arg): k.value for k in node.keywords}
+    values: dict[str, Any] = dict(zip(names, node.args, strict=False))
+    values |= {str(k.arg): k.value for k in node.keywords}
     defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
-    if len(node.args) > len(names) or set(given) - set(names) or any(n not in given and n not in defaults for n in names):
+    if len(node.args) > len(names) or set(values) - set(names) or any(n not in values and n not in defaults for n in names):
         raise BlockDefinitionError(
             f"{caller.__qualname__} calls {function.__name__} with {len(node.args) + len(node.keywords)} arguments where "
             f"{len(names)} are wanted: {', '.join(names)}."
         )
-    return {n: given.get(n, defaults.get(n)) for n in names}
+    return {n: values.get(n, defaults.get(n)) for n in names}
 
 
 @functools.cache
 def results_of(function: Callable[..., Any]) -> int:
     """How many values a function returns: as many as its returns say, 1 where they say nothing else."""
-    found = [n.value for n in ast.walk(parsed(function)) if isinstance(n, ast.Return)]
-    sizes = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in found}
+    returns = [n.value for n in ast.walk(parsed(function)) if isinstance(n, ast.Return)]
+    sizes = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in returns}
     return sizes.pop() if len(sizes) == 1 else 1
 
 
@@ -273,10 +273,10 @@ def stores_into_arguments(function: Callable[..., Any]) -> bool:
 def uses_matrices(function: Callable[..., Any]) -> bool:
     """Whether a function, or one it calls, has words for matrices."""
     names = function.__code__.co_names
-    found = {n: function.__globals__.get(n) for n in names}
-    if any(n in MATRIX and not redefined(n, f) for n, f in found.items()):
+    values = {n: function.__globals__.get(n) for n in names}
+    if any(n in MATRIX and not redefined(n, f) for n, f in values.items()):
         return True
-    return any(uses_matrices(f) for f in found.values() if isinstance(f, types.FunctionType) and f is not function)
+    return any(uses_matrices(f) for f in values.values() if isinstance(f, types.FunctionType) and f is not function)
 
 
 @functools.cache
@@ -302,7 +302,7 @@ def specialise(
     folder = Specialiser(function, {n: v for n, v in env.items() if n not in stored}, helpers, laws)
     body = [*first, *folder.body(copy.deepcopy(tree.body))]
     inputs = [ast.arg(a.arg) for a in tree.args.args if a.arg not in drop]
-    made = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [])
+    definition = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [])
     if "type_params" in ast.FunctionDef._fields:  # from Python 3.12 on
-        setattr(made, "type_params", [])  # noqa: B010
-    return ast.unparse(ast.fix_missing_locations(made))
+        setattr(definition, "type_params", [])  # noqa: B010
+    return ast.unparse(ast.fix_missing_locations(definition))

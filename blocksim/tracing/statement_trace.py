@@ -46,9 +46,9 @@ class Trace(ExpressionTrace):
                 case ast.For():
                     return self.block([*self.turns(statement, env), *rest], env)
                 case ast.Assign(targets=targets, value=value):
-                    found = self.value(value, env)
+                    result = self.value(value, env)
                     for target in targets:
-                        self.assign(target, found, env)
+                        self.assign(target, result, env)
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
                     self.assign(target, self.value(value, env), env)
                 case ast.AugAssign(target=target, op=op, value=value):

@@ -49,20 +49,20 @@ class Text:
         self,
         graph: Graph,
         results: Sequence[Node],
-        taken: Iterable[str] = (),
+        occupied: Iterable[str] = (),
         reads: Mapping[Node, Code] | None = None,
         prefix: str = "",
         author: Iterable[Node] = (),
-        kept: Iterable[Node] = (),
+        lasting: Iterable[Node] = (),
     ):
         self.results, self.reads, self.prefix = list(results), reads or {}, prefix
         self.hints, self.homes = graph.names, graph.homes
-        self.taken = set(taken)
+        self.taken = set(occupied)
         self.names: dict[Node, str] = {}
         self.nodes = reached(results)
         self.uses: dict[Node, int] = dict.fromkeys(self.nodes, 0)
         self.ways: dict[Node, list[Way]] = self.find_ways()
-        self.stored: set[Node] = self.find_stored(set(author)) | set(kept)
+        self.stored: set[Node] = self.find_stored(set(author)) | set(lasting)
         self.statements: set[Node] = self.find_statements()
         self.stored |= self.statements
         #: What is only handed on to a choice has that one's name.
@@ -76,18 +76,18 @@ class Text:
         for node in self.nodes:
             if node.op not in SAFE or any(n in risky for n in node.inputs):
                 risky.add(node)
-        wanted: dict[Node, set[Way]] = {node: set() for node in self.nodes}
+        routes: dict[Node, set[Way]] = {node: set() for node in self.nodes}
         for node in self.results:
             self.uses[node] += 1
-            wanted[node].add(())
+            routes[node].add(())
         settled: dict[Node, list[Way]] = {}
         for node in reversed(self.nodes):
-            ways = shortest(wanted[node])
+            ways = shortest(routes[node])
             homes = whole(self.homes[node]) if node in risky and len(ways) > 1 else {frozenset()}
             settled[node] = ways = joined(ways, homes)
             for n, turn in operands(node):
                 self.uses[n] += 1
-                wanted[n] |= {way + turn for way in ways}
+                routes[n] |= {way + turn for way in ways}
         return settled
 
     def find_stored(self, author: set[Node]) -> set[Node]:
@@ -104,13 +104,13 @@ class Text:
         """Choices that need an if statement: several with one test, or with something to store on one side."""
         choices = [(way, node) for node in self.nodes if node.op == "choice" for way in self.ways[node]]
         groups = Counter((way, node.inputs[0]) for way, node in choices)
-        found = {node for way, node in choices if groups[way, node.inputs[0]] > 1 and not logical(node)}
+        choosing = {node for way, node in choices if groups[way, node.inputs[0]] > 1 and not logical(node)}
         while True:
-            busy = {way[:k] for node in self.stored | found for way in self.ways[node] for k in range(len(way) + 1)}
+            busy = {way[:k] for node in self.stored | choosing for way in self.ways[node] for k in range(len(way) + 1)}
             inner = {node for way, node in choices if {(*way, (node.inputs[0], side)) for side in (True, False)} & busy}
-            if inner <= found:
-                return found
-            found |= inner
+            if inner <= choosing:
+                return choosing
+            choosing |= inner
 
     def way_of(self, node: Node, way: Way) -> Way:
         """Where on this way the node is computed."""
@@ -120,16 +120,16 @@ class Text:
         """The stored nodes of a block that computing this node asks for; `at` is where it is computed."""
         key = (node, at)
         if key not in memo:
-            found: set[Node] = set()
+            nodes: set[Node] = set()
             for n, turn in operands(node):
                 there = self.way_of(n, at + turn)
                 if len(there) < len(block):
                     continue  # computed before the block
                 if there == block and n in self.stored:
-                    found.add(n)
+                    nodes.add(n)
                 else:
-                    found |= self.needs(n, there, block, memo)
-            memo[key] = found
+                    nodes |= self.needs(n, there, block, memo)
+            memo[key] = nodes
         return memo[key]
 
     # ---- text ------------------------------------------------------------------------------------------------------
@@ -158,20 +158,20 @@ class Text:
                 stack += waits[node]
         pending = sorted(waits, key=lambda n: n.index)
         done: set[Node] = set()
-        made: list[Code] = []
+        codes: list[Code] = []
         while pending:
             for node in pending:
                 if node not in self.statements and waits[node] <= done:
-                    made.append(self.assignment(node, self.computed(node)))
+                    codes.append(self.assignment(node, self.computed(node)))
                     done.add(node)
             ready = [n for n in pending if n in self.statements and waits[n] <= done]
             pending = [n for n in pending if n not in done]
             if ready:
                 group = fullest(ready, pending)
-                made.append(self.choice(way, group))
+                codes.append(self.choice(way, group))
                 done |= set(group)
                 pending = [n for n in pending if n not in done]
-        return made
+        return codes
 
     def choice(self, way: Way, group: list[Node]) -> Code:
         """One if for all choices of a group, which have one test."""

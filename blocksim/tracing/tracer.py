@@ -66,9 +66,9 @@ class Tracer:
         inputs: list[Node] = []
         laws = {name: value for name, value in env.items() if callable(value)}
         pattern = tuple(self.passed(value, inputs) for name, value in env.items() if name not in laws)
-        made = self.graph.node("call", tuple(inputs), (title_of(bound(function, laws), self.helpers), pattern))
+        result = self.graph.node("call", tuple(inputs), (title_of(bound(function, laws), self.helpers), pattern))
         count = results_of(function)
-        return made if count == 1 else tuple(self.graph.node("item", (made,), k) for k in range(count))
+        return result if count == 1 else tuple(self.graph.node("item", (result,), k) for k in range(count))
 
     def passed(self, value: Value, inputs: list[Node]) -> Any:
         """How an argument of a call is made: None for one of the inputs, a tuple of such, or code."""

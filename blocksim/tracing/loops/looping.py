@@ -246,9 +246,11 @@ class Looping(MatrixLoops, Specialiser):
             value = self.visit(node.args[0])
             return constant(value.shape[0]) if isinstance(value, Lazy) else super().visit_Call(node)
         if isinstance(own, types.FunctionType) and not module_of(own).startswith("blocksim.solvers") and name not in WORDS:
-            given = argument_list(self.function, own, node)
-            laws = {n: self.laws[a.id] for n, a in given.items() if isinstance(a, ast.Name) and a.id in self.laws}
-            values = {n: self.visit(a) if isinstance(a, ast.expr) else constant(a) for n, a in given.items() if n not in laws}
+            values_by_name = argument_list(self.function, own, node)
+            laws = {n: self.laws[a.id] for n, a in values_by_name.items() if isinstance(a, ast.Name) and a.id in self.laws}
+            values = {
+                n: self.visit(a) if isinstance(a, ast.expr) else constant(a) for n, a in values_by_name.items() if n not in laws
+            }
             if uses_matrices(own) or any(isinstance(v, Lazy) for v in values.values()):
                 return self.inlined(own, values, laws)
             return call(title_of(bound(own, laws), self.helpers), *values.values())
