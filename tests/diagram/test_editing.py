@@ -18,7 +18,7 @@ from blocksim.diagram.editing.history import History
 from blocksim.diagram.editing.names import delete_block, rename_block
 from blocksim.diagram.editing.operations import insert_block, remove_setting, set_log, set_parameter, set_setting, set_simulate
 from blocksim.diagram.editing.sketch import input_ports, sketch
-from blocksim.diagram.editing.wires import connect, disconnect
+from blocksim.diagram.editing.wires import connect_input, disconnect_input
 from blocksim.diagram.files import bundled, bundled_root
 from blocksim.diagram.loader import parse_spec
 from blocksim.errors import DiagramError
@@ -229,11 +229,11 @@ def test_wires_go_and_come_back(name):
         for port, refs in by_port.items():
             if len(refs) != 1 or ports[block][port]:
                 continue
-            apart = edit(text, disconnect, block, port, ports[block])
+            apart = edit(text, disconnect_input, block, port, ports[block])
             diagram, problems = sketch(apart.text, path)
             assert diagram is not None
             assert not problems or any("not connected" in p.what or f"'{block}'" in p.what for p in problems)
-            joined = edit(apart.text, connect, block, port, str(refs[0]), ports[block])
+            joined = edit(apart.text, connect_input, block, port, str(refs[0]), ports[block])
             assert resolve(build(parse_spec(joined.text, path))) == links
 
 
@@ -285,16 +285,16 @@ def test_wires_keep_the_form_they_are_written_in():
         "  e: {type: Sum, signs: '+-', in: [a, s]}\n  p: {type: Switch, in: {u1: a}}\n"
     )
     ports = {"u": True}
-    assert "s: {type: Sum, in: [a, e]}" in edit(text, connect, "s", "u", "e", ports).text
-    assert "s: {type: Sum}" in edit(text, disconnect, "s", "u", ports).text
-    assert "e: {type: Sum, signs: '+-+', in: [a, s, p]}" in edit(text, connect, "e", "u", "p", ports).text
-    assert "e: {type: Sum, signs: '-', in: [s]}" in edit(text, disconnect, "e", "u", ports, "a").text
+    assert "s: {type: Sum, in: [a, e]}" in edit(text, connect_input, "s", "u", "e", ports).text
+    assert "s: {type: Sum}" in edit(text, disconnect_input, "s", "u", ports).text
+    assert "e: {type: Sum, signs: '+-+', in: [a, s, p]}" in edit(text, connect_input, "e", "u", "p", ports).text
+    assert "e: {type: Sum, signs: '-', in: [s]}" in edit(text, disconnect_input, "e", "u", ports, "a").text
     three = {"u1": False, "c": False, "u2": False}
-    assert "p: {type: Switch, in: {u1: a, u2: s}}" in edit(text, connect, "p", "u2", "s", three).text
-    assert "a: {type: Constant, in: {c: s}}" in edit(text, connect, "a", "c", "s", three).text
-    row = edit(text, connect, "s", "c", "e", three).text
+    assert "p: {type: Switch, in: {u1: a, u2: s}}" in edit(text, connect_input, "p", "u2", "s", three).text
+    assert "a: {type: Constant, in: {c: s}}" in edit(text, connect_input, "a", "c", "s", three).text
+    row = edit(text, connect_input, "s", "c", "e", three).text
     assert "s: {type: Sum, in: [a, e]}" in row
-    assert "s: {type: Sum, in: {c: e}}" in edit(row, disconnect, "s", "u1", three).text
+    assert "s: {type: Sum, in: {c: e}}" in edit(row, disconnect_input, "s", "u1", three).text
 
 
 def test_a_deleted_block_is_disconnected_everywhere_and_said():
@@ -311,7 +311,7 @@ def test_a_deleted_block_is_disconnected_everywhere_and_said():
         ((rename_block, "gain", "plant"), "there is a block or an input 'plant' already. Choose another name."),
         ((rename_block, "gain", "2nd"), "'2nd' cannot name a block"),
         ((set_simulate, "stopp", 1), "simulate has no key 'stopp'. It takes: stop, start"),
-        ((connect, "gain", "w", "ref", {"u": False}), "block 'gain' has no input 'w'. It has: u."),
+        ((connect_input, "gain", "w", "ref", {"u": False}), "block 'gain' has no input 'w'. It has: u."),
         ((insert_block, "Gian"), "Did you mean 'Gain'?"),
         ((set_log, "plant", True), "'plant' is logged already."),
         ((remove_setting, "gain", "x"), "block 'gain' has no setting 'x' in the file. It has: k, in."),

@@ -13,7 +13,7 @@ from ...errors import DiagramError, Problem
 from ..checks import raise_all
 from ..yaml_lines import read_yaml
 from .operations import Change, Meaning
-from .patches import Patch, apply, inverse
+from .patches import Patch, apply_patches, inverse_patches
 from .retext import retext, same_meaning
 from .spans import spans
 
@@ -46,19 +46,19 @@ def edit(
 ) -> Edit:
     """The text after an operation. DiagramError, and nothing changed, where the text cannot be made to say just that."""
     meaning = meaning_of(text)
-    return written(text, meaning, operation(meaning, *args, **kwargs))
+    return edit_of(text, meaning, operation(meaning, *args, **kwargs))
 
 
-def written(text: str, meaning: Meaning, change: Change) -> Edit:
+def edit_of(text: str, meaning: Meaning, change: Change) -> Edit:
     """A change written into the text that means `meaning`."""
     patches = retext(text, spans(text), meaning, change.meaning, change.renames)
-    new = apply(text, patches)
+    new = apply_patches(text, patches)
     if not says(new, change.meaning):
         raise DiagramError(
             f"{change.words}: this cannot be written into the text without changing something else, so nothing is changed. "
             "A value that is repeated through an alias (*name) or written in an unusual way is edited in the text itself."
         )
-    return Edit(new, tuple(patches), tuple(inverse(text, patches)), change.words, change.news)
+    return Edit(new, tuple(patches), tuple(inverse_patches(text, patches)), change.words, change.news)
 
 
 def says(text: str, meaning: Any) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .edit import Edit
-from .patches import Patch, apply, between, inverse
+from .patches import Patch, apply_patches, between, inverse_patches
 
 #: How many edits are remembered.
 MOST_EDITS = 2000
 
 
 @dataclass(frozen=True)
-class Step:
+class PastStep:
     """One step of the past: what was done, forth and back."""
 
     words: str
@@ -25,31 +25,31 @@ class History:
     """The text now, the steps that led here, and those taken back."""
 
     text: str
-    past: list[Step] = field(default_factory=list)
-    future: list[Step] = field(default_factory=list)
+    past: list[PastStep] = field(default_factory=list)
+    future: list[PastStep] = field(default_factory=list)
 
     def take(self, edit: Edit) -> None:
         """An edit of the text as it is now."""
-        self.note(Step(edit.words, edit.patches, edit.inverse))
+        self.note(PastStep(edit.words, edit.patches, edit.inverse))
 
     def type(self, text: str, words: str = "typed") -> None:
         """Another text, typed by hand or read from the file; typing goes on in the same step while it stays on its line."""
         forth = between(self.text, text)
         if not forth:
             return
-        back = inverse(self.text, forth)
+        back = inverse_patches(self.text, forth)
         last = self.past[-1] if self.past else None
         if last and not self.future and words == last.words == "typed" and goes_on(last, forth[0]):
-            before = apply(self.text, last.back)
+            before = apply_patches(self.text, last.back)
             whole = between(before, text)
             self.past.pop()
             self.text = before
-            forth, back = whole, inverse(before, whole)
-        self.note(Step(words, tuple(forth), tuple(back)))
+            forth, back = whole, inverse_patches(before, whole)
+        self.note(PastStep(words, tuple(forth), tuple(back)))
 
-    def note(self, step: Step) -> None:
+    def note(self, step: PastStep) -> None:
         if step.forth:
-            self.text = apply(self.text, step.forth)
+            self.text = apply_patches(self.text, step.forth)
             self.past = [*self.past, step][-MOST_EDITS:]
             self.future = []
 
@@ -58,7 +58,7 @@ class History:
         if not self.past:
             return ""
         step = self.past.pop()
-        self.text = apply(self.text, step.back)
+        self.text = apply_patches(self.text, step.back)
         self.future.append(step)
         return step.words
 
@@ -67,12 +67,12 @@ class History:
         if not self.future:
             return ""
         step = self.future.pop()
-        self.text = apply(self.text, step.forth)
+        self.text = apply_patches(self.text, step.forth)
         self.past.append(step)
         return step.words
 
 
-def goes_on(last: Step, patch: Patch) -> bool:
+def goes_on(last: PastStep, patch: Patch) -> bool:
     """Whether typing continues where it stopped, within one line."""
     if len(last.forth) != 1 or "\n" in patch.new or "\n" in last.forth[0].new:
         return False

@@ -9,19 +9,19 @@ from typing import Any
 from ...contract.declarations import Model, Static
 from ...contract.library import library
 from ..diagram import NAME
-from .operations import Change, Meaning, block_of, port_names, refuse
+from .operations import Change, Meaning, block_of, port_names, refusal_of
 from .wires import Ports, by_port, plainest, unmarked
 
-HEAD = re.compile(r"([A-Za-z_]\w*)(.*)\Z", re.DOTALL)
+BLOCK_HEAD = re.compile(r"([A-Za-z_]\w*)(.*)\Z", re.DOTALL)
 
 
 def rename_block(meaning: Meaning, old: str, new: str) -> Change:
     """Another name for a block: wires, models, starts, the log, outputs and columns follow. `${...}` names no block."""
     block_of(meaning, old)
     if not NAME.match(new):
-        raise refuse(f"'{new}' cannot name a block; letters, digits and _ can, and no digit first.")
+        raise refusal_of(f"'{new}' cannot name a block; letters, digits and _ can, and no digit first.")
     if new in meaning["blocks"] or new in port_names(meaning):
-        raise refuse(f"there is a block or an input '{new}' already. Choose another name.")
+        raise refusal_of(f"there is a block or an input '{new}' already. Choose another name.")
 
     def again(signal: Any) -> Any:
         return renamed(signal, old, new)
@@ -45,7 +45,7 @@ def rename_block(meaning: Meaning, old: str, new: str) -> Change:
 
 def renamed(signal: Any, old: str, new: str) -> Any:
     """'old', 'old.port', 'old.port[1]' with the other name; anything else as it is."""
-    match = HEAD.match(signal) if isinstance(signal, str) else None
+    match = BLOCK_HEAD.match(signal) if isinstance(signal, str) else None
     if match is None or match[1] != old or (match[2] and match[2][0] not in ".["):
         return signal
     return new + match[2]
@@ -108,7 +108,7 @@ def delete_block(meaning: Meaning, name: str, ports: Mapping[str, Ports]) -> Cha
         if other != name:
             result["blocks"][other] = without(meaning, other, entry, is_gone, ports.get(other), news)
     if not result["blocks"]:
-        raise refuse(f"'{name}' is the last block; a diagram has at least one.")
+        raise refusal_of(f"'{name}' is the last block; a diagram has at least one.")
     log = meaning.get("log")
     if isinstance(log, list):
         rest = [entry for entry in log if not is_gone(entry.get("signal") if isinstance(entry, dict) else entry)]

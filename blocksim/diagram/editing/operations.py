@@ -21,7 +21,7 @@ from ..spec import SimulateSpec
 #: What a file means, without its lines.
 Meaning = dict[str, Any]
 #: The keys of a file in the order in which its makers write them.
-ORDER = ("format", "name", "description", "simulate", "parameters", "ports", "blocks", "log", "record")
+KEY_ORDER = ("format", "name", "description", "simulate", "parameters", "ports", "blocks", "log", "record")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Change:
     news: tuple[str, ...] = ()
 
 
-def refuse(text: str) -> DiagramError:
+def refusal_of(text: str) -> DiagramError:
     return DiagramError(text)
 
 
@@ -42,12 +42,12 @@ def block_of(meaning: Meaning, name: str) -> dict[str, Any]:
     """A block's entry. DiagramError, in words, where there is none."""
     blocks = meaning.get("blocks") or {}
     if not isinstance(blocks.get(name), dict):
-        raise refuse(f"there is no block '{name}'. Blocks are: {listing(blocks)}." + did_you_mean(name, blocks))
+        raise refusal_of(f"there is no block '{name}'. Blocks are: {listing(blocks)}." + did_you_mean(name, blocks))
     entry: dict[str, Any] = blocks[name]
     return entry
 
 
-def placed(mapping: Mapping[str, Any], key: str, value: Any, before: tuple[str, ...] = ()) -> dict[str, Any]:
+def with_entry(mapping: Mapping[str, Any], key: str, value: Any, before: tuple[str, ...] = ()) -> dict[str, Any]:
     """The mapping with an entry set where it stands, or added: at the end, but before the keys of `before`."""
     if key in mapping:
         return {name: value if name == key else item for name, item in mapping.items()}
@@ -59,14 +59,14 @@ def placed(mapping: Mapping[str, Any], key: str, value: Any, before: tuple[str, 
     return {**result, key: value} if key not in result else result
 
 
-def section(meaning: Meaning, key: str, value: Any) -> Meaning:
+def with_section(meaning: Meaning, key: str, value: Any) -> Meaning:
     """The file with a top-level key set; a new one at its usual place."""
-    later = ORDER[ORDER.index(key) + 1 :] if key in ORDER else ()
-    return placed(meaning, key, value, later)
+    later = KEY_ORDER[KEY_ORDER.index(key) + 1 :] if key in KEY_ORDER else ()
+    return with_entry(meaning, key, value, later)
 
 
 def with_block(meaning: Meaning, name: str, entry: dict[str, Any]) -> Meaning:
-    return section(meaning, "blocks", placed(meaning.get("blocks") or {}, name, entry))
+    return with_section(meaning, "blocks", with_entry(meaning.get("blocks") or {}, name, entry))
 
 
 def set_setting(meaning: Meaning, block: str, key: str, value: Any) -> Change:
@@ -76,14 +76,15 @@ def set_setting(meaning: Meaning, block: str, key: str, value: Any) -> Change:
         before: tuple[str, ...] = ()
     else:
         before = ("in", "flip")
-    return Change(with_block(meaning, block, placed(entry, key, value, before)), f"{block}.{key} = {value}")
+    return Change(with_block(meaning, block, with_entry(entry, key, value, before)), f"{block}.{key} = {value}")
 
 
 def remove_setting(meaning: Meaning, block: str, key: str) -> Change:
     """Take a setting away: its default holds again."""
     entry = block_of(meaning, block)
     if key not in entry or key == "type":
-        raise refuse(f"block '{block}' has no setting '{key}' in the file. It has: {listing(k for k in entry if k != 'type')}.")
+        rest = listing(name for name in entry if name != "type")
+        raise refusal_of(f"block '{block}' has no setting '{key}' in the file. It has: {rest}.")
     return Change(with_block(meaning, block, {k: v for k, v in entry.items() if k != key}), f"{block}.{key} removed")
 
 
@@ -91,23 +92,23 @@ def set_simulate(meaning: Meaning, key: str, value: Any) -> Change:
     """Set a key of `simulate:`; None takes it away."""
     options = [f.name for f in fields(SimulateSpec)]
     if key not in options:
-        raise refuse(f"simulate has no key '{key}'. It takes: {listing(options)}." + did_you_mean(key, options))
+        raise refusal_of(f"simulate has no key '{key}'. It takes: {listing(options)}." + did_you_mean(key, options))
     return set_in_section(meaning, "simulate", key, value)
 
 
 def set_parameter(meaning: Meaning, name: str, value: Any) -> Change:
     """Set a parameter of the file, the value of "${name}"; None takes it away."""
     if not NAME.match(name) or name in RESERVED:
-        raise refuse(f"'{name}' cannot name a parameter; letters, digits and _ can, except {listing(RESERVED)}.")
+        raise refusal_of(f"'{name}' cannot name a parameter; letters, digits and _ can, except {listing(RESERVED)}.")
     return set_in_section(meaning, "parameters", name, value)
 
 
 def set_in_section(meaning: Meaning, top: str, key: str, value: Any) -> Change:
     entries = meaning.get(top) or {}
     if value is not None:
-        return Change(section(meaning, top, placed(entries, key, value)), f"{top}.{key} = {value}")
+        return Change(with_section(meaning, top, with_entry(entries, key, value)), f"{top}.{key} = {value}")
     rest = {name: item for name, item in entries.items() if name != key}
-    new = section(meaning, top, rest) if rest else {name: item for name, item in meaning.items() if name != top}
+    new = with_section(meaning, top, rest) if rest else {name: item for name, item in meaning.items() if name != top}
     return Change(new, f"{top}.{key} removed")
 
 
@@ -117,12 +118,12 @@ def set_log(meaning: Meaning, signal: str, logged: bool) -> Change:
     names = [entry.get("signal") if isinstance(entry, dict) else entry for entry in entries or []]
     if logged:
         if signal in names:
-            raise refuse(f"'{signal}' is logged already.")
-        return Change(section(meaning, "log", [*(entries or []), signal]), f"log {signal}")
+            raise refusal_of(f"'{signal}' is logged already.")
+        return Change(with_section(meaning, "log", [*(entries or []), signal]), f"log {signal}")
     if signal not in names:
-        raise refuse(f"'{signal}' is not in the log. The log has: {listing(names)}.")
+        raise refusal_of(f"'{signal}' is not in the log. The log has: {listing(names)}.")
     rest = [entry for entry, name in zip(entries or [], names, strict=True) if name != signal]
-    new = section(meaning, "log", rest) if rest else {name: item for name, item in meaning.items() if name != "log"}
+    new = with_section(meaning, "log", rest) if rest else {name: item for name, item in meaning.items() if name != "log"}
     return Change(new, f"{signal} no longer logged")
 
 
@@ -144,9 +145,9 @@ def insert_block(meaning: Meaning, type_name: str, name: str = "", settings: Map
     """A new block of a type at the end, with the settings it must have."""
     name = name or fresh_name(meaning, type_name)
     if not NAME.match(name):
-        raise refuse(f"'{name}' cannot name a block; letters, digits and _ can, and no digit first.")
+        raise refusal_of(f"'{name}' cannot name a block; letters, digits and _ can, and no digit first.")
     if name in (meaning.get("blocks") or {}) or name in port_names(meaning):
-        raise refuse(f"there is a block or an input '{name}' already. Choose another name.")
+        raise refusal_of(f"there is a block or an input '{name}' already. Choose another name.")
     first = dict(starter_settings(type_name, meaning))
     entry = {"type": type_name, **first, **(settings or {})}
     news = tuple(f"{name}: {key}: {value} is there to be changed." for key, value in first.items() if key not in (settings or {}))
@@ -161,9 +162,9 @@ def starter_settings(type_name: str, meaning: Meaning) -> dict[str, Any]:
     if kind is None:
         from ...contract.library import unknown_type
 
-        raise refuse(unknown_type(type_name, library()))
+        raise refusal_of(unknown_type(type_name, library()))
     example = example_settings(kind)
-    plants = [n for n, b in (meaning.get("blocks") or {}).items() if isinstance(b, dict) and is_plant(b.get("type"))]
+    plants = [n for n, b in (meaning.get("blocks") or {}).items() if isinstance(b, dict) and names_plant(b.get("type"))]
     result: dict[str, Any] = {}
     for key, declared in kind.declared.items():
         if not declared.required or not declared.settable:
@@ -173,11 +174,11 @@ def starter_settings(type_name: str, meaning: Meaning) -> dict[str, Any]:
         elif isinstance(declared, Period) and "Ts" in (meaning.get("parameters") or {}):
             result[key] = "${Ts}"
         else:
-            result[key] = example[key] if key in example else plain_value(declared)
+            result[key] = example[key] if key in example else value_within(declared)
     return {key: value for key, value in result.items() if value is not None}
 
 
-def is_plant(type_name: Any) -> bool:
+def names_plant(type_name: Any) -> bool:
     kind = library().get(type_name) if isinstance(type_name, str) else None
     return kind is not None and ("regressor" in kind.functions or "plants" in kind.__module__)
 
@@ -196,7 +197,7 @@ def example_settings(kind: Any) -> dict[str, Any]:
     return {key: copy.deepcopy(value) for key, value in entry.items() if key not in RESERVED and "${" not in str(value)}
 
 
-def plain_value(declared: Any) -> Any:
+def value_within(declared: Any) -> Any:
     """A value for a setting of which nothing but its declaration is known."""
     if isinstance(declared, Param):
         number = next((v for v in (1.0, 0.5, 0.1, 0.0, 2.0, 10.0) if not declared.problems(v)), None)

@@ -15,7 +15,7 @@ class Patch:
     new: str
 
 
-def apply(text: str, patches: Iterable[Patch]) -> str:
+def apply_patches(text: str, patches: Iterable[Patch]) -> str:
     """The text with all patches in place; they do not overlap, and their places are those of the text as it came."""
     pieces, at = [], 0
     for patch in sorted(patches):
@@ -26,7 +26,7 @@ def apply(text: str, patches: Iterable[Patch]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def inverse(text: str, patches: Iterable[Patch]) -> list[Patch]:
+def inverse_patches(text: str, patches: Iterable[Patch]) -> list[Patch]:
     """The patches that bring the patched text back to `text`."""
     back, shift = [], 0
     for patch in sorted(patches):

@@ -10,14 +10,16 @@ from typing import Any
 from ..writer import LINE_WIDTH, paragraph, text
 from .patches import Patch
 from .spans import Span
-from .wording import block_lines, fitted, scalar_text
+from .wording import block_lines, flow_lines, scalar_text
 
 #: Keys that have another name, by the path of the mapping they stand in and their name so far.
 Renames = Mapping[tuple[str, ...], str]
+#: Keys and values to write; an item of a list has the key ''.
+NewItems = list[tuple[str, Any]]
 
 
 @dataclass(frozen=True)
-class Item:
+class TextItem:
     """An entry of a mapping, or an item of a list, which has no key."""
 
     key: Span | None
@@ -71,7 +73,7 @@ class Retext:
     def starts_line(self, at: int) -> bool:
         return not self.source[self.line_start(at) : at].strip()
 
-    def rewrite(self, item: Item, old: Any, new: Any, path: tuple[str, ...]) -> None:
+    def rewrite(self, item: TextItem, old: Any, new: Any, path: tuple[str, ...]) -> None:
         """Make the text of one value mean `new`."""
         span = item.value
         if isinstance(old, dict) and isinstance(new, dict) and span.kind == "mapping" and self.entries(span, old, new, path):
@@ -82,7 +84,7 @@ class Retext:
             return
         self.replace(item, new, path)
 
-    def replace(self, item: Item, new: Any, path: tuple[str, ...]) -> None:
+    def replace(self, item: TextItem, new: Any, path: tuple[str, ...]) -> None:
         """Put another value in the place of a whole one."""
         span = item.value
         start = span.start + (len(span.anchor) + 2 if span.anchor else 0)
@@ -91,12 +93,12 @@ class Retext:
         if span.kind == "scalar" and span.flow and not isinstance(new, (dict, list)):
             words = scalar_text(new, span, self.source)
         else:
-            words = fitted(new, self.column(start), newline=self.newline)
+            words = flow_lines(new, self.column(start), newline=self.newline)
         if span.flow and span.stop > span.start:
             return self.patch(start, span.stop, words)
         after = item.key.stop + 1 if item.key is not None else start  # behind the colon: what was in lines of its own, or empty
         if item.key is not None and not span.flow:
-            words = fitted(new, self.column(after) + 1, newline=self.newline)
+            words = flow_lines(new, self.column(after) + 1, newline=self.newline)
         return self.patch(after, span.stop, (" " if item.key is not None else "") + words)
 
     def entries(self, span: Span, old: dict[str, Any], new: dict[str, Any], path: tuple[str, ...]) -> bool:
@@ -105,7 +107,7 @@ class Retext:
         staying = [key for key in old if names[key] in new]
         if not staying or [names[key] for key in staying] != [key for key in new if key in {names[k] for k in staying}]:
             return False
-        items = {key.value: Item(key, value) for key, value in span.items}
+        items = {key.value: TextItem(key, value) for key, value in span.items}
         if items.keys() != old.keys():
             return False
         column = self.value_column(span)
@@ -116,7 +118,7 @@ class Retext:
         order = list(items.values())
         self.cut(span, order, [key not in staying for key in items])
         back = {names[key]: items[key] for key in staying}
-        before: Item | None = None
+        before: TextItem | None = None
         waiting: list[str] = []
         for name in new:
             if name not in back:
@@ -136,7 +138,7 @@ class Retext:
         shortest = min(len(old), len(new))
         head = next((i for i in range(shortest) if not same_meaning(old[i], new[i])), shortest)
         tail = next((i for i in range(shortest - head) if not same_meaning(old[-1 - i], new[-1 - i])), shortest - head)
-        items = [Item(None, value) for value in span.items]
+        items = [TextItem(None, value) for value in span.items]
         pairs = min(len(old), len(new)) - head - tail
         for i in range(head, head + pairs):
             self.rewrite(items[i], old[i], new[i], (*path, str(i)))
@@ -156,7 +158,7 @@ class Retext:
         column, times = Counter(columns).most_common(1)[0]
         return column if times >= max(2, 0.6 * len(columns)) else None
 
-    def rename(self, item: Item, name: str, flow: bool, column: int | None) -> None:
+    def rename(self, item: TextItem, name: str, flow: bool, column: int | None) -> None:
         """Another key; its value stays in its column where there is room."""
         assert item.key is not None
         words, stop = text(name), item.key.stop
@@ -168,7 +170,7 @@ class Retext:
         else:
             self.patch(item.key.start, stop, words)
 
-    def cut(self, span: Span, items: list[Item], leaving: list[bool]) -> None:
+    def cut(self, span: Span, items: list[TextItem], leaving: list[bool]) -> None:
         """Take items out, each run of neighbours at once; at least one stays."""
         first = 0
         while first < len(items):
@@ -186,7 +188,7 @@ class Retext:
                 self.cut_lines(span, items[first], items[last], after)
             first = last + 1
 
-    def cut_flow(self, before: Item | None, first: Item, last: Item, after: Item | None) -> None:
+    def cut_flow(self, before: TextItem | None, first: TextItem, last: TextItem, after: TextItem | None) -> None:
         commented = before is not None and "#" in self.source[before.stop : first.start]
         line_of_its_own = self.starts_line(first.start) and after is not None and "\n" not in self.source[last.stop : after.start]
         if after is not None and (before is None or commented or line_of_its_own):
@@ -196,7 +198,7 @@ class Retext:
         else:
             self.patch(first.start, last.stop, "")
 
-    def cut_lines(self, span: Span, first: Item, last: Item, after: Item | None) -> None:
+    def cut_lines(self, span: Span, first: TextItem, last: TextItem, after: TextItem | None) -> None:
         start = self.dash(first) if span.kind == "list" else first.start
         if self.starts_line(start):
             stop = self.line_stop(last.stop)
@@ -205,28 +207,28 @@ class Retext:
         elif after is not None:  # behind the dash of a list
             self.patch(start, self.dash(after) if span.kind == "list" else after.start, "")
 
-    def dash(self, item: Item) -> int:
+    def dash(self, item: TextItem) -> int:
         return self.source.rfind("-", 0, item.start)
 
-    def put(self, span: Span, before: Item | None, after: Item | None, new: list[tuple[str, Any]], column: int | None) -> None:
+    def put(self, span: Span, before: TextItem | None, after: TextItem | None, new: NewItems, column: int | None) -> None:
         """Write new items between two neighbours."""
         if span.flow:
             self.put_flow(span, before, after, new)
         else:
             self.put_lines(span, before, after, new, column)
 
-    def put_flow(self, span: Span, before: Item | None, after: Item | None, new: list[tuple[str, Any]]) -> None:
+    def put_flow(self, span: Span, before: TextItem | None, after: TextItem | None, new: NewItems) -> None:
         heads = [(f"{text(key)}: " if span.kind == "mapping" else "", value) for key, value in new]
         if before is None:
             assert after is not None
-            words = "".join(f"{head}{fitted(value, LINE_WIDTH - 40)}, " for head, value in heads)
+            words = "".join(f"{head}{flow_lines(value, LINE_WIDTH - 40)}, " for head, value in heads)
             return self.patch(after.start, after.start, words)
         line = self.line_stop(before.stop) - self.line_start(before.stop)
-        first = Item(*span.items[0]) if span.kind == "mapping" else Item(None, span.items[0])
+        first = TextItem(*span.items[0]) if span.kind == "mapping" else TextItem(None, span.items[0])
         margin = self.column(first.start)
         words = ""
         for head, value in heads:
-            piece = f"{head}{fitted(value, margin + len(head))}"
+            piece = f"{head}{flow_lines(value, margin + len(head))}"
             if line + len(piece) + 2 > LINE_WIDTH + 10:
                 words += f",{self.newline}{' ' * margin}{piece}"
                 line = margin + len(piece) + self.line_stop(before.stop) - before.stop
@@ -235,9 +237,7 @@ class Retext:
                 line += len(piece) + 2
         return self.patch(before.stop, before.stop, words)
 
-    def put_lines(
-        self, span: Span, before: Item | None, after: Item | None, new: list[tuple[str, Any]], column: int | None
-    ) -> None:
+    def put_lines(self, span: Span, before: TextItem | None, after: TextItem | None, new: NewItems, column: int | None) -> None:
         neighbour = before or after
         assert neighbour is not None
         begin = neighbour.start if span.kind == "mapping" else self.dash(neighbour)
@@ -253,10 +253,10 @@ class Retext:
             words = (self.newline + margin).join(line.removeprefix(margin) for line in lines)
             self.patch(begin, begin, words + self.newline + margin)
 
-    def line(self, span: Span, neighbour: Item, key: str, value: Any, margin: str, column: int | None) -> str:
+    def line(self, span: Span, neighbour: TextItem, key: str, value: Any, margin: str, column: int | None) -> str:
         """One new line of a mapping or list in block style, without its margin."""
         if span.kind == "list":
-            return f"- {fitted(value, len(margin) + 2, newline=self.newline)}"
+            return f"- {flow_lines(value, len(margin) + 2, newline=self.newline)}"
         head = f"{text(key)}:"
         model = neighbour.value
         if isinstance(value, dict) and value and model.kind == "mapping" and not model.flow:
@@ -265,11 +265,11 @@ class Retext:
         head = head.ljust((column or 0) - len(margin)) if column and len(margin) + len(head) < column else head + " "
         if len(margin) == 0 and isinstance(value, str) and "\n" in value:
             return head + paragraph(value).replace("\n", self.newline)
-        return head + fitted(value, len(margin) + len(head), newline=self.newline)
+        return head + flow_lines(value, len(margin) + len(head), newline=self.newline)
 
 
 def retext(source: str, tree: Span, old: Any, new: Any, renames: Renames | None = None) -> list[Patch]:
     """The patches after which the text `source`, whose tree means `old`, means `new`."""
     work = Retext(source, renames or {})
-    work.rewrite(Item(None, tree), old, new, ())
+    work.rewrite(TextItem(None, tree), old, new, ())
     return sorted(work.patches)

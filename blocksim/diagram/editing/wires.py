@@ -7,52 +7,52 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import did_you_mean, listing
-from .operations import Change, Meaning, block_of, placed, refuse, with_block
+from .operations import Change, Meaning, block_of, refusal_of, with_block, with_entry
 
 #: The inputs of a block in order; True for one that takes many signals.
 Ports = Mapping[str, bool]
 #: Settings with one character for each signal of such an input, and the one that a new signal gets.
-MARKS = {"signs": "+", "operations": "*"}
+SIGN_SETTINGS = {"signs": "+", "operations": "*"}
 
 
-def connect(meaning: Meaning, block: str, port: str, signal: str, ports: Ports) -> Change:
+def connect_input(meaning: Meaning, block: str, port: str, signal: str, ports: Ports) -> Change:
     """Let an input read a signal; one that takes many reads it beside those it has."""
     known_port(block, port, ports)
     entry = block_of(meaning, block)
     if signal in signals_at(entry.get("in"), port, ports):
-        raise refuse(f"block '{block}': input '{port}' reads '{signal}' already.")
+        raise refusal_of(f"block '{block}': input '{port}' reads '{signal}' already.")
     count = len(signals_at(entry.get("in"), port, ports))
-    inputs = joined(entry.get("in"), port, signal, ports)
+    inputs = inputs_with(entry.get("in"), port, signal, ports)
     if ports[port]:
-        entry = {k: v + MARKS[k] if k in MARKS and v and len(v) == count else v for k, v in entry.items()}
-    return Change(with_block(meaning, block, placed(entry, "in", inputs, ("flip",))), f"{signal} to {block}.{port}")
+        entry = {k: v + SIGN_SETTINGS[k] if k in SIGN_SETTINGS and v and len(v) == count else v for k, v in entry.items()}
+    return Change(with_block(meaning, block, with_entry(entry, "in", inputs, ("flip",))), f"{signal} to {block}.{port}")
 
 
-def disconnect(meaning: Meaning, block: str, port: str, ports: Ports, signal: str = "") -> Change:
+def disconnect_input(meaning: Meaning, block: str, port: str, ports: Ports, signal: str = "") -> Change:
     """Let an input read nothing; of one that takes many, `signal` says which goes."""
     known_port(block, port, ports)
     entry = block_of(meaning, block)
     present = signals_at(entry.get("in"), port, ports)
     if not present or (signal and signal not in present):
-        raise refuse(f"block '{block}': input '{port}' reads {listing(present)}" + (f", not '{signal}'." if signal else "."))
+        raise refusal_of(f"block '{block}': input '{port}' reads {listing(present)}" + (f", not '{signal}'." if signal else "."))
     at = present.index(signal or present[-1])
-    inputs = parted(entry.get("in"), port, present[at], ports)
+    inputs = inputs_without(entry.get("in"), port, present[at], ports)
     if ports[port] and inputs is not None:
         entry = unmarked(entry, len(present), {at})
     rest = {key: value for key, value in entry.items() if key != "in"}
-    new = rest if inputs is None else placed(entry, "in", inputs)
+    new = rest if inputs is None else with_entry(entry, "in", inputs)
     return Change(with_block(meaning, block, new), f"{block}.{port} disconnected")
 
 
 def unmarked(entry: dict[str, Any], count: int, places: set[int]) -> dict[str, Any]:
     """A block's entry whose signs lack those at some places; where there is one sign for each of `count` signals."""
-    fitting = [key for key in MARKS if isinstance(entry.get(key), str) and len(entry[key]) == count > len(places)]
+    fitting = [key for key in SIGN_SETTINGS if isinstance(entry.get(key), str) and len(entry[key]) == count > len(places)]
     return {k: "".join(c for i, c in enumerate(v) if i not in places) if k in fitting else v for k, v in entry.items()}
 
 
 def known_port(block: str, port: str, ports: Ports) -> None:
     if port not in ports:
-        raise refuse(f"block '{block}' has no input '{port}'. It has: {listing(ports)}." + did_you_mean(port, ports))
+        raise refusal_of(f"block '{block}' has no input '{port}'. It has: {listing(ports)}." + did_you_mean(port, ports))
 
 
 def by_port(inputs: Any, ports: Ports) -> dict[str, list[str]]:
@@ -90,7 +90,7 @@ def in_port_order(links: Mapping[str, list[str]], ports: Ports) -> list[str] | N
     return [signal for name in filled for signal in links[name]]
 
 
-def joined(inputs: Any, port: str, signal: str, ports: Ports) -> Any:
+def inputs_with(inputs: Any, port: str, signal: str, ports: Ports) -> Any:
     """`in:` with one signal more, or another one."""
     if isinstance(inputs, dict):
         if ports[port] and port not in inputs and any(re.fullmatch(rf"{port}\d+", key) for key in inputs):
@@ -105,7 +105,7 @@ def joined(inputs: Any, port: str, signal: str, ports: Ports) -> Any:
     return plainest(links, ports, keep_list=isinstance(inputs, list))
 
 
-def parted(inputs: Any, port: str, signal: str, ports: Ports) -> Any:
+def inputs_without(inputs: Any, port: str, signal: str, ports: Ports) -> Any:
     """`in:` without one signal; None where nothing is left."""
     if isinstance(inputs, dict):
         result = dict(inputs)

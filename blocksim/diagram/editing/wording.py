@@ -36,7 +36,7 @@ def number_text(value: float, like: str = "") -> str:
     return plain.removesuffix(".0") if like.lstrip("+-").isdigit() and value else plain
 
 
-def fitted(value: Any, column: int, width: int = LINE_WIDTH, newline: str = "\n") -> str:
+def flow_lines(value: Any, column: int, width: int = LINE_WIDTH, newline: str = "\n") -> str:
     """A value in flow style that starts at a column; a long list or mapping is broken between its items."""
     whole = flow(value)
     if not isinstance(value, (list, Mapping)) or column + len(whole) <= width:
@@ -53,7 +53,7 @@ def fitted(value: Any, column: int, width: int = LINE_WIDTH, newline: str = "\n"
         if number and at + len(piece) + 1 > width:
             result, at = result.rstrip() + margin, column + 1
         if at + len(piece) + 1 > width:
-            piece = head + fitted(item, at + len(head), width, newline)
+            piece = head + flow_lines(item, at + len(head), width, newline)
         result += piece + comma
         at = len(result) - result.rfind("\n") - 1 if "\n" in piece else at + len(piece) + len(comma)
     return result + whole[-1]
@@ -61,4 +61,4 @@ def fitted(value: Any, column: int, width: int = LINE_WIDTH, newline: str = "\n"
 
 def block_lines(value: Mapping[str, Any], margin: str, newline: str) -> str:
     """A mapping in block style, one entry to a line."""
-    return newline + newline.join(f"{margin}{text(str(key))}: {fitted(item, len(margin) + 8)}" for key, item in value.items())
+    return newline + newline.join(f"{margin}{text(str(key))}: {flow_lines(item, len(margin) + 8)}" for key, item in value.items())
