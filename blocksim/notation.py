@@ -12,7 +12,7 @@ RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 FRACTION_BAR = "―"
 #: Numbers from here to there are written without a power of ten.
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-4, 1e6
-MOST_ELEMENTS = 4
+ELEMENTS_SHOWN = 4
 
 
 def short_number(value: float, digits: int = 4) -> str:
@@ -34,10 +34,10 @@ def raised_number(value: float, digits: int = 3) -> str:
     mantissa, _, power = short_number(value, digits).partition("e")
     if not power:
         return mantissa
-    return f"10{raised(power)}" if mantissa == "1" else f"{mantissa}·10{raised(power)}"
+    return f"10{superscript(power)}" if mantissa == "1" else f"{mantissa}·10{superscript(power)}"
 
 
-def raised(power: str | int) -> str:
+def superscript(power: str | int) -> str:
     return str(power).translate(RAISED)
 
 
@@ -48,7 +48,7 @@ def brief(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(entry, str) for entry in value):
             return names_in_short(value)
-        return "[" + ", ".join(brief(v) for v in value[:MOST_ELEMENTS]) + (", …]" if len(value) > MOST_ELEMENTS else "]")
+        return "[" + ", ".join(brief(v) for v in value[:ELEMENTS_SHOWN]) + (", …]" if len(value) > ELEMENTS_SHOWN else "]")
     return str(value) if isinstance(value, bool) or not isinstance(value, (int, float)) else short_number(value)
 
 
@@ -76,4 +76,4 @@ def concise(value: float, std: float) -> str:
 
 def unit_label(unit: str) -> str:
     """'kg m^2' as 'kg m²'."""
-    return re.sub(r"\^(-?\d+)", lambda match: raised(match[1]), unit)
+    return re.sub(r"\^(-?\d+)", lambda match: superscript(match[1]), unit)

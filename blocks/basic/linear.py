@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blocksim.contract.declarations import inport, outport, param, required, table
-from blocksim.notation import FRACTION_BAR, raised, raised_number
+from blocksim.notation import FRACTION_BAR, raised_number, superscript
 
 
 def elements(value: Any) -> list[float]:
@@ -110,7 +110,7 @@ def polynomial(coefficients: Any, variable: str) -> str:
     for power, c in zip(range(len(coefficients) - 1, -1, -1), coefficients, strict=True):
         if c == 0:
             continue
-        base = "" if power == 0 else variable if power == 1 else variable + raised(power)
+        base = "" if power == 0 else variable if power == 1 else variable + superscript(power)
         size = "" if abs(c) == 1 and power else raised_number(abs(c))
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
         text += sign + size + base

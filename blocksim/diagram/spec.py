@@ -27,7 +27,7 @@ from ..contract.times import Seconds
 from ..errors import Place
 
 #: The axes of a plot: a signal, or several on one axis.
-Scopes = list[str | list[str]]
+ScopeAxes = list[str | list[str]]
 #: The newest format this version reads and the one it writes.
 FORMAT = 1
 
@@ -136,7 +136,7 @@ class Spec:
     log: list[LogSpec] | None = None  # None: every output of every block
     ports: PortSpec | None = None
     record: RecordSpec | None = None
-    scopes: Scopes | None = None  # None: what a person would look at
+    scopes: ScopeAxes | None = None  # None: what a person would look at
     format: int = FORMAT
     path: str = field(default="", compare=False)  # of the file, '' when it came as text or from Python
     places: dict[str, Place] = field(default_factory=dict, compare=False)  # of top-level keys and simulate's ('simulate.stop')

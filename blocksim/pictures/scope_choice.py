@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.library import library as all_blocks
 from ..diagram.loader import parse_spec
-from ..diagram.spec import BlockSpec, Scopes, Spec
+from ..diagram.spec import BlockSpec, ScopeAxes, Spec
 from ..errors import BlocksimError, RecordError
 from ..records.record import Record
 
@@ -23,7 +23,7 @@ UNCERTAINTY = ("std", "P", "factor", "loss", "rows_used", "nis")
 SHARED_ELEMENTS = 2
 
 
-def scopes_of(record: Record) -> Scopes:
+def scopes_of(record: Record) -> ScopeAxes:
     """The axes to draw of a record, each with its signals by their names in it."""
     spec = spec_of(record)
     if spec is None:
@@ -41,15 +41,15 @@ def spec_of(record: Record) -> Spec | None:
         return None
 
 
-def telling(record: Record) -> Scopes:
+def telling(record: Record) -> ScopeAxes:
     """Every signal but those that only say how sure others are."""
     names = [name for name in record if not name.rpartition(".")[2].startswith(UNCERTAINTY)]
     return list(names or record)
 
 
-def present(record: Record, axes: Iterable[str | list[str]]) -> Scopes:
+def present(record: Record, axes: Iterable[str | list[str]]) -> ScopeAxes:
     """The axes with the signals that the record holds; a block with several outputs stands for all of them."""
-    result: Scopes = []
+    result: ScopeAxes = []
     for axis in axes:
         names = [name for entry in ([axis] if isinstance(axis, str) else axis) for name in in_record(record, entry)]
         result += [names] if not isinstance(axis, str) and names else names
@@ -74,13 +74,13 @@ class Loop:
     def __init__(self, spec: Spec, record: Record):
         self.spec, self.record, self.library = spec, record, all_blocks()
 
-    def axes(self) -> Scopes:
+    def axes(self) -> ScopeAxes:
         plants = [block for block in self.spec.blocks.values() if self.is_plant(block)]
-        drives = unique(name for block in plants for name in self.inputs(block) if self.kind_of(name) != "plant")
+        drives = without_repeats(name for block in plants for name in self.inputs(block) if self.kind_of(name) != "plant")
         if not plants:  # a loop of general systems: what acts on its error drives it
             errors = {block.name for block in self.errors()}
             drives = [b.name for b in self.spec.blocks.values() if errors & set(self.inputs(b))]
-        axes: Scopes = []
+        axes: ScopeAxes = []
         for tracked in self.comparisons():
             axes += self.side_by_side([*tracked, *self.measured_of(plants, tracked)])
         if not axes:
@@ -101,7 +101,7 @@ class Loop:
 
     def comparisons(self) -> Iterator[list[str]]:
         """Each reference with what it is compared with, in a sum or in a controller."""
-        compared = unique_lists(
+        compared = without_repeated_rows(
             [name for name in self.inputs(block) if self.record_has(name)]
             for block in self.spec.blocks.values()
             if self.reference(block) is not None and (block in self.errors() or self.family(block.type) == "control")
@@ -120,9 +120,9 @@ class Loop:
         outputs = [name for block in plants for name in in_record(self.record, block.name)]
         return [name for name in outputs if self.record.unit(name) in units and name not in full][:1]
 
-    def side_by_side(self, names: list[str]) -> Scopes:
+    def side_by_side(self, names: list[str]) -> ScopeAxes:
         """One axis for all; vectors of several elements get an axis for each."""
-        full = unique(name for entry in names for name in in_record(self.record, entry))
+        full = without_repeats(name for entry in names for name in in_record(self.record, entry))
         sizes = {1 if (values := self.record[name]).ndim == 1 else values.shape[1] for name in full}
         if len(sizes) == 1 and max(sizes) > 1 and len(full) > 1:
             return [[f"{name}[{n}]" for name in full] for n in range(max(sizes))]
@@ -154,9 +154,9 @@ class Loop:
         return "" if kind is None else kind.family
 
 
-def unique(names: Iterable[str]) -> list[str]:
+def without_repeats(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def unique_lists(rows: Iterable[list[str]]) -> list[list[str]]:
+def without_repeated_rows(rows: Iterable[list[str]]) -> list[list[str]]:
     return [list(row) for row in dict.fromkeys(tuple(row) for row in rows if row)]
