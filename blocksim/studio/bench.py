@@ -39,6 +39,7 @@ def run_bench(session: Session, request: Request) -> Answer:
     base, changes = variant_of(session, request)
     live = live_run(base, changes, request.get("seed"), shelf["spent"], request.get("options") or {})
     shelf["run"] = live
+    shelf["off"] = tuple(request.get("off") or ())
     session.changes = dict(request.get("changes") or {})
     data, arrays = curves(session, live.record, request)
     return Answer({**run_data(live), **data, "signals": signals_data(live)}, arrays)

@@ -68,7 +68,7 @@ class Session:
         if self.experiment is None:
             part = self.diagram is not None and self.diagram.ports is not None
             why = "it has ports: it is a part of other diagrams" if part else "it has mistakes"
-            raise BlocksimError(f"'{self.name}' cannot be run: {why}.")
+            raise BlocksimError(f"'{self.name}' cannot be run: {why}." if self.text else "no file is open yet.")
         return self.experiment
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 
-from .chain import DRIVE, INERTIAL
+from .chain import DRIVE, INERTIAL, joint_places
 from .grouping import Grouping
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
 from .soundness import pivot_problem, robot_inertia_problem, with_payload
@@ -126,6 +127,11 @@ blocks:
         numbers = {name: float(settings[name]) for name in cls.inverse_parameters}
         text = pivot_problem(chain, with_payload(chain, numbers), [float(v) for v in states["q"]])
         return text[:1].upper() + text[1:]
+
+    def figure(self) -> dict[str, Any]:
+        if self.shape_here is None:
+            return {}
+        return {"kind": "chain", "signals": ("q",), "points": functools.partial(joint_places, self.shape_here.chain), "unit": "m"}
 
     def label(self) -> list[str]:
         return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]
