@@ -18,7 +18,7 @@ from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..tracing.specialise import Helpers, specialise
 from .generator import Generator
-from .instants import hit
+from .instants import hit_text
 from .slots import Slot, Slots
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -34,7 +34,7 @@ class Source:
     loops: list[list[Evaluation]]
 
 
-def prelude(text: str) -> list[str]:
+def prelude_texts(text: str) -> list[str]:
     """The prelude functions a text uses, each after those it uses itself."""
     used: set[str] = set()
     texts = [text]
@@ -66,7 +66,7 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
 
     generator = Generator(schedule, logs)
     guards = generator.guard_functions() if generator.guards else []
-    body = [generator.derivative(), *guards, hit(generator)]
+    body = [generator.derivative(), *guards, hit_text(generator)]
     if generator.loops:  # the last memory tells that a loop found no solution
         generator.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in generator.loops] + [
@@ -80,7 +80,7 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
     words = ", ".join((*LIBM, "inf", "nan"))
     head = [f'"""A blocksim program."""\n\nfrom math import {words}\nfrom math import pow as libm_pow\n']
     return Source(
-        "\n\n".join([*head, *prelude("\n".join(code)), *code]),
+        "\n\n".join([*head, *prelude_texts("\n".join(code)), *code]),
         generator.slots,
         generator.guards,
         [loop.evaluations for loop in generator.loops],
