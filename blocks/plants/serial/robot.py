@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 
@@ -12,6 +12,9 @@ from .chain import DRIVE, INERTIAL, SPRING
 from .grouping import Grouping
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
 from .soundness import pivot_problem, robot_inertia_problem, with_payload
+
+if TYPE_CHECKING:
+    from .feasible import Feasibility
 
 __all__ = ["SerialRobot"]
 
@@ -116,6 +119,22 @@ blocks:
     def grouping(cls) -> Grouping | None:
         """The base parameters of this chain; None of a robot without one."""
         return None if cls.shape_here is None else cls.shape_here.grouping
+
+    @classmethod
+    def feasibility(cls, estimates: Any) -> Feasibility:
+        """Whether a physical robot has these Estimates of base parameters; if not, why, and the nearest that one has."""
+        from .feasible import feasibility
+
+        assert cls.shape_here is not None
+        return feasibility(cls.shape_here.chain, cls.shape_here.grouping, estimates)
+
+    @classmethod
+    def nearest_physical(cls, values: Mapping[str, float], information: Any) -> Feasibility:
+        """The nearest base parameters that a physical robot has, bodies a little better than possible."""
+        from .feasible import SMALLEST_BODY, nearest_physical
+
+        assert cls.shape_here is not None
+        return nearest_physical(cls.shape_here.chain, cls.shape_here.grouping, values, information, SMALLEST_BODY)
 
     @classmethod
     def rows(cls, names: tuple[str, ...], q: Any, qd: Any, qdd: Any, friction: str, beta: float) -> Any:
