@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from .plant import Plant
 
 GuardFunction = TypeVar("GuardFunction", bound=Callable[..., Any])
-Kind = TypeVar("Kind", bound=Declared)
+AnyDeclared = TypeVar("AnyDeclared", bound=Declared)
 
 __all__ = [
     "Block",
@@ -189,7 +189,7 @@ class Block:
 
     @overload
     @classmethod
-    def of(cls, kind: type[Kind], /) -> dict[str, Kind]: ...
+    def of(cls, kind: type[AnyDeclared], /) -> dict[str, AnyDeclared]: ...
     @overload
     @classmethod
     def of(cls, *kinds: type[Declared]) -> dict[str, Any]: ...
