@@ -10,9 +10,9 @@ import numpy as np
 from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
+from ..physical import with_physical
 from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks, starting_values
 from .parts import fitted_parts, with_parts
-from .physical import with_physical
 from .regression import undetermined
 from .resimulation import Resimulation
 from .spectrum import spectral_spread

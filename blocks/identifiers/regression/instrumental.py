@@ -11,9 +11,9 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
+from ..physical import with_physical
 from .iteration import Equations, Looped, Motion, Path, history, remarks, starting_values
 from .parts import fitted_parts, with_parts
-from .physical import with_physical
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
 from .stacked_rows import (

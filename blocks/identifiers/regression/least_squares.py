@@ -12,11 +12,11 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
+from ..physical import PHYSICAL, physical_found, with_physical
 from .bias import drawn_bias, with_bias
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
 from .parts import Parts, fitted_parts, with_parts
-from .physical import PHYSICAL, physical_found, with_physical
 from .regression import Fit, all_present, fit, huber, on_rows, total, undetermined
 from .spectrum import ERROR_KINDS, Spread, spectral_spread
 

@@ -95,7 +95,7 @@ def robot_functions(chain: Chain, friction: str, motors: bool, payload: bool) ->
     return functions
 
 
-def argument_list(chain: Chain, *names: str) -> str:
+def function_head(chain: Chain, *names: str) -> str:
     """The head of a function of the robot's state, what drives it, and these."""
     return f"({', '.join(['q', 'qd', *(('torsion', 'wm') if chain.flexible else ()), 'tau', *names])}):\n"
 
@@ -104,10 +104,10 @@ def spring_line(chain: Chain) -> str:
     return f"    s = {row(spring_texts(chain))}\n" if chain.flexible else ""
 
 
-def motor_texts(chain: Chain, efforts: Sequence[str], held: bool = False) -> list[str]:
+def motor_texts(chain: Chain, efforts: Sequence[str], sticks: bool = False) -> list[str]:
     """Accelerations of the motors behind springs; of one that dry friction holds, 0."""
     texts = [f"({efforts[j]} - s[{i}]) / Ia{j + 1}" for i, j in enumerate(chain.flexible)]
-    return [f"0.0 if mode[{j}] == 0.0 else {text}" for j, text in zip(chain.flexible, texts, strict=True)] if held else texts
+    return [f"0.0 if mode[{j}] == 0.0 else {text}" for j, text in zip(chain.flexible, texts, strict=True)] if sticks else texts
 
 
 def rates_text(chain: Chain, motors: Sequence[str]) -> str:
@@ -117,7 +117,7 @@ def rates_text(chain: Chain, motors: Sequence[str]) -> str:
     return row([*(f"qd[{j}]" for j in n), *(f"a[{j}]" for j in n), *twists, *motors])
 
 
-def output_functions(chain: Chain, head: str, body: str, laws: Mapping[str, Any]) -> Functions:
+def port_functions(chain: Chain, head: str, body: str, laws: Mapping[str, Any]) -> Functions:
     """qdd; and where joints are flexible what their motors do and what their springs pass on."""
     n = range(len(chain))
     name = "output_qdd" if chain.flexible else "output"
@@ -146,12 +146,12 @@ def smooth_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
     inertial, names = inertial_texts(chain, law, payload)
     efforts = effort_texts(chain, motors, [f"tanh(beta * {motor_speed(chain, j)})" for j in n])
     body = spring_line(chain) + f"    a = accelerations(q, qd, {row(on_links(chain, efforts))}, {row(inertial)})\n"
-    head = argument_list(chain, *dict.fromkeys([*names, *drive_names(chain, motors)]))
+    head = function_head(chain, *dict.fromkeys([*names, *drive_names(chain, motors)]))
     rates = rates_text(chain, motor_texts(chain, efforts))
     laws = {"accelerations": law.function}
     return {
         "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **laws),
-        **output_functions(chain, head, body, laws),
+        **port_functions(chain, head, body, laws),
     }
 
 
@@ -160,11 +160,11 @@ def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
     law, n = contact_law(chain), range(len(chain))
     inertial, names = inertial_texts(chain, law, payload)
     settings = list(dict.fromkeys([*names, *drive_names(chain, motors)]))
-    head = argument_list(chain, "mode", *settings)
+    head = function_head(chain, "mode", *settings)
     efforts = effort_texts(chain, motors, [f"mode[{j}]" for j in n])
     body = spring_line(chain)
     body += f"    a = contacts(q, qd, {row(on_links(chain, efforts))}, {link_modes(chain, 'mode')}, {row(inertial)})\n"
-    rates = rates_text(chain, motor_texts(chain, efforts, held=True))
+    rates = rates_text(chain, motor_texts(chain, efforts, sticks=True))
     loads = load_texts(chain, motors)
     margins = [f"stiction_margin(mode[{j}], {motor_speed(chain, j)}, {loads[j]}, Fc{j + 1})" for j in n]
     least = "".join(f"    least = minimum(least, {text})\n" for text in margins[1:])
@@ -174,7 +174,7 @@ def sticking_functions(chain: Chain, motors: bool, payload: bool) -> Functions:
         plain = plain.replace(f"tanh(beta * {motor_speed(chain, j)})", f"sign({motor_speed(chain, j)})")
     return {
         "derivative": function_of(f"def derivative{head}{body}    return {rates}\n", **laws),
-        **output_functions(chain, head, body, laws),
+        **port_functions(chain, head, body, laws),
         "equations": function_of(
             plain.replace("def derivative", "def equations"), accelerations=acceleration_law(chain).function
         ),

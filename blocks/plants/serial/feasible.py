@@ -21,13 +21,13 @@ from .chain import INERTIAL, Chain
 from .grouping import Grouping
 from .soundness import pseudo_inertia
 
-LENGTH = 0.1  # m: lengths within a link are measured in it, so that inertias and masses are of one size
-SMALLEST_BODY = 1e-6  # kg, and times LENGTH^2 kg m^2: what every link has at least where estimates have to be physical
-NEAR = 0.05  # standard deviations by which an estimate may be off a physical one and still count as one
+LINK_LENGTH = 0.1  # m: lengths within a link are measured in it, so that inertias and masses are of one size
+SMALLEST_BODY = 1e-6  # kg, and times LINK_LENGTH^2 kg m^2: what every link has at least where estimates have to be physical
+NEGLIGIBLE = 0.05  # standard deviations by which an estimate may be off a physical one and still count as one
 BLAMED = 0.05  # share of the largest price of a constraint from which on it is named
 REASONS = 2  # that are printed
 PULL = 1e-6  # towards what a set of standard parameters was, per unit^2: they are not unique
-ROUNDING = 1e-5  # by which a solver may leave a cone
+CONE_ROUNDING = 1e-5  # by which a solver may leave a cone
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Feasibility:
         if self.physical:
             return "a physical robot has these parameters"
         order = np.argsort(np.abs(self.moves))[::-1][:3]
-        shown = [f"{self.names[k]} = {self.nearest[k]:.3g} instead of {self.values[k]:.3g}" for k in order]
-        near = f"; the nearest, {self.distance:.2g} standard deviations off in all, has {', '.join(shown)}"
+        changes = [f"{self.names[k]} = {self.nearest[k]:.3g} instead of {self.values[k]:.3g}" for k in order]
+        near = f"; the nearest, {self.distance:.2g} standard deviations off in all, has {', '.join(changes)}"
         more = len(self.reasons) - REASONS
         reasons = "; ".join(self.reasons[:REASONS]) + (f" ({more} more)" if more > 0 else "")
         return f"no physical robot has these parameters: {reasons}{near}"
@@ -99,7 +99,7 @@ def upper_triangle(matrix: np.ndarray) -> np.ndarray:
 
 
 def scaled_pseudo_inertia(ten: Any) -> np.ndarray:
-    scale = np.array([1 / LENGTH, 1 / LENGTH, 1 / LENGTH, 1.0])
+    scale = np.array([1 / LINK_LENGTH, 1 / LINK_LENGTH, 1 / LINK_LENGTH, 1.0])
     return pseudo_inertia(ten) * np.outer(scale, scale)
 
 
@@ -131,8 +131,8 @@ def nearest_physical(
 
     names, standard = tuple(values), grouping.standard
     K = np.array([grouping.matrix[grouping.names.index(n)] for n in names])
-    wanted = np.array([float(values[n]) for n in names])
-    start = np.array(list(grouping.settings([values.get(n, 0.0) for n in grouping.names]).values()))  # gives what is wanted
+    target = np.array([float(values[n]) for n in names])
+    start = np.array(list(grouping.settings([values.get(n, 0.0) for n in grouping.names]).values()))  # gives these values
     w, v = np.linalg.eigh((information + information.T) / 2)
     A = (v * np.sqrt(np.maximum(w, 0.0))).T @ K  # |A (x - start)| is the distance
     limits = constraints_of(chain, standard, smallest)
@@ -142,14 +142,14 @@ def nearest_physical(
     P = sparse.csc_matrix(np.triu(A.T @ A + PULL * np.eye(len(start))))
     room = limits.b - limits.A @ start
     answer = clarabel.DefaultSolver(P, np.zeros(len(start)), limits.A, room, cones, settings).solve()
-    if outside(limits, limits.b - limits.A @ (start + np.array(answer.x))) > ROUNDING:
+    if outside(limits, limits.b - limits.A @ (start + np.array(answer.x))) > CONE_ROUNDING:
         raise RecordError(f"no physical robot near the estimates was found: the solver ended as {answer.status}.")
     move = np.array(answer.x)
     distance = float(np.linalg.norm(A @ move))
-    physical = distance <= NEAR
+    physical = distance <= NEGLIGIBLE
     spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(information, rcond=1e-14, hermitian=True)), 1e-300))
     return Feasibility(
-        physical, distance, names, tuple(wanted.tolist()), tuple((wanted + K @ move).tolist()),
+        physical, distance, names, tuple(target.tolist()), tuple((target + K @ move).tolist()),
         tuple((K @ move / spread).tolist()), dict(zip(standard, (start + move).tolist(), strict=True)),
         () if physical else blamed(limits, np.array(answer.z), K, K @ move),
     )  # fmt: skip
@@ -200,7 +200,7 @@ def body_words(name: str, direction: np.ndarray) -> str:
         return f"{name} would have a negative mass"
     axis = along / size * np.sign(along[np.argmax(np.abs(along))])
     text = ", ".join(f"{v:.2f}" for v in axis + 0.0)
-    where = "" if mass < 0.2 * size else f", {LENGTH * mass / size:.2g} m off its origin"
+    where = "" if mass < 0.2 * size else f", {LINK_LENGTH * mass / size:.2g} m off its origin"
     return f"the mass of {name} would have a negative second moment along ({text}){where}"
 
 

@@ -16,7 +16,7 @@ from blocksim.estimation.estimates import Estimates
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
 
-    from .least_squares import Found, Task
+    from .regression.least_squares import Found, Task
 
 PHYSICAL = ("untold", "told", "required")
 
@@ -33,30 +33,30 @@ def with_physical(estimates: Estimates, plant: Plant) -> Estimates:
     details = {**estimates.details, "physical": answer.physical, "physical_distance": answer.distance,
                "physical_reasons": list(answer.reasons), "nearest_physical": dict(zip(answer.names, answer.nearest, strict=True)),
                }  # fmt: skip
-    found = replace(estimates, details=details)
-    return found if answer.physical else found.warned(f"{answer}.")
+    result = replace(estimates, details=details)
+    return result if answer.physical else result.warned(f"{answer}.")
 
 
-def physical_found(found: Found, task: Task, plant: Plant) -> tuple[Found, dict[str, Any]]:
+def physical_found(free: Found, task: Task, plant: Plant) -> tuple[Found, dict[str, Any]]:
     """The least squares estimates among those of physical plants; intervals stay those of the free ones."""
     kind: Any = plant.kind
     if not hasattr(kind, "nearest_physical"):
         raise RecordError(
             f"physical: required: {plant.name} does not say which of its parameters are physical; SerialRobot does."
         )
-    if missing := [n for n in plant.parameters if n not in found.names]:
+    if missing := [n for n in plant.parameters if n not in free.names]:
         raise RecordError(f"physical: required estimates all parameters; {listing(missing)} is not among them.")
-    one = found.fit
+    one = free.fit
     information = np.linalg.pinv(one.bread, rcond=1e-14, hermitian=True) / max(one.sigma, 1e-300) ** 2
-    answer = kind.nearest_physical(dict(zip(found.names, one.values, strict=True)), information)
+    answer = kind.nearest_physical(dict(zip(free.names, one.values, strict=True)), information)
     values = np.array(answer.nearest)
-    residuals = one.residuals - task.W[:, [task.names.index(n) for n in found.names]] @ (values - one.values)
+    residuals = one.residuals - task.W[:, [task.names.index(n) for n in free.names]] @ (values - one.values)
     fit = replace(one, values=values, residuals=residuals, scores=residuals * one.weights)
     details = {
-        "free": dict(zip(found.names, one.values, strict=True)),
-        "moved": dict(zip(found.names, answer.moves, strict=True)),
+        "free": dict(zip(free.names, one.values, strict=True)),
+        "moved": dict(zip(free.names, answer.moves, strict=True)),
         "standard": answer.standard,
         "physical": True,
         "physical_distance": answer.distance,
     }
-    return replace(found, fit=fit), details
+    return replace(free, fit=fit), details
