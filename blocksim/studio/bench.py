@@ -12,7 +12,7 @@ from ..simulation.prepare import experiment
 from .handlers import Request, handles
 from .protocol import Answer, failure_data
 from .running.clouds import cloud, cloud_data
-from .running.defects import rewired, without
+from .running.defects import defects_off, rewired
 from .running.envelopes import envelope
 from .running.fields import block_fields, file_fields
 from .running.methods import estimates_data
@@ -58,7 +58,7 @@ def variant_of(session: Session, request: Request) -> tuple[Experiment, dict[str
         if key not in variants:
             variants[key] = experiment(other)
         ready = variants[key]
-    return ready, without(diagram, off, changes)
+    return ready, defects_off(diagram, off, changes)
 
 
 @handles("bench.warm", lane="warm")

@@ -15,7 +15,7 @@ from ..simulation.prepare import experiment, prepared
 from ..simulation.simulation import run_experiment
 from .handlers import Request, handles
 from .protocol import Answer
-from .running.defects import rewired, without
+from .running.defects import defects_off, rewired
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +102,7 @@ def motion_record(session: Session) -> tuple[Record, dict[str, dict[str, Any]]]:
         if own.get("key") != key:
             log = None if diagram.log is None else [*diagram.log, *(LogSpec(name) for name in names if name not in record)]
             own.update(key=key, ready=experiment(replace(rewired(diagram, off), log=log)))
-        changes = without(diagram, off, session.changes)
+        changes = defects_off(diagram, off, session.changes)
         ready, left = prepared(own["ready"], changes, {})
         record = run_experiment(ready, left, draw_noise(ready, live.record.provenance.get("seed")), named=changes)
     own.update(number=live.number, record=record, figures=figures)

@@ -18,7 +18,7 @@ from ...diagram.diagram import Diagram, Node
 
 #: A step so much finer is none; noise that counts in steps is made so many times larger.
 FINER = 1e-6
-WORDS = {"noise": "noise", "quantisation": "quantisation", "delay": "delay", "loop": "noise goes around the loop"}
+DEFECT_WORDS = {"noise": "noise", "quantisation": "quantisation", "delay": "delay", "loop": "noise goes around the loop"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def find_defects(diagram: Diagram) -> list[Defect]:
 
 def defects_data(diagram: Diagram) -> list[dict[str, str]]:
     """For the page."""
-    return [{"name": d.name, "block": d.block, "kind": d.kind, "words": WORDS[d.kind]} for d in find_defects(diagram)]
+    return [{"name": d.name, "block": d.block, "kind": d.kind, "words": DEFECT_WORDS[d.kind]} for d in find_defects(diagram)]
 
 
 def cure(block: Block, kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def blocks_read(inputs: Any) -> set[str]:
     return {str(inputs).partition(".")[0].partition("[")[0]} if inputs is not None else set()
 
 
-def without(diagram: Diagram, off: Collection[str], changes: Mapping[str, Any]) -> dict[str, Any]:
+def defects_off(diagram: Diagram, off: Collection[str], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Settings beside the file with these defects switched off; what was changed already counts as the file's own."""
     result = dict(changes)
     for defect in find_defects(diagram):
@@ -114,18 +114,18 @@ def rewired(diagram: Diagram, off: Collection[str]) -> Diagram:
     names = {sensor: f"{sensor}_ideal" for sensor in sensors}
     nodes: dict[str, Node] = {}
     for name, node in diagram.nodes.items():
-        nodes[name] = node if works_after(node) else replace(node, inputs=renamed(node.inputs, names))
+        nodes[name] = node if works_after(node) else replace(node, inputs=reads_instead(node.inputs, names))
         if name in names and isinstance(node.block, Block):
             nodes[names[name]] = replace(node, name=names[name], block=node.block.ideal())
     return replace(diagram, nodes=nodes)
 
 
-def renamed(inputs: Any, names: Mapping[str, str]) -> Any:
+def reads_instead(inputs: Any, names: Mapping[str, str]) -> Any:
     """An `in:` with other blocks in the place of some."""
     if isinstance(inputs, dict):
-        return {port: renamed(item, names) for port, item in inputs.items()}
+        return {port: reads_instead(item, names) for port, item in inputs.items()}
     if isinstance(inputs, (list, tuple)):
-        return [renamed(item, names) for item in inputs]
+        return [reads_instead(item, names) for item in inputs]
     if not isinstance(inputs, str):
         return inputs
     head = inputs.partition(".")[0].partition("[")[0]
