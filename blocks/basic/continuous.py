@@ -260,8 +260,8 @@ class TransportDelay(Block):
     """y(t) = u(t - delay): dead time, e.g. of a pipe or a slow bus.
 
     The input is kept every Ts and interpolated linearly, so what happens within Ts is smoothed; the delay must be at least Ts.
-    Before the first sample is through, the output is `initial`. With `longest`, room for that much is kept and `delay` is a number
-    like others, up to it: one that an identifier may look for.
+    Before the first sample is through, the output is `initial`. With `longest`, room for that much is kept, and up to it
+    `delay` is a number like others: one that an identifier may look for.
     """
 
     family = "continuous"

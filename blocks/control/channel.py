@@ -7,7 +7,7 @@ from typing import Any
 
 from blocksim.contract.block import Block, inport, memory, outport, param, period, static
 from blocksim.contract.times import exact
-from blocksim.contract.vocabulary import floor, inf, maximum, minimum
+from blocksim.contract.vocabulary import floor, inf, minimum
 
 from ..basic.linear import elements
 
@@ -18,9 +18,9 @@ class Channel(Block):
     """y(t) = u(t - delay) + offset: a signal as a logger gets it, late and with another zero.
 
     Between sensors and the record lie filters, buses and clocks of their own: two encoders of one axis are often a few
-    milliseconds apart, and have different zeros. Both are numbers that CLOE and OutputError may look for, [arm.delay, arm.offset];
-    the delay is anything from 0 to `longest`. The input is kept every Ts and joined by straight lines. Before the first is through,
-    it is taken to have stood still.
+    milliseconds apart, and have different zeros. Both are numbers that CLOE and OutputError may look for, [arm.delay,
+    arm.offset]; the delay is anything from 0 to `longest`. The input is kept every Ts and joined by straight lines. Before the
+    first is through, it is taken to have stood still.
     """
 
     family = "sensors"

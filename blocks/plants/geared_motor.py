@@ -82,7 +82,7 @@ def arm_torque(tau, load, phi_a, Ms, theta0, g, loaded):
 
 
 def arm_acceleration(tau, load, inertia, inertia_rate, phi_a, w_a, Ja, Ms, theta0, g, loaded):
-    """What a torque makes of the arm, whose pose may add to its inertia: d/dt ((Ja + inertia) w_a) = what is left of the torque."""
+    """d/dt ((Ja + inertia) w_a) = what is left of a torque on the arm, to whose inertia its pose may add."""
     if loaded:
         return (arm_torque(tau, load, phi_a, Ms, theta0, g, loaded) - inertia_rate * w_a) / (Ja + inertia)
     return tau / Ja
