@@ -269,7 +269,9 @@ blocks:
         all_present({"u": values})
         angle = model.kind.of(Inport)[model.drive].size == 2 and values.reshape(len(values), -1).shape[1] == 1
         if angle and self.hold != "cubic":
-            raise RecordError(f"u is one signal, and {model.name} takes an angle and its speed: hold: cubic makes the speed of it.")
+            raise RecordError(
+                f"u is one signal, and {model.name} takes an angle and its speed: hold: cubic makes the speed of it."
+            )
         return self.identify(t, run, y, [played_drive(f"{path}.{model.drive}", t, values, self.hold, angle)])
 
     def fits(self, path: str, schedule: Any) -> None:

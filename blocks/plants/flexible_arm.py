@@ -19,9 +19,9 @@ class FlexibleArm(Block):
 
     The gear and the arm of TwoMassRobot without its motor: gear torque, hysteresis, backlash, gravity and load are the same.
     What drives it is the motor's angle and speed, [phi_m, w_m], as they were measured, so that neither the motor's friction nor
-    its torque matters and nothing drifts: the spring ties the arm to the motor. By OutputError with `hold: cubic`, which makes the
-    speed of the angle, the gear is found from two encoders alone. Without a torque in the data only ratios to the inertia show:
-    Ja is known then, or a known load acts.
+    its torque matters and nothing drifts: the spring ties the arm to the motor. By OutputError with `hold: cubic`, which makes
+    the speed of the angle, the gear is found from two encoders alone. Without a torque in the data only ratios to the inertia
+    show: Ja is known then, or a known load acts.
     """
 
     family = "robots"

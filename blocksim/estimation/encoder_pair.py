@@ -104,11 +104,11 @@ def compare_encoders(
         raise RecordError(f"two encoders over the same {50 * PIECES} rows or more are wanted, found {len(x)} and {len(y)}.")
     if not np.isfinite(np.r_[x, y]).all():
         raise RecordError("the encoders have missing samples; resample or bridge them first.")
+    if not np.ptp(x) or not np.ptp(y):
+        raise RecordError("an encoder that does not move tells nothing of lag and zero.")
     step = float(t[-1] - t[0]) / (len(t) - 1)
     slope = float(np.polyfit(x, y, 1)[0])
     ratio = slope if ratio is None else float(ratio)
-    if not np.ptp(x) or not np.ptp(y):
-        raise RecordError("an encoder that does not move tells nothing of lag and zero.")
     band = min(cutoff or motion_band(y, step), 0.4 / step)
     x, y = (smooth(values, step, band) for values in (ratio * x, y))
     extra = None if load is None else smooth(np.asarray(load, dtype=float), step, band)

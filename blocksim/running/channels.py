@@ -129,7 +129,7 @@ def shifted(grids: Sequence[Grid], delays: Mapping[str, float], notes: list[str]
     for grid in grids:
         step = float(grid.t[-1] - grid.t[0]) / (len(grid.t) - 1)
         signals = {n: replace(s, values=moved(s.values, delays.get(n, 0.0) / step)) for n, s in grid.signals.items()}
-        rows = slice(math.ceil(first / step - WHOLE), len(grid.t) - math.ceil(last / step - WHOLE))
+        rows = slice(math.ceil(first / step - WHOLE), max(0, len(grid.t) - math.ceil(last / step - WHOLE)))
         if len(grid.t[rows]) < 2:
             raise RecordError(f"delay: {listing(f'{d:g} s' for d in delays.values())} leaves nothing of {np.ptp(grid.t):g} s.")
         made.append(Grid(grid.t[rows], {n: replace(s, values=s.values[rows]) for n, s in signals.items()}))
