@@ -170,10 +170,10 @@ def backward_pass(rates: Callable[..., Any], n: int, d: int, turns: int, inputs:
     from numba import njit, types
 
     from blocksim.compiler import cache as disk
-    from blocksim.compiler.program import Code, load_module
+    from blocksim.compiler.program import ProgramText, load_module
 
     text, arrays = program_text(rates, n, d, turns, inputs, count)
-    code = Code(text, "")
+    code = ProgramText(text, "")
     row, table, real = types.float64[::1], types.float64[:, ::1], types.float64
     signature = types.void(*[table] * 5, row, row, row, real, *[row] * (len(arrays) + 1))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
@@ -189,7 +189,7 @@ def backward_pass(rates: Callable[..., Any], n: int, d: int, turns: int, inputs:
 
 def program_text(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: int, count: int) -> tuple[str, dict[str, int]]:
     """`smoothed` in loops with all it calls and the pass over the samples, and the arrays it wants, with their lengths."""
-    from blocksim.compiler.codegen import helper_functions, prelude
+    from blocksim.compiler.codegen import helper_functions, prelude_texts
     from blocksim.contract.vocabulary import LIBM
     from blocksim.tracing.loops.entry import looped_text
     from blocksim.tracing.specialise import Helpers, bound, constant
@@ -207,4 +207,4 @@ def program_text(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: 
     )
     code = "\n\n".join([*helper_functions(helpers), entry, BACKWARD.format(arrays=", ".join(arrays), n=n)])
     head = f"from math import {', '.join((*LIBM, 'inf', 'nan'))}\nfrom math import pow as libm_pow\n"
-    return "\n\n".join([head, *prelude(code), code]) + "\n", arrays
+    return "\n\n".join([head, *prelude_texts(code), code]) + "\n", arrays

@@ -191,9 +191,9 @@ def passes(n: int, compiled: bool) -> tuple[Callable[..., Any], Callable[..., An
     from numba import njit, types
 
     from blocksim.compiler import cache
-    from blocksim.compiler.program import Code, load_module
+    from blocksim.compiler.program import ProgramText, load_module
 
-    code = Code(inspect.getsource(irw_passes) + ENTRIES.format(n=n), "")
+    code = ProgramText(inspect.getsource(irw_passes) + ENTRIES.format(n=n), "")
     whole, real, flag = types.int64, types.float64, types.boolean
     given = types.Array(real, 1, "C", readonly=True), real, whole, real
     places = real[:, :, ::1], real[:, ::1], flag[::1], real[:, ::1], real[:, ::1]

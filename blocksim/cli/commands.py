@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, File, Output, Set, reported
 from .design_commands import design_command, information_command, sequential_command
+from .studio_command import studio_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -419,6 +420,7 @@ def study(
 app.command("information")(information_command)
 app.command("design")(design_command)
 app.command("sequential")(sequential_command)
+app.command("studio")(studio_command)
 
 
 if __name__ == "__main__":

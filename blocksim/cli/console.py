@@ -73,10 +73,11 @@ def show_table(
 
 def show_outcome(outcome: Outcome) -> None:
     """The signals of a run, what was identified, how it was run, and the files written."""
+    from ..notation import unit_label
     from .results import rows
 
     found = rows(outcome.record)
-    shown = [[r.signal, r.unit, number(r.min), number(r.max), number(r.final)] for r in found[:MOST_ROWS]]
+    shown = [[r.signal, unit_label(r.unit), number(r.min), number(r.max), number(r.final)] for r in found[:MOST_ROWS]]
     show_table(("signal", "unit", "min", "max", "final"), shown, numbers=("min", "max", "final"))
     if len(found) > MOST_ROWS:
         typer.echo(f"... and {len(found) - MOST_ROWS} more")

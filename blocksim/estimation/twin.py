@@ -25,7 +25,7 @@ from ..diagram.diagram import Diagram, Node
 from ..errors import RecordError, SimulationError
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
-from ..simulation.noise import Noise, draw_noise
+from ..simulation.noise import Draws, draw_noise
 from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
@@ -51,7 +51,7 @@ class Twin:
     assumed: tuple[str, ...] = ()  # sources that a measured record does not hold, and play as in the diagram
 
     @functools.cached_property
-    def noise(self) -> Noise:
+    def noise(self) -> Draws:
         """The draws of its random sources, the same in every run."""
         return draw_noise(self.experiment, self.seed)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocksim.contract.expression import function
-from blocksim.tracing.graph import Graph, Node, reached
+from blocksim.tracing.graph import Graph, Term, reached
 from blocksim.tracing.scalars import Scalar
 from blocksim.tracing.straight_line import function_text
 
@@ -45,7 +45,7 @@ def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> di
 
 
 def law_text(
-    graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Node]
+    graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Term]
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """A function of vectors by name and of the parameters P that its results need."""
     names = tuple(n.value for n in reached(results) if n.op == "parameter")
@@ -101,7 +101,7 @@ def contact_law(chain: Chain) -> TextLaw:
     return TextLaw(*law_text(graph, "contacts", "qves", n, results))
 
 
-def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list[Node]:
+def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list[Term]:
     """The values where all pivots are above 0, else nan."""
     least = D[0].node
     for pivot in D[1:]:
