@@ -18,10 +18,10 @@ import numpy as np
 
 from ..errors import RecordError
 
-ROUNDS = 8  # of shifting by the lag that is left
-WIDE = 0.15  # rad: an arm that moves less shows nothing of its weight
-CLEAR = 3.0  # standard deviations from which a lag or a zero is told
-PIECES = 12  # of the record, whose disagreement gives the standard deviations
+SHIFTS = 8  # of shifting by the lag that is left
+SWING = 0.15  # rad: an arm that moves less shows nothing of its weight
+TELLING = 3.0  # standard deviations from which a lag or a zero is texts
+SECTIONS = 12  # of the record, whose disagreement gives the standard deviations
 QUIET = 4.0  # times the floor of noise: where the spectrum of the speed no longer stands out so far, nothing moves
 
 
@@ -44,41 +44,41 @@ class EncoderPair:
 
     @property
     def late(self) -> bool:
-        return abs(self.lag) > CLEAR * self.lag_std
+        return abs(self.lag) > TELLING * self.lag_std
 
     @property
     def shifted(self) -> bool:
-        return abs(self.zero) > CLEAR * self.zero_std
+        return abs(self.zero) > TELLING * self.zero_std
 
     def remarks(self) -> list[str]:
         """In words: what is off, how much, and what to write."""
         first, second = self.names
-        told = []
+        texts = []
         if self.late:
             word = "late behind" if self.lag > 0 else "ahead of"
             share = f", {abs(self.lag) / self.interval:.2g} samples" if self.interval else ""
-            told.append(
+            texts.append(
                 f"{second} is {1e3 * abs(self.lag):.3g} ms {word} {first} (+- {1e3 * self.lag_std:.2g} ms{share}): map it with "
                 f"delay: {self.lag:.4g}, or look for it with a Channel."
             )
         if self.shifted:
-            told.append(
-                f"the zero of {second} is {scaled(self.zero, self.unit)} from that of {first} (+- "
-                f"{scaled(self.zero_std, self.unit).lstrip('+')}): map it with offset: {-self.zero:.4g}, "
+            texts.append(
+                f"the zero of {second} is {in_thousandths(self.zero, self.unit)} from that of {first} (+- "
+                f"{in_thousandths(self.zero_std, self.unit).lstrip('+')}): map it with offset: {-self.zero:.4g}, "
                 "or look for it with a Channel."
             )
         if abs(self.slope / self.ratio - 1) > 0.01:
-            told.append(f"{second} moves {self.slope:.6g} of {first}, and the ratio was said to be {self.ratio:.6g}.")
-        return told
+            texts.append(f"{second} moves {self.slope:.6g} of {first}, and the ratio was said to be {self.ratio:.6g}.")
+        return texts
 
     def __str__(self) -> str:
         head = f"{self.names[1]} against {self.names[0]} (ratio {self.ratio:.6g}, below {self.cutoff:.3g} Hz)"
-        numbers = f"lag {1e3 * self.lag:.4g} +- {1e3 * self.lag_std:.2g} ms, zero {scaled(self.zero, self.unit)} +- "
-        numbers += f"{scaled(self.zero_std, self.unit).lstrip('+')}, twist {scaled(self.twist, self.unit).lstrip('+')} rms"
+        zero, spread, twist = (in_thousandths(v, self.unit) for v in (self.zero, self.zero_std, self.twist))
+        numbers = f"lag {1e3 * self.lag:.4g} +- {1e3 * self.lag_std:.2g} ms, zero {zero} +- {spread[1:]}, twist {twist[1:]} rms"
         return "\n".join([head, f"  {numbers}", *(f"  {text}" for text in self.remarks() or ["nothing is off."])])
 
 
-def scaled(value: float, unit: str) -> str:
+def in_thousandths(value: float, unit: str) -> str:
     """A small length or angle in thousandths."""
     return f"{1e3 * value:+.3g} m{unit}" if unit in ("rad", "m") else f"{value:+.4g} {unit}"
 
@@ -100,8 +100,8 @@ def compare_encoders(
     acts on the arm and is known. Both are low-passed alike at `cutoff`, else where the spectrum of the motion meets the noise.
     """
     t, x, y = (np.asarray(values, dtype=float).reshape(-1) for values in (t, first, second))
-    if not (len(t) == len(x) == len(y)) or len(t) < 50 * PIECES:
-        raise RecordError(f"two encoders over the same {50 * PIECES} rows or more are wanted, found {len(x)} and {len(y)}.")
+    if not (len(t) == len(x) == len(y)) or len(t) < 50 * SECTIONS:
+        raise RecordError(f"two encoders over the same {50 * SECTIONS} rows or more are wanted, found {len(x)} and {len(y)}.")
     if not np.isfinite(np.r_[x, y]).all():
         raise RecordError("the encoders have missing samples; resample or bridge them first.")
     if not np.ptp(x) or not np.ptp(y):
@@ -110,28 +110,28 @@ def compare_encoders(
     slope = float(np.polyfit(x, y, 1)[0])
     ratio = slope if ratio is None else float(ratio)
     band = min(cutoff or motion_band(y, step), 0.4 / step)
-    x, y = (smooth(values, step, band) for values in (ratio * x, y))
-    extra = None if load is None else smooth(np.asarray(load, dtype=float), step, band)
+    x, y = (low_passed(values, step, band) for values in (ratio * x, y))
+    extra = None if load is None else low_passed(np.asarray(load, dtype=float), step, band)
     edge = math.ceil(2 / (band * step)) + 2
     inside = slice(edge, len(t) - edge)
     lag = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(SHIFTS):
         back = shifted_by(y, lag / step)
-        found = regression(x, back, extra, step, inside)
-        lag += found.lag
-        if abs(found.lag) < 1e-9:
+        result = regression(x, back, extra, step, inside)
+        lag += result.lag
+        if abs(result.lag) < 1e-9:
             break
     back = shifted_by(y, lag / step)
-    found = regression(x, back, extra, step, inside)
-    twist = (x - back + found.zero)[inside]
+    result = regression(x, back, extra, step, inside)
+    twist = (x - back + result.zero)[inside]
     return EncoderPair(
-        lag + found.lag, found.lag_std, found.zero, found.zero_std, ratio, slope, float(np.sqrt(np.mean(twist**2))), band,
-        unit, names, step, found.parts,
+        lag + result.lag, result.lag_std, result.zero, result.zero_std, ratio, slope, float(np.sqrt(np.mean(twist**2))), band,
+        unit, names, step, result.parts,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Found:
+class Difference:
     lag: float
     lag_std: float
     zero: float
@@ -139,13 +139,13 @@ class Found:
     parts: dict[str, float]
 
 
-def regression(x: np.ndarray, y: np.ndarray, load: np.ndarray | None, step: float, inside: slice) -> Found:
+def regression(x: np.ndarray, y: np.ndarray, load: np.ndarray | None, step: float, inside: slice) -> Difference:
     """x - y on a constant (the zero), the speed (the lag left) and all that twists a gear."""
     speed = np.gradient(y, step)
     pull = np.gradient(speed, step)
     jerk = np.gradient(pull, step)
     columns = {"zero": np.ones_like(y), "lag": speed, "inertia": pull, "damping": jerk}
-    if np.ptp(y) > WIDE:
+    if np.ptp(y) > SWING:
         columns |= {"weight": np.cos(y), "weight'": np.sin(y)}
     if load is not None:
         columns |= {"load": load, "load'": np.gradient(load, step)}
@@ -159,14 +159,14 @@ def regression(x: np.ndarray, y: np.ndarray, load: np.ndarray | None, step: floa
     W = np.c_[W, np.tanh(4 * torque), np.tanh(4 * rate), torque**3]
     unit = W / lengths(W)
     values = np.linalg.lstsq(unit, rest, rcond=None)[0]
-    pieces = np.array_split(np.arange(len(rest)), PIECES)
+    pieces = np.array_split(np.arange(len(rest)), SECTIONS)
     scores = np.stack([unit[p].T @ (rest[p] - unit[p] @ values) for p in pieces])
     bread = np.linalg.pinv(unit.T @ unit)
-    covariance = bread @ (scores.T @ scores) @ bread * PIECES / (PIECES - 1)
+    covariance = bread @ (scores.T @ scores) @ bread * SECTIONS / (SECTIONS - 1)
     values, std = values / lengths(W), np.sqrt(np.diag(covariance)) / lengths(W)
     parts = {name: float(np.sqrt(np.mean((W[:, k] * values[k]) ** 2))) for k, name in enumerate(columns)}
     # x - y = -zero + lag speed + ..., for y = arm(t - lag) + zero
-    return Found(float(values[1]), float(std[1]), -float(values[0]), float(std[0]), parts)
+    return Difference(float(values[1]), float(std[1]), -float(values[0]), float(std[0]), parts)
 
 
 def lengths(W: np.ndarray) -> np.ndarray:
@@ -185,7 +185,7 @@ def motion_band(y: np.ndarray, step: float) -> float:
     return float(f[loud[-1] + 1]) if len(loud) else 0.1 / step
 
 
-def smooth(values: np.ndarray, step: float, cutoff: float) -> np.ndarray:
+def low_passed(values: np.ndarray, step: float, cutoff: float) -> np.ndarray:
     """Low-passed forward and backward, without phase."""
     from scipy.signal import butter, sosfiltfilt
 
