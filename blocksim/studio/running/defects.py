@@ -17,7 +17,7 @@ from ...contract.declarations import Noise
 from ...diagram.diagram import Diagram, Node
 
 #: A step so much finer is none; noise that counts in steps is made so many times larger.
-FINER = 1e-6
+STEP_SHARE = 1e-6
 DEFECT_WORDS = {"noise": "noise", "quantisation": "quantisation", "delay": "delay", "loop": "noise goes around the loop"}
 
 
@@ -70,7 +70,7 @@ def finer(settings: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, A
     if not {"resolution", "counts_per_turn"} & values.keys():
         return {}  # one for each element
     step = values.get("resolution") or 2 * math.pi / values["counts_per_turn"]
-    return {"resolution": FINER * step, "counts_per_turn": 0.0, "noise_std": settings["noise_std"] / FINER}
+    return {"resolution": STEP_SHARE * step, "counts_per_turn": 0.0, "noise_std": settings["noise_std"] / STEP_SHARE}
 
 
 def is_fed_back(diagram: Diagram, node: Node) -> bool:
