@@ -123,6 +123,7 @@ class Abs(Block):
     """y = |u|."""
 
     family = "arithmetic"
+    icon = "0,0.95 0.5,0.05 1,0.95"
     same_unit = True
     example = """
 format: 1

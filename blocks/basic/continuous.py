@@ -12,6 +12,7 @@ from typing import Any
 from blocksim.contract.block import Block, inport, memory, outport, param, period, required, state, static
 from blocksim.contract.times import exact
 from blocksim.contract.vocabulary import floor, inf, maximum
+from blocksim.notation import FRACTION_BAR
 
 from .linear import (
     Fraction,
@@ -67,7 +68,7 @@ blocks:
         return Integrator if free else LimitedIntegrator
 
     def label(self) -> list[str]:
-        return ["1/s"]
+        return ["1", FRACTION_BAR, "s"]
 
 
 class LimitedIntegrator(Integrator):
@@ -252,6 +253,7 @@ class TransportDelay(Block):
     """
 
     family = "continuous"
+    icon = "0,0.1 0.2,0.1 0.2,0.9 0.45,0.9; 0.5,0.1 0.7,0.1 0.7,0.9 1,0.9"
     same_unit = True
     example = """
 format: 1

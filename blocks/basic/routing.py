@@ -115,6 +115,7 @@ class Switch(Block):
     """y = above while control > threshold, else below: passes one of two signals; the instant of the change is located."""
 
     family = "routing"
+    icon = "0,0.85 0.3,0.85; 0,0.15 0.3,0.15; 0.3,0.85 0.75,0.5 1,0.5"
     same_unit = True
     example = """
 format: 1

@@ -34,6 +34,7 @@ class Encoder(Block):
     """
 
     family = "sensors"
+    icon = "0,0.05 0.2,0.05 0.2,0.35 0.4,0.35 0.4,0.65 0.6,0.65 0.6,0.95 0.8,0.95 1,0.95"
     same_unit = True
     sampled = True
     example = """

@@ -56,6 +56,7 @@ class FrequencyResponse(RecordBlock):
     """
 
     family = "identification"
+    icon = "0,0.45 0.4,0.5 0.52,0.95 0.62,0.5 1,0.05"
     example = """
 format: 1
 simulate: {stop: 4, solver: rk4, step: 1e-3, every: 2e-3, seed: 1}

@@ -49,6 +49,7 @@ class GravityJoint(Block):
     """
 
     family = "robots"
+    icon = "0.15,1 0.35,1; 0.25,1 0.75,0.2; 0.68,0.3 0.82,0.3 0.82,0.02 0.68,0.02 0.68,0.3"
     colour = "plant"
     example = """
 format: 1
@@ -133,6 +134,7 @@ class ElectroMechanicalPositioner(Block):
     """
 
     family = "robots"
+    icon = "0,0 1,0; 0.3,0.1 0.75,0.1 0.75,0.75 0.3,0.75 0.3,0.1; 0,0.42 0.3,0.42"
     colour = "plant"
     example = """
 format: 1
@@ -220,6 +222,7 @@ class AsymmetricPositioner(ElectroMechanicalPositioner):
     rows of `emps/least_squares`.
     """
 
+    icon = "0,0 1,0; 0.3,0.1 0.75,0.1 0.75,0.75 0.3,0.75 0.3,0.1; 0,0.42 0.3,0.42"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3}

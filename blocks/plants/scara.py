@@ -94,6 +94,7 @@ class ScaraRobot(Block):
     """
 
     family = "robots"
+    icon = "0.1,0 0.4,0; 0.25,0 0.25,0.35 0.6,0.95 1,0.75"
     colour = "plant"
     example = """
 format: 1

@@ -44,6 +44,10 @@ class ThreeMassRobot(GearedMotor):
     Its inverse dynamic model, one row for each mass, is linear in `inverse_parameters`: see `regressor`.
     """
 
+    icon = (
+        "0,0.2 0.2,0.2 0.2,0.8 0,0.8 0,0.2; 0.2,0.5 0.26,0.75 0.33,0.25 0.4,0.5; 0.4,0.2 0.6,0.2 0.6,0.8 0.4,0.8 "
+        "0.4,0.2; 0.6,0.5 0.66,0.75 0.73,0.25 0.8,0.5; 0.8,0.2 1,0.2 1,0.8 0.8,0.8 0.8,0.2"
+    )
     example = """
 format: 1
 simulate: {stop: 5.0, solver: dopri5, rtol: 1e-8, every: 0.005}

@@ -54,6 +54,10 @@ class TwoMassRobot(GearedMotor):
     Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`: see `regressor`.
     """
 
+    icon = (
+        "0,0.15 0.3,0.15 0.3,0.85 0,0.85 0,0.15; 0.3,0.5 0.38,0.5 0.43,0.8 0.5,0.2 0.57,0.8 0.62,0.5 0.7,0.5; 0.7,0.15 "
+        "1,0.15 1,0.85 0.7,0.85 0.7,0.15"
+    )
     example = """
 format: 1
 simulate: {stop: 5.0, solver: dopri5, rtol: 1e-8, every: 0.005}

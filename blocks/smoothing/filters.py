@@ -24,6 +24,7 @@ class ZeroPhaseFilter(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0.85 0.5,0.85 1,0.05"
     same_unit = True
     example = """
 format: 1

@@ -49,6 +49,11 @@ class FourierTrajectory(Trajectory):
     t = 0 on without coming to rest: a plant that starts still, or elsewhere, sees a jump of its reference.
     """
 
+    icon = (
+        "0,0.651 0.05,0.772 0.1,0.816 0.15,0.788 0.2,0.72 0.25,0.649 0.3,0.606 0.35,0.603 0.4,0.631 0.45,0.658 "
+        "0.5,0.651 0.55,0.587 0.6,0.463 0.65,0.303 0.7,0.149 0.75,0.0485 0.8,0.035 0.85,0.118 0.9,0.278 0.95,0.473 "
+        "1,0.651"
+    )
     example = """
 format: 1
 simulate: {stop: 10.0, solver: rk4, step: 1e-2}
@@ -138,6 +143,10 @@ class PolynomialTrajectory(Trajectory):
     and after the last point the joint rests there, so both are zero at the ends. Lists of lists serve several joints.
     """
 
+    icon = (
+        "0,0.05 0.0833,0.0546 0.167,0.0819 0.25,0.143 0.333,0.239 0.417,0.362 0.5,0.5 0.583,0.638 0.667,0.761 "
+        "0.75,0.857 0.833,0.918 0.917,0.945 1,0.95"
+    )
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-2}
@@ -213,6 +222,7 @@ class TrapezoidTrajectory(Trajectory):
     joints move along one line: the slowest sets the time of all. It starts at `start` and rests for `pause` at every point.
     """
 
+    icon = "0,0.05 0.25,0.9 0.75,0.9 1,0.05"
     example = """
 format: 1
 simulate: {stop: 6.0, solver: rk4, step: 1e-2}

@@ -73,10 +73,13 @@ def show_table(
 
 def show_outcome(outcome: Outcome) -> None:
     """The signals of a run, what was identified, how it was run, and the files written."""
+    from ..notation import unit_label
     from .results import record_rows
 
     table = record_rows(outcome.record)
-    cells = [[r.signal, r.unit, figure_text(r.min), figure_text(r.max), figure_text(r.final)] for r in table[:MOST_ROWS]]
+    cells = [
+        [r.signal, unit_label(r.unit), figure_text(r.min), figure_text(r.max), figure_text(r.final)] for r in table[:MOST_ROWS]
+    ]
     show_table(("signal", "unit", "min", "max", "final"), cells, numbers=("min", "max", "final"))
     if len(table) > MOST_ROWS:
         typer.echo(f"... and {len(table) - MOST_ROWS} more")

@@ -103,6 +103,10 @@ def assemble(spec: Spec, values: Mapping[str, Any], site: Site) -> Diagram:
         site.problems += error.problems
     check_outputs(diagram, site)
     diagram.log = log_of(diagram, spec, scope, site)
+    diagram.scopes = spec.scopes
+    for axis in (axis for entry in spec.scopes or () for axis in ([entry] if isinstance(entry, str) else entry)):
+        for name in axis.split(" - "):
+            signals(diagram, name, site.complaint("scopes: ", spec.places.get("scopes")))
     diagram.record = record_of(diagram, spec, scope, site)
     del site.files[real]
     return diagram

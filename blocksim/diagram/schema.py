@@ -66,6 +66,11 @@ def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[s
                 "additionalProperties": {"$ref": "#/$defs/_block"},
             },
             "log": log_schema(),
+            "scopes": {
+                "description": "what `run --plot` shows; a list inside the list shares an axis",
+                "type": ["array", "null"],
+                "items": {"anyOf": [{"$ref": "#/$defs/_scope"}, {"type": "array", "items": {"$ref": "#/$defs/_scope"}}]},
+            },
             "ports": ports_schema(),
             "record": record_schema(),
         },
@@ -75,8 +80,10 @@ def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[s
 
 def shared() -> dict[str, Any]:
     """Shapes that several keys have, under names no public block has."""
-    signal = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*(\[-?\d+\])?$"}
+    name = r"[A-Za-z_][\w.]*(\[-?\d+\])?"
+    signal = {"type": "string", "pattern": f"^{name}$"}
     return {
+        "_scope": {"description": "a signal, or a difference of two", "type": "string", "pattern": f"^{name}( - {name})?$"},
         "_reference": {"type": "string", "pattern": r"^\$\{[^{}]*\}$"},
         "_signal": signal,
         "_time": {

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import RecordError, listing
 from ..extensions import extension
+from ..notation import unit_label
 
 if TYPE_CHECKING:
     from ..contract.plant import Plant
@@ -89,7 +90,7 @@ class Estimate:
             (self.z, "+.1f"),
         )
         note = "" if self.learnt else "not learnt"
-        return [self.name, *("" if math.isnan(v) else format(v, style) for v, style in numbers), self.unit, note]
+        return [self.name, *("" if math.isnan(v) else format(v, style) for v, style in numbers), unit_label(self.unit), note]
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no one equality

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..estimation.estimates import Estimate, Estimates
+from ..notation import concise, unit_label
 from ..records.record import Record
 from .palette import Look, look
 from .plots import FIGURE_WIDTH, suffix, write_figure
-from .writing import concise, unit_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -49,6 +49,7 @@ class InstrumentalVariable(Resimulation):
     where they explain less than half of a column of W, or Z'W is nearly singular.
     """
 
+    icon = "0,0 1,0.9; 0.1,0.25 0.16,0.25; 0.3,0.15 0.36,0.15; 0.5,0.6 0.56,0.6; 0.72,0.5 0.78,0.5; 0.86,0.95 0.92,0.95"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}

@@ -44,6 +44,7 @@ class SerialRobot(Block):
 
     abstract = True
     family = "robots"
+    icon = "0.1,0 0.4,0; 0.25,0 0.25,0.35 0.6,0.95 1,0.75"
     colour = "plant"
     example = """
 format: 1

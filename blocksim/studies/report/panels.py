@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...notation import unit_label
 from ...pictures.palette import look
 from .text import short
 
@@ -65,7 +66,9 @@ def main_axis(result: StudyResult, scores: list[TableLine]) -> SweptAxis | None:
     if not name or len(values[name]) < 2:
         return None
     unit = result.about["units"].get(name, "")
-    return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name))
+    return SweptAxis(
+        name, f"{name} [{unit_label(unit)}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name)
+    )
 
 
 def is_finite_number(value: Any) -> bool:

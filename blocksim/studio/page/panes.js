@@ -1,4 +1,5 @@
 // The panes, in the order of their tabs. To add one: import it and put it into the list.
 import { benchPane } from "./bench.js";
+import { editPane } from "./edit.js";
 
-export const panes = [benchPane];
+export const panes = [benchPane, editPane];
