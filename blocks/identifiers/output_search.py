@@ -19,7 +19,7 @@ from .regression.regression import fit, unit_columns, upper
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
 NEAR_BEFORE = 1e-3  # relative change of the parameters up to which sensitivities are those of before
-NEGLIGIBLE = 0.01  # standard deviations: a step this small is none
+MOVED_NOTHING = 0.01  # standard deviations: a step this small is none
 STUCK = 2.0  # standard deviations that a step at the end of a search may ask for; more is no minimum
 SMALLEST_TOLERANCE = 1e-7  # relative: so is one this small, which may be all that differences can tell
 RUNS_KEPT = 4  # simulations that are remembered
@@ -207,7 +207,7 @@ def ascertained(task: Task, search: Search, tol: float, limit: int) -> Search:
     Where the cost is rough, a search can stop on a slope, since no step lowers it. That is no minimum, and is said.
     """
     search.J = task.sensitivities(search.theta)
-    if not search.reason.startswith("converged") or missing(task, search, tol) <= NEGLIGIBLE:
+    if not search.reason.startswith("converged") or missing(task, search, tol) <= MOVED_NOTHING:
         return search
     task.central, task.near = True, (search.theta, search.J / task.row_weights[:, None])
     again = descend(task, search.theta, tol, limit)

@@ -11,6 +11,7 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
+from ..physical import with_physical
 from .iteration import Looped, LoopEquations, Motion, Path, history, remarks, starting_values
 from .parts import fitted_parts, with_parts
 from .resimulation import Resimulation
@@ -107,6 +108,7 @@ blocks:
             self.method, names, path.beta, covariance, looped.plant, warnings=tuple(notes), reason=reason, details=details,
             priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        result = with_physical(result, looped.plant)
         return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 

@@ -12,6 +12,7 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
+from ..physical import PHYSICAL, physical_found, with_physical
 from .bias import drawn_bias, with_bias
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
@@ -43,6 +44,9 @@ class LeastSquares(RecordBlock):
 
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
+    Of a SerialRobot the estimates say whether a physical robot has them, and if not, which link stands in the way; `physical:
+    required` gives the least squares estimates among physical robots (pseudo-inertias positive definite). Both need the extra
+    `feasible`; intervals are those of the free estimates.
 
     Standard deviations are those of residuals with the colour they have (`errors: coloured`: from the spectrum of W'e near zero,
     with the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. By
@@ -81,6 +85,7 @@ blocks:
                        choices=("untold", "told", "corrected", "widened"))  # fmt: skip
     draws: int = static(16, "draws of the noise from which the bias is told", kind=int)
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
+    physical: str = static("told", "whether estimates of a robot are those of a physical one", choices=PHYSICAL)
     column_errors: list[float] | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
     tau_model = outport("effort by the model with the estimates", size="rows")
@@ -100,11 +105,18 @@ blocks:
         names = chosen_names(model, self.settings["parameters"], self.settings["known"])
         task = task_of(self, t, rows, signals, names, model)
         solution, dropped = essential(self, task)
+        more: dict[str, Any] = {}
+        if self.physical == "required":
+            solution, more = physical_found(solution, task, model)
         x = np.array([task.held.get(n, 0.0) for n in model.parameters])
         x[[model.parameters.index(n) for n in solution.names]] = solution.fit.values
         effort = rows.W @ x
         outputs = (effort, rows.y - effort)
         result = estimates(self, task, solution, dropped, model)
+        if more:
+            result = replace(result, details={**result.details, **more})
+        elif self.physical == "told":
+            result = with_physical(result, model)
         if solution.parts is not None:
             result = with_parts(result, solution.parts)
         if self.bias != "untold":
