@@ -92,6 +92,8 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, fi
     if not isinstance(more, Mapping) or set(more) - set(KEYS) or not all(fits_key(k, v) for k, v in more.items()):
         raise DiagramError(f"parameters: {name}: found {more!r}; numbers for {listing(KEYS)} are wanted, or a block for start.")
     low, high = declared.limits.closed()
+    if key == "delay" and unit.settings.get("longest") is not None:
+        high = min(high, float(unit.settings["longest"]))  # there is room for no more
     low, high = max(low, more.get("min", -math.inf)), min(high, more.get("max", math.inf))
     if not low < high:
         raise DiagramError(f"parameters: {name}: min {more.get('min')} and max {more.get('max')} leave nothing between them.")

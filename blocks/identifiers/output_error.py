@@ -31,6 +31,7 @@ __all__ = ["CLOE", "OutputError"]
 WEIGHT_ROUNDS = 10  # of weighting outputs by their residuals
 POOR = 0.5  # share of what was measured: a fit that leaves more is tried from other starts
 REACHES = (10.0, 10.0, 100.0, 100.0, 1000.0)  # factors within which those are drawn
+FINER = 8  # points of a spline to a sample
 SAME = 1e-4  # relative: searches that end at costs so near have found the same minimum
 
 
@@ -244,8 +245,9 @@ blocks:
 class OutputError(CLOE):
     """min sum |y - y_s(theta)|^2: the plant is simulated alone, driven by its recorded input u (output error, open loop).
 
-    As CLOE, but the drive of `model` is what was recorded, held between samples as a digital controller does (`hold: zero`) or
-    joined by straight lines (`hold: linear`). Only what `output` depends on is simulated. An unstable or integrating plant drifts
+    As CLOE, but the drive of `model` is what was recorded, held between samples as a digital controller does (`hold: zero`),
+    joined by straight lines (`hold: linear`) or by a cubic spline (`hold: cubic`, for what moves, such as a motor's
+    angle, whose speed that gives too). Only what `output` depends on is simulated. An unstable or integrating plant drifts
     away over a long record, and noise of a controller that reacted to y is in u too: with feedback and much noise prefer CLOE.
     Unknown initial states are parameters like others: `joint.q`.
     """
@@ -267,13 +269,20 @@ blocks:
     method = "output error"
 
     model: str = model("the plant that the recorded input drives, a block of the diagram")
-    hold: str = static("zero", "the input between its samples", choices=("zero", "linear"))
+    hold: str = static("zero", "the input between its samples", choices=("zero", "linear", "cubic"))
     u = inport("recorded input of the plant", size="any")
 
     def process(self, t, run: Run, model: Plant, u, y):
         scope = run.path.rpartition(".")[0]
         path = f"{scope}.{self.settings['model']}" if scope else self.settings["model"]
-        return self.identify(t, run, y, [Played(f"{path}.{model.drive}", np.asarray(u, dtype=float), self.hold, True)])
+        values = np.asarray(u, dtype=float)
+        all_present({"u": values})
+        angle = model.kind.of(Inport)[model.drive].size == 2 and values.reshape(len(values), -1).shape[1] == 1
+        if angle and self.hold != "cubic":
+            raise RecordError(
+                f"u is one signal, and {model.name} takes an angle and its speed: hold: cubic makes the speed of it."
+            )
+        return self.identify(t, run, y, [played_drive(f"{path}.{model.drive}", t, values, self.hold, angle)])
 
     def fits(self, path: str, schedule: Any) -> None:
         plant = schedule.unit(path).plants["model"]
@@ -282,6 +291,18 @@ blocks:
         if not plant.kind.of(Inport):
             raise DiagramError(f"model: {plant.name} has no input that u could drive.")
         super().fits(path, schedule)
+
+
+def played_drive(signal: str, t: np.ndarray, u: np.ndarray, hold: str, speed: bool = False) -> Played:
+    """The recorded drive; a spline is played as straight lines between points that lie closer."""
+    if hold != "cubic":
+        return Played(signal, u, hold, True)
+    from scipy.interpolate import CubicSpline
+
+    rows = np.arange(FINER * (len(t) - 1) + 1) / FINER
+    curve, step = CubicSpline(np.arange(len(t)), u, axis=0), float(t[-1] - t[0]) / (len(t) - 1)
+    values = np.stack([curve(rows), curve(rows, 1) / step], axis=1) if speed else curve(rows)
+    return Played(signal, np.asarray(values), "linear", True, FINER)
 
 
 def inverse_of(sizes: np.ndarray) -> np.ndarray:

@@ -125,7 +125,7 @@ def twin_of(
         )
     recorded = [*played, *([] if run.simulated else recorded_sources(run, t))]
     base = kept_base(run, names, recorded, begin, every, begin + every * (round(first) + len(t) - 1))
-    values = {player_path(p): p.values.reshape(len(t), -1) for p in recorded}
+    values = {player_path(p): p.values.reshape(len(p.values), -1) for p in recorded}
     own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
     assumed = () if run.simulated else tuple(u.path for u in own.schedule.units if is_source(u) and u.path not in values)
     return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
@@ -181,7 +181,7 @@ def kept_base(
 ) -> Experiment:
     """The experiment for a diagram and a grid, made once however many runs are identified."""
     diagram = run.diagram
-    shapes = tuple((p.signal, p.hold, p.port, p.values.reshape(len(p.values), -1).shape) for p in played)
+    shapes = tuple((p.signal, p.hold, p.port, p.finer, p.values.reshape(len(p.values), -1).shape) for p in played)
     frozen = models_named(diagram)
     fixed = repr(sorted((n, v) for n, v in run.changes.items() if any(n.startswith(f"{path}.") for path in frozen)))
     key = (signals, shapes, begin, every, stop, fixed)

@@ -56,6 +56,7 @@ class Played:
     values: np.ndarray
     hold: str = "linear"  # or 'zero', what a digital controller does
     port: bool = False
+    finer: int = 1  # of its rows to one of the record, where it was made of more than straight lines
 
 
 def twin_diagram(run: Run, signals: Sequence[str], played: Sequence[Played], begin: Fraction, every: Fraction) -> Diagram:
@@ -91,7 +92,7 @@ def playing(part: Diagram, one: Played, source: tuple[str, str], begin: Fraction
     if one.hold == "zero":
         block: Block = Samples(Ts=str(every), offset=str(begin % every), values_=blank)
     else:
-        block = Lines(begin=float(begin), interval=float(every), values_=blank)
+        block = Lines(begin=float(begin), interval=float(every) / one.finer, values_=blank)
     block.settings["values_"] = columns
     name = f"{source[0]}_{source[1]}_recorded"
     links = resolve(part)

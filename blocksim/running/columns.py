@@ -20,6 +20,9 @@ from ..schedule.logs import subsystem_output
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.units import infer_units
 
+#: What stands for a delay or an offset that is found by comparing two encoders.
+ESTIMATED = "estimated"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -136,8 +139,9 @@ def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]
         )
     values = values.reshape(len(values)) if goal.size == 1 else values
     scale, measure = converted(goal, spec, signals[0].unit, listing(names), notes)
-    if spec.scale is not None or spec.offset is not None or scale != 1:
-        values = (values * (1.0 if spec.scale is None else spec.scale) + (spec.offset or 0.0)) * scale
+    offset = 0.0 if spec.offset in (None, ESTIMATED) else spec.offset
+    if spec.scale is not None or offset or scale != 1:
+        values = (values * (1.0 if spec.scale is None else spec.scale) + offset) * scale
     bad = np.flatnonzero(np.isinf(values.reshape(len(values), -1)).any(axis=1))
     if len(bad):
         where = f"row {bad[0]}, t = {t[bad[0]]:.9g} s"
@@ -192,7 +196,7 @@ def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSp
     columns = dict(diagram.record.signals) if diagram.record else {}
     for signal, entry_text in mapping.items():
         entry = entry_text if isinstance(entry_text, Mapping) else {"column": entry_text}
-        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset", "file")]
+        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset", "file", "delay")]
         names = entry.get("column")
         names = list(names) if isinstance(names, (list, tuple)) else names
         if odd or not names or not all(isinstance(n, str) for n in (names if isinstance(names, list) else [names])):
@@ -201,7 +205,7 @@ def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSp
                 "{'column': name, 'unit': 'mm', 'scale': 1, 'offset': 0}."
             )
         columns[signal] = ColumnSpec(
-            names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", "")
+            names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", ""), entry.get("delay")
         )
     return columns
 

@@ -36,6 +36,7 @@ from ..schedule.flatten import flatten
 from ..schedule.named_starts import awaited
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.overrides import Overrides
+from .channels import corrected
 from .columns import grids_of, mapped, unmapped
 
 #: The folder in which records are looked for beside that of the diagram.
@@ -55,7 +56,8 @@ def identify(
 ) -> Record:
     """Run the record blocks of a diagram on a measured record; all else the diagram's `record:` says, unless it is given here.
 
-    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0}.
+    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0,
+    "delay": 0}; offset and delay may be "estimated", from the other encoder of a flexible axis.
     `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
     `params` changes settings as in `simulate`.
@@ -105,11 +107,13 @@ def read_measured(
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
     grids = evened(grids_of(signals), spec, name, notes)
+    grids, pairs = corrected(schedule, grids, spec.signals, notes)
     about = {
         "source": name,
         "pipeline": schedule.diagram.name,
         "columns": origin,
         "notes": notes,
+        **({"encoders": [str(pair) for pair in pairs]} if pairs else {}),
         "version": __version__,
         **{k: v for k, v in source.provenance.items() if k == "constants"},
     }
