@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .arguments import reported
+from .arguments import with_errors_told
 
 course = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Assignments with a robot for every student.")
 
@@ -17,7 +17,7 @@ Class = Annotated[
 
 
 @course.command("list")
-@reported
+@with_errors_told
 def list_command() -> None:
     """The lessons that have an assignment."""
     from ..course.assignment import lessons
@@ -27,7 +27,7 @@ def list_command() -> None:
 
 
 @course.command("new")
-@reported
+@with_errors_told
 def new_command(
     lesson: Annotated[str, typer.Argument(help="The number of a lesson; `blocksim course list` has them.")],
     student: Annotated[str, typer.Option(help="Who: the robot depends on it.")],
@@ -44,7 +44,7 @@ def new_command(
 
 
 @course.command("open")
-@reported
+@with_errors_told
 def open_command(folder: Annotated[Path, typer.Argument(help="A new folder, which only the teacher can read.")]) -> None:
     """Open a class: make the secret that every student's robot comes from."""
     from ..course.ledger import open_class
@@ -54,7 +54,7 @@ def open_command(folder: Annotated[Path, typer.Argument(help="A new folder, whic
 
 
 @course.command("measure")
-@reported
+@with_errors_told
 def measure_command(
     experiments: Annotated[list[Path], typer.Argument(help="Experiment files of students.")],
     class_: Class = None,
@@ -80,7 +80,7 @@ def measure_command(
 
 
 @course.command("mark")
-@reported
+@with_errors_told
 def mark_command(
     submissions: Annotated[list[Path], typer.Argument(help="Submission files of students.")],
     class_: Class = None,
@@ -101,7 +101,7 @@ def mark_command(
 
 
 @course.command("board")
-@reported
+@with_errors_told
 def board_command(
     class_: Class = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="The page.")] = Path("board.html"),
