@@ -15,7 +15,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..diagram.files import read_file
 from ..diagram.yaml_lines import Lined, read_yaml

@@ -1,7 +1,7 @@
 """Questions of the lessons: guess first, then run. They show themselves in a notebook or a page, and answer by themselves.
 
-The form is plain HTML with a few lines of script of its own: it works with the keyboard, with a screen reader, in Jupyter and on a
-page made of the notebook, and needs nothing from the network.
+The form is plain HTML with a few lines of script of its own: it works with the keyboard, with a screen reader, in Jupyter and on
+a page made of the notebook, and needs nothing from the network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A page for each lesson of docs/course/: its text, its code, its questions live, and the pictures that `docs/lessons.py` made."""
+"""A page for each lesson of docs/course/: its text, its code, its questions live, and the pictures of `docs/lessons.py`."""
 
 from __future__ import annotations
 
@@ -45,4 +45,6 @@ def question_html(text: str, name: str) -> str:
         question = eval(text, scope)  # our own notebooks, at build time
     except NameError:
         return ""
-    return "\n".join(line for line in type(question)(**{**vars(question), "name": f"quiz-{name}"})._repr_html_().splitlines() if line)
+    return "\n".join(
+        line for line in type(question)(**{**vars(question), "name": f"quiz-{name}"})._repr_html_().splitlines() if line
+    )

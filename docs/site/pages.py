@@ -42,7 +42,11 @@ def stage(root: Path, source: Path) -> None:
     site.write_examples()
     site.add(write_block_pages(source))
     site.add(write_python_pages())
-    site.add(lesson_pages(root))
+    lessons = lesson_pages(root)
+    site.add(lessons)
+    course = "\n".join(name.removeprefix("course/").removesuffix(".md") for name in lessons)
+    front = site.linked(root / "docs" / "course" / "index.md")
+    site.write("course/index.md", f"{front}\n```{{toctree}}\n:hidden:\n\n{course}\n```\n")
     site.write_sections()
     for path in before - site.files:
         path.unlink()
@@ -105,7 +109,7 @@ class Staging:
         if name.startswith("examples/") and name.endswith(".py"):
             return f"{up}gallery/{Path(name).stem}.rst"
         if name.startswith("docs/"):
-            return f"{up}{name.removeprefix('docs/')}{hash_}{place}"
+            return f"{up}{name.removeprefix('docs/').replace('.ipynb', '.md')}{hash_}{place}"
         if name in ("CHANGELOG.md", "CONTRIBUTING.md"):
             return f"{up}{name.lower()}{hash_}{place}"
         if name.startswith(("diagrams/", "examples/")) and name.endswith(".yaml"):
