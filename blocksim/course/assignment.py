@@ -61,8 +61,8 @@ def assignment_of(lesson: int | str) -> Assignment:
     """The assignment of a lesson, by its number."""
     path = FOLDER / f"{lesson}.yaml"
     if not str(lesson).isdigit() or not path.is_file():
-        known = sorted(int(p.stem) for p in FOLDER.glob("*.yaml"))
-        raise DiagramError(f"lesson '{lesson}' has no assignment. There is one for: {listing(known)}.")
+        numbers = sorted(int(p.stem) for p in FOLDER.glob("*.yaml"))
+        raise DiagramError(f"lesson '{lesson}' has no assignment. There is one for: {listing(numbers)}.")
     root, _ = read_yaml(read_file(path, path.name), path.name)
     text: dict[str, Any] = root.plain()
     budget = text["budget"]

@@ -9,7 +9,7 @@ from typing import Any
 from .assignment import lessons
 from .marking import ACCURACY, HONESTY
 
-STYLE = """
+BOARD_STYLE = """
 :root { color-scheme: light dark; --ink: #1d2433; --paper: #fff; --line: #d5d9e0; --soft: #eef1f5; --near: #0072b2;
   --honest: #009e73 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --line: #3a4250; --soft: #222a35; --near: #56b4e9;
@@ -42,7 +42,7 @@ def board_page(marks: Sequence[dict[str, Any]], title: str = "Class") -> str:
     name = html.escape(title)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<title>{name}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>'
+        f'<title>{name}</title><link rel="icon" href="data:,"><style>{BOARD_STYLE}</style></head>'
         f'<body><h1>{name}</h1><p class="key">{key}</p>{body}</body></html>\n'
     )
 

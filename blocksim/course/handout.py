@@ -20,9 +20,9 @@ def write_handout(assignment: Assignment, student: str, folder: Path) -> list[Pa
         "experiment.yaml": experiment_text(assignment, student),
         "submission.yaml": submission_text(assignment, student),
     }
-    taken = [name for name in texts if (folder / name).exists()]
-    if taken:
-        raise DiagramError(f"'{folder / taken[0]}' is there already. Name another folder with --out.")
+    obstacles = [name for name in texts if (folder / name).exists()]
+    if obstacles:
+        raise DiagramError(f"'{folder / obstacles[0]}' is there already. Name another folder with --out.")
     for name, text in texts.items():
         write_whole(folder / name, text)
     return [folder / name for name in texts]

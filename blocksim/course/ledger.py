@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import DiagramError
 from ..records.writing import make_folder
-from .measure import Measurement, measure
-from .request import Request
+from .measure import Measurement, measure_robot
+from .request import ExperimentRequest
 from .secret import new_secret, read_secret
 
 VARIABLE = "BLOCKSIM_CLASS"
@@ -72,14 +72,14 @@ def open_class(folder: Path) -> ClassFolder:
 
 def class_folder(folder: Path | None) -> ClassFolder:
     """The class of a folder, or of the one that BLOCKSIM_CLASS names."""
-    chosen = folder or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
-    if chosen is None:
+    place = folder or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
+    if place is None:
         raise DiagramError(
             f"which class? Name its folder with --class, or in {VARIABLE}. A new one: blocksim course open FOLDER."
         )
-    if not (chosen / "secret.key").is_file():
-        raise DiagramError(f"'{chosen}' is no folder of a class: there is no secret.key. A new one: blocksim course open FOLDER.")
-    return ClassFolder(chosen)
+    if not (place / "secret.key").is_file():
+        raise DiagramError(f"'{place}' is no folder of a class: there is no secret.key. A new one: blocksim course open FOLDER.")
+    return ClassFolder(place)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def spent(own: ClassFolder, lesson: int, student: str) -> Spent:
     return Spent(len(rows), sum(float(row["seconds"]) for row in rows))
 
 
-def measure_within_budget(own: ClassFolder, request: Request) -> tuple[Measurement, Spent]:
+def measure_within_budget(own: ClassFolder, request: ExperimentRequest) -> tuple[Measurement, Spent]:
     """Run the request if the student's budget allows it; what it took is written down before the record is given away."""
     assignment, budget = request.assignment, request.assignment.budget
     with own.alone():
@@ -107,7 +107,7 @@ def measure_within_budget(own: ClassFolder, request: Request) -> tuple[Measureme
             raise DiagramError(
                 f"seconds: found {request.seconds:g}, and {left:g} of {budget.seconds:g} are left. Ask for a shorter experiment."
             )
-        measurement = measure(request, own.secret, before.runs + 1)
+        measurement = measure_robot(request, own.secret, before.runs + 1)
         entry = {"lesson": assignment.lesson, "student": request.student, "number": before.runs + 1}
         entry |= {"seconds": measurement.seconds, "sources": request.sources, "settings": request.settings}
         own.append("ledger.jsonl", entry)

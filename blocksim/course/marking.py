@@ -22,14 +22,14 @@ from ..errors import DiagramError, Place, Problem, listing
 from ..planning.information import information
 from .assignment import Assignment, assignment_of
 from .ledger import ClassFolder, spent
-from .request import checked, loop_of, mapping_of, number_between
-from .secret import checked_student, truth_of
+from .request import checked_value, loop_of, mapping_of, number_between
+from .secret import checked_student, student_truth
 
-KEYS = ("format", "submission", "student", "estimates")
+SUBMISSION_KEYS = ("format", "submission", "student", "estimates")
 ACCURACY, HONESTY = 60.0, 40.0
-NEAR, FAR = 3.0, 100.0  # bounds of error
+NEAR_TRUTH, FAR = 3.0, 100.0  # bounds of error
 HONEST, OVERCONFIDENT = 2.0, 4.0  # claimed standard deviations of error
-TELLING, EMPTY = 5.0, 100.0  # bounds of claimed standard deviation, and times that
+TELLING_CLAIM, EMPTY = 5.0, 100.0  # bounds of claimed standard deviation, and times that
 
 
 @dataclass(frozen=True)
@@ -93,22 +93,24 @@ def read_submission(path: str | Path) -> Submission:
     root, problems = read_yaml(read_file(name, name), name)
     if problems:
         raise DiagramError(problems)
-    top = mapping_of(root, name, KEYS, "a submission")
-    missing = [key for key in KEYS if key not in top]
+    top = mapping_of(root, name, SUBMISSION_KEYS, "a submission")
+    missing = [key for key in SUBMISSION_KEYS if key not in top]
     if missing:
-        raise DiagramError([Problem(f"there is no '{missing[0]}:'. A submission has: {listing(KEYS)}.", Place(name, root.line))])
-    assignment = checked(name, top["submission"], assignment_of)
-    student = checked(name, top["student"], checked_student)
+        raise DiagramError(
+            [Problem(f"there is no '{missing[0]}:'. A submission has: {listing(SUBMISSION_KEYS)}.", Place(name, root.line))]
+        )
+    assignment = checked_value(name, top["submission"], assignment_of)
+    student = checked_value(name, top["student"], checked_student)
     estimates = mapping_of(top["estimates"], name, assignment.parameters, "estimates")
     absent = [parameter for parameter in assignment.parameters if parameter not in estimates]
     if absent:
         words = f"estimates: {listing(absent)} are missing. Each has a value and a std."
         raise DiagramError([Problem(words, Place(name, top["estimates"].line))])
-    pairs = {parameter: claim(name, parameter, entry) for parameter, entry in estimates.items()}
+    pairs = {parameter: claim_of(name, parameter, entry) for parameter, entry in estimates.items()}
     return Submission(assignment, student, {p: v for p, (v, _) in pairs.items()}, {p: s for p, (_, s) in pairs.items()})
 
 
-def claim(file: str, parameter: str, entry: Lined) -> tuple[float, float]:
+def claim_of(file: str, parameter: str, entry: Lined) -> tuple[float, float]:
     """{value: 0.03, std: 0.001}."""
     parts = mapping_of(entry, file, ("value", "std"), parameter)
     pair = []
@@ -119,7 +121,7 @@ def claim(file: str, parameter: str, entry: Lined) -> tuple[float, float]:
             )
         limits = (low, 1e300)
         what = f"{parameter}: {key}"
-        pair.append(checked(file, parts[key], functools.partial(number_between, limits=limits, what=what)))
+        pair.append(checked_value(file, parts[key], functools.partial(number_between, limits=limits, what=what)))
     return pair[0], pair[1]
 
 
@@ -156,8 +158,8 @@ def log_fall(value: float, whole: float, none: float) -> float:
 def mark_parameter(name: str, error: float, std: float, bound: float) -> ParameterMark:
     """The rules at the top of this file, for one parameter."""
     size, z = abs(error) / bound, abs(error) / std
-    telling = TELLING * max(1.0, size / HONEST)  # who is far off is right to claim little
-    accuracy = log_fall(size, NEAR, FAR)
+    telling = TELLING_CLAIM * max(1.0, size / HONEST)  # who is far off is right to claim little
+    accuracy = log_fall(size, NEAR_TRUTH, FAR)
     honesty = fall(z, HONEST, OVERCONFIDENT) * log_fall(std / bound, telling, EMPTY * telling)
     if z > HONEST:
         words = "over-confident: the truth lies outside 2 of your standard deviations"
@@ -165,14 +167,20 @@ def mark_parameter(name: str, error: float, std: float, bound: float) -> Paramet
         words = "your standard deviation holds the truth, and is much wider than it had to be"
     else:
         words = "your standard deviation can be believed"
-    far = "as near as the budget allows" if size <= NEAR else "the budget allows to come nearer" if size < FAR / 3 else "far off"
+    far = (
+        "as near as the budget allows"
+        if size <= NEAR_TRUTH
+        else "the budget allows to come nearer"
+        if size < FAR / 3
+        else "far off"
+    )
     return ParameterMark(name, accuracy, honesty, f"{far}; {words}", size, z, std / bound)
 
 
-def mark(submission: Submission, own: ClassFolder) -> Mark:
+def mark_submission(submission: Submission, own: ClassFolder) -> Mark:
     """The mark of a submission; the same every time."""
     assignment = submission.assignment
-    truth = truth_of(assignment, own.secret, submission.student)
+    truth = student_truth(assignment, own.secret, submission.student)
     bounds = reference_bounds(assignment, truth)
     parts = tuple(
         mark_parameter(name, submission.values[name] - value, submission.stds[name], bounds[name])
@@ -192,7 +200,7 @@ def mark_once(submission: Submission, own: ClassFolder, again: bool = False) -> 
                 f"{student} handed in lesson {lesson} before and got {earlier[-1]['points']} of 100. The first counts; the "
                 "teacher may mark another with --again."
             )
-        result = mark(submission, own)
+        result = mark_submission(submission, own)
         entry = {"lesson": lesson, "student": student, "points": result.points, "accuracy": result.accuracy}
         entry |= {"honesty": result.honesty, "seconds": result.seconds, "runs": result.runs}
         own.append("marks.jsonl", entry)

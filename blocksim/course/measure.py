@@ -1,4 +1,4 @@
-"""Request -> record: the experiment on the true robot, within its limits, and only the columns a student may see."""
+"""ExperimentRequest -> record: the experiment on the true robot, within its limits, and only the columns a student may see."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from ..diagram.files import write_whole
 from ..errors import BlocksimError, DiagramError, SimulationError
 from ..running.simulate import simulate
-from .request import Request, loop_of
-from .secret import noise_seed, truth_of
+from .request import ExperimentRequest, loop_of
+from .secret import noise_seed, student_truth
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
     from ..records.record import Record
 
-UNTOLD = "the robot cannot do this experiment. Try the sources in your own loop.yaml: blocksim check, blocksim run."
+CANNOT_DO = "the robot cannot do this experiment. Try the sources in your own loop.yaml: blocksim check, blocksim run."
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Measurement:
     stopped: str = ""
 
 
-def measure(request: Request, secret: bytes, number: int) -> Measurement:
+def measure_robot(request: ExperimentRequest, secret: bytes, number: int) -> Measurement:
     """Run the request on the student's robot. A signal beyond its limit ends it there, as an emergency stop does.
 
     Errors of the run are not passed on: their words may hold numbers of the robot.
     """
     assignment = request.assignment
-    truth = truth_of(assignment, secret, request.student)
+    truth = student_truth(assignment, secret, request.student)
     check_at_home(request)
     try:
         record = simulate(
@@ -47,13 +47,13 @@ def measure(request: Request, secret: bytes, number: int) -> Measurement:
     except SimulationError as error:
         record = error.record
         if record is None:
-            raise DiagramError(UNTOLD) from None
+            raise DiagramError(CANNOT_DO) from None
     except BlocksimError:
-        raise DiagramError(UNTOLD) from None
+        raise DiagramError(CANNOT_DO) from None
     return cut(record, request)
 
 
-def check_at_home(request: Request) -> None:
+def check_at_home(request: ExperimentRequest) -> None:
     """The same experiment on the robot of the handout: mistakes in it are told in full, because nothing there is secret."""
     from ..diagram.build import open_diagram
     from ..simulation.prepare import prepared
@@ -62,7 +62,7 @@ def check_at_home(request: Request) -> None:
     prepared(open_diagram(loop_of(request.assignment, request.sources)), settings, {"stop": request.seconds})
 
 
-def cut(record: Record, request: Request) -> Measurement:
+def cut(record: Record, request: ExperimentRequest) -> Measurement:
     """The rows up to the first that passes a limit."""
     import numpy as np
 
@@ -76,7 +76,7 @@ def cut(record: Record, request: Request) -> Measurement:
         if beyond.any() and (row := int(np.argmax(beyond))) < rows:
             rows, stopped = row, f"the robot was switched off at {t[row]:.3g} s: |{signal}| went beyond {limit:g}"
     if rows < 2:
-        raise DiagramError(f"{stopped or UNTOLD} before anything was recorded. The robot rests at 0: begin there, and gently.")
+        raise DiagramError(f"{stopped or CANNOT_DO} before anything was recorded. The robot rests at 0: begin there, and gently.")
     columns = {column: np.asarray(record[signal])[:rows] for column, signal in assignment.measured.items()}
     return Measurement(t[:rows], columns, float(t[rows - 1] - t[0]), stopped)
 

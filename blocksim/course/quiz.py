@@ -47,18 +47,18 @@ def form_of(question: str, fields: str, judge: str, data: object, name: str) -> 
     return FORM.format(name=name, key=json.dumps(name), question=html.escape(question), fields=fields, judge=judge, data=text)
 
 
-def fresh_name() -> str:
+def form_name() -> str:
     """A page may hold the same question twice."""
     return f"quiz-{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True)
-class Choice:
+class Question:
     """A question with answers to choose from; each has its own reply."""
 
     question: str
     replies: Mapping[str, str]
-    name: str = field(default_factory=fresh_name, repr=False)
+    name: str = field(default_factory=form_name, repr=False)
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -80,7 +80,7 @@ class Guess:
     tolerance: float
     why: str
     hint: str = "Run the next cells, and guess again."
-    name: str = field(default_factory=fresh_name, repr=False)
+    name: str = field(default_factory=form_name, repr=False)
 
     def _repr_html_(self) -> str:
         row = '<label>Your guess: <input name="answer" inputmode="decimal" size="10" autocomplete="off"></label> '

@@ -1,4 +1,4 @@
-"""Request: the experiment that a student asks for, read from a file nobody has checked, and the loop it makes."""
+"""ExperimentRequest: the experiment that a student asks for, read from a file nobody has checked_value, and the loop it makes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from .assignment import Assignment, assignment_of, one_of
 from .secret import checked_student
 
-KEYS = ("format", "experiment", "student", "seconds", "sources", "settings")
+REQUEST_KEYS = ("format", "experiment", "student", "seconds", "sources", "settings")
 
 
 @dataclass(frozen=True)
-class Request:
+class ExperimentRequest:
     """So many seconds with these sources and settings, on the robot of this student."""
 
     assignment: Assignment
@@ -29,29 +29,31 @@ class Request:
     settings: dict[str, float]
 
 
-def read_request(path: str | Path) -> Request:
-    """The request of a file; every part of it is checked against the assignment, and a refusal names file and line."""
+def read_request(path: str | Path) -> ExperimentRequest:
+    """The request of a file; every part of it is checked_value against the assignment, and a refusal names file and line."""
     name = str(path)
     root, problems = read_yaml(read_file(name, name), name)
     if problems:
         raise DiagramError(problems)
-    top = mapping_of(root, name, KEYS, "an experiment file")
-    wanted = [key for key in ("experiment", "student", "seconds") if key not in top]
-    if wanted:
+    top = mapping_of(root, name, REQUEST_KEYS, "an experiment file")
+    absent = [key for key in ("experiment", "student", "seconds") if key not in top]
+    if absent:
         raise DiagramError(
-            [Problem(f"there is no '{wanted[0]}:'. An experiment file has: {listing(KEYS)}.", Place(name, root.line))]
+            [Problem(f"there is no '{absent[0]}:'. An experiment file has: {listing(REQUEST_KEYS)}.", Place(name, root.line))]
         )
-    assignment = checked(name, top["experiment"], assignment_of)
-    student = checked(name, top["student"], checked_student)
-    seconds = checked(name, top["seconds"], lambda value: number_between(value, (0.1, assignment.budget.seconds), "seconds"))
+    assignment = checked_value(name, top["experiment"], assignment_of)
+    student = checked_value(name, top["student"], checked_student)
+    seconds = checked_value(
+        name, top["seconds"], lambda value: number_between(value, (0.1, assignment.budget.seconds), "seconds")
+    )
     sources = {}
     for block, entry in mapping_of(top.get("sources", Lined({}, 1)), name, assignment.sources, "sources").items():
-        sources[block] = checked(name, entry, lambda value, block=block: source_of(value, block, assignment))
+        sources[block] = checked_value(name, entry, lambda value, block=block: plain_source(value, block, assignment))
     settings = {}
     for setting, entry in mapping_of(top.get("settings", Lined({}, 1)), name, assignment.settings, "settings").items():
         limits = assignment.settings[setting]
-        settings[setting] = checked(name, entry, lambda value, s=setting, limits=limits: number_between(value, limits, s))
-    return Request(assignment, student, seconds, sources, settings)
+        settings[setting] = checked_value(name, entry, lambda value, s=setting, limits=limits: number_between(value, limits, s))
+    return ExperimentRequest(assignment, student, seconds, sources, settings)
 
 
 def mapping_of(at: Lined, file: str, allowed: Any, where: str) -> dict[str, Lined]:
@@ -69,7 +71,7 @@ def mapping_of(at: Lined, file: str, allowed: Any, where: str) -> dict[str, Line
     return at.value
 
 
-def checked(file: str, at: Lined, check: Any) -> Any:
+def checked_value(file: str, at: Lined, check: Any) -> Any:
     """What the check makes of a value; its refusal gets the line."""
     try:
         return check(at.plain())
@@ -84,7 +86,7 @@ def number_between(value: object, limits: tuple[float, float], what: str) -> flo
     return float(value)
 
 
-def source_of(value: object, block: str, assignment: Assignment) -> dict[str, Any]:
+def plain_source(value: object, block: str, assignment: Assignment) -> dict[str, Any]:
     """The settings of a source, of a type the assignment allows, with plain values only: no wires, no files, no formulas."""
     if not isinstance(value, dict):
         raise DiagramError(f"{block}: found {brief_value(value)}. Write {block}: {{type: ..., ...}}.")

@@ -52,21 +52,21 @@ def read_secret(path: Path) -> bytes:
     return secret
 
 
-def digest_of(secret: bytes, *words: object) -> int:
+def secret_number(secret: bytes, *words: object) -> int:
     """64 bits that depend on every word."""
     message = "\0".join(str(word) for word in words).encode()
     return int.from_bytes(hmac.new(secret, message, hashlib.sha256).digest()[:8], "big")
 
 
-def truth_of(assignment: Assignment, secret: bytes, student: str) -> dict[str, float]:
+def student_truth(assignment: Assignment, secret: bytes, student: str) -> dict[str, float]:
     """This student's robot: each parameter between its limits, evenly on a logarithmic scale."""
     truth = {}
     for name, (low, high) in assignment.ranges.items():
-        share = (digest_of(secret, "truth", assignment.lesson, student, name) >> 11) / 2**53
+        share = (secret_number(secret, "truth", assignment.lesson, student, name) >> 11) / 2**53
         truth[name] = low * math.exp(share * math.log(high / low))
     return truth
 
 
 def noise_seed(assignment: Assignment, secret: bytes, student: str, number: int) -> int:
     """The seed of the noise of a student's experiment: a repeated experiment is a new one."""
-    return digest_of(secret, "noise", assignment.lesson, student, number) >> 16
+    return secret_number(secret, "noise", assignment.lesson, student, number) >> 16

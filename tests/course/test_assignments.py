@@ -12,10 +12,10 @@ from blocksim.course.assignment import assignment_of, lessons
 from blocksim.course.board import board_page
 from blocksim.course.handout import write_handout
 from blocksim.course.ledger import class_folder, measure_within_budget, open_class
-from blocksim.course.marking import Submission, mark, mark_once, mark_parameter, read_submission, reference_bounds
+from blocksim.course.marking import Submission, mark_once, mark_parameter, mark_submission, read_submission, reference_bounds
 from blocksim.course.measure import write_measurement
 from blocksim.course.request import loop_of, read_request
-from blocksim.course.secret import noise_seed, truth_of
+from blocksim.course.secret import noise_seed, student_truth
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +40,20 @@ def experiment(student="ana", seconds=4, lesson=2, sources=MOVE, more=""):
 
 def test_every_student_has_a_robot_of_their_own(own):
     assignment = assignment_of(2)
-    ana, bo = (truth_of(assignment, own.secret, name) for name in ("ana", "bo"))
+    ana, bo = (student_truth(assignment, own.secret, name) for name in ("ana", "bo"))
     assert all(abs(math.log(ana[name] / bo[name])) > 1e-6 for name in ana)
     for truth in (ana, bo):
         assert all(low <= truth[name] <= high for name, (low, high) in assignment.ranges.items())
-    assert truth_of(assignment, own.secret, "ana") == ana
-    assert truth_of(assignment, b"another secret of 32 bytes or so", "ana") != ana
+    assert student_truth(assignment, own.secret, "ana") == ana
+    assert student_truth(assignment, b"another secret of 32 bytes or so", "ana") != ana
 
 
 def test_truths_fill_their_ranges_evenly_on_a_logarithmic_scale(own):
     assignment = assignment_of(2)
     low, high = assignment.ranges["joint.J"]
-    places = [math.log(truth_of(assignment, own.secret, f"s{k}")["joint.J"] / low) / math.log(high / low) for k in range(400)]
+    places = [
+        math.log(student_truth(assignment, own.secret, f"s{k}")["joint.J"] / low) / math.log(high / low) for k in range(400)
+    ]
     counts = np.histogram(places, bins=4, range=(0, 1))[0]
     assert ((counts - 100) ** 2 / 100).sum() < 16.3  # chi-square, 3 degrees of freedom, 0.1 %
 
@@ -80,7 +82,7 @@ def test_nothing_that_is_handed_out_holds_the_truth(own, tmp_path, monkeypatch, 
     request = read_request(write_experiment(given, experiment("eve"), "mine.yaml"))
     measurement, _ = measure_within_budget(own, request)
     write_measurement(measurement, given / "record_1.csv")
-    truth = truth_of(assignment, own.secret, "eve")
+    truth = student_truth(assignment, own.secret, "eve")
     submission = Submission(assignment, "eve", {n: v * 1.01 for n, v in truth.items()}, {n: 0.02 * v for n, v in truth.items()})
     result = mark_once(submission, own)
     (given / "mark.txt").write_text(str(result))
@@ -104,7 +106,7 @@ def test_the_record_is_the_robots_and_only_the_measured_columns(own, tmp_path):
     request = read_request(write_experiment(tmp_path, experiment("carl", 3)))
     measurement, used = measure_within_budget(own, request)
     assert list(measurement.columns) == ["q", "tau"] and used.runs == 1 and used.seconds == pytest.approx(3)
-    truth = truth_of(request.assignment, own.secret, "carl")
+    truth = student_truth(request.assignment, own.secret, "carl")
     again = bs.simulate(
         loop_of(request.assignment, request.sources),
         params=truth,
@@ -176,7 +178,7 @@ def test_a_run_that_fails_on_the_robot_says_nothing_of_it(own, tmp_path):
     wild = "push: {type: Step, time: 0.5, after: 1e9}"
     request = read_request(write_experiment(tmp_path, experiment("hal", 2, sources=wild)))
     measurement, _ = measure_within_budget(own, request)
-    truth = truth_of(request.assignment, own.secret, "hal")
+    truth = student_truth(request.assignment, own.secret, "hal")
     assert "switched off" in measurement.stopped and not any(f"{v:.4g}" in measurement.stopped for v in truth.values())
 
 
@@ -197,13 +199,13 @@ def test_marks_follow_the_rules():
 
 def test_a_good_an_over_confident_and_a_wrong_submission(own):
     assignment = assignment_of(2)
-    truth = truth_of(assignment, own.secret, "ida")
+    truth = student_truth(assignment, own.secret, "ida")
     bounds = reference_bounds(assignment, truth)
     assert all(0 < bounds[name] < 0.05 * truth[name] for name in truth)
 
     def points(offset, claim):
         values = {name: truth[name] + offset * bounds[name] for name in truth}
-        return mark(Submission(assignment, "ida", values, {n: claim * bounds[n] for n in truth}), own).points
+        return mark_submission(Submission(assignment, "ida", values, {n: claim * bounds[n] for n in truth}), own).points
 
     assert points(1, 1.2) == 100
     assert points(2, 0.1) == 60
@@ -260,7 +262,7 @@ def test_the_reference_of_every_lesson_stays_within_its_limits_on_many_robots(ow
     assignment = assignment_of(lesson)
     assert lesson in lessons()
     for student in ("p1", "p2", "p3"):
-        truth = truth_of(assignment, own.secret, student)
+        truth = student_truth(assignment, own.secret, student)
         record = bs.simulate(
             loop_of(assignment, assignment.reference["sources"]), params={**assignment.conditions, **truth}, stop=20, seed=3
         )
