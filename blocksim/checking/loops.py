@@ -16,7 +16,7 @@ from ..linear.signal_taps import bypassed
 from ..schedule.clock import key_place
 from ..schedule.schedule import Schedule
 from ..simulation.experiment import Experiment
-from ..simulation.modes import largest_step, longest_step, modes_at_start, stretched
+from ..simulation.modes import largest_step, longest_step, magnitude, modes_at_start, stretched
 from ..solvers.tableau import Tableau
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def step_findings(experiment: Experiment) -> Iterator[Finding]:
         better = step
         while mode_error(method, worst, better) > COARSE / 5:
             better /= 2
-        grown = abs(stretched(method, step * worst)) > 1 and worst.real <= 0
+        grown = magnitude(stretched(method, step * worst)) > 1 and worst.real <= 0
         fine = min(better, largest_step(method, modes_at_start(experiment), step))
         yield Finding(
             "coarse-step",
@@ -81,7 +81,7 @@ def mode_error(method: Tableau, mode: complex, step: float) -> float:
     """How far a mode is off after a radian of it, or after a step where that is longer; fast modes that die out may be."""
     z = step * mode
     once = stretched(method, z)
-    if z.real < -abs(z.imag) and abs(once) <= 1.0:  # dies out without ringing, fast against the step: nobody sees how
+    if z.real < -abs(z.imag) and magnitude(once) <= 1.0:  # dies out without ringing, fast against the step: nobody sees how
         return 0.0
     steps = max(1.0, 1.0 / abs(z))
     try:

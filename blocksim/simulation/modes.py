@@ -65,6 +65,14 @@ def stretched(method: Tableau, z: complex) -> complex:
     return 1 + z * sum((float(b) * k for b, k in zip(method.b, stages, strict=True)), 0j)
 
 
+def magnitude(z: complex) -> float:
+    """|z|, also where it is beyond all numbers."""
+    try:
+        return abs(z)
+    except OverflowError:
+        return math.inf
+
+
 def longest_step(experiment: Experiment) -> float:
     """The longest step a fixed-step method takes: its own, or from sample hit to sample hit where that is shorter."""
     clock = experiment.clock
@@ -74,7 +82,7 @@ def longest_step(experiment: Experiment) -> float:
 
 def grows(method: Tableau, mode: complex, step: float) -> bool:
     """Whether a mode that should die out grows from step to step."""
-    return mode.real < -DECAYING * abs(mode) and abs(stretched(method, step * mode)) > 1.0
+    return mode.real < -DECAYING * abs(mode) and magnitude(stretched(method, step * mode)) > 1.0
 
 
 def largest_step(method: Tableau, modes: FloatArray, step: float) -> float:

@@ -191,3 +191,13 @@ def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
     from blocksim.solvers import find_tableau
 
     assert mode_error(find_tableau("rk4"), complex(1e4, 0.0), 1.0) == float("inf")
+
+
+def test_modes_beyond_all_numbers_are_judged_and_not_an_overflow():
+    from blocksim.checking.loops import mode_error
+    from blocksim.simulation.modes import grows
+    from blocksim.solvers import find_tableau
+
+    rk4 = find_tableau("rk4")
+    assert mode_error(rk4, -2e131 + 0j, 1e-3) == float("inf")  # R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24 is beyond 1e308
+    assert grows(rk4, -2e131 + 0j, 1e-3)
