@@ -85,7 +85,7 @@ def mode_error(method: Tableau, mode: complex, step: float) -> float:
         return 0.0
     steps = max(1.0, 1.0 / abs(z))
     try:
-        return abs(once**steps - cmath.exp(z * steps))
+        return magnitude(once**steps - cmath.exp(z * steps))
     except OverflowError:  # of a mode that grows beyond all numbers within a step
         return math.inf
 

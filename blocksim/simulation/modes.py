@@ -7,6 +7,7 @@ drawn wrongly.
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ MOST_STATES = 200
 #: A mode counts as decaying where it falls by this share of its speed.
 DECAYING = 1e-6
 STEP_HALVINGS = 60
+#: What is larger is beyond all numbers when it is squared.
+BEYOND = 1e150
 
 
 def modes_at_start(experiment: Experiment) -> FloatArray:
@@ -66,11 +69,8 @@ def stretched(method: Tableau, z: complex) -> complex:
 
 
 def magnitude(z: complex) -> float:
-    """|z|, also where it is beyond all numbers."""
-    try:
-        return abs(z)
-    except OverflowError:
-        return math.inf
+    """|z|, also where it, or what it was computed from, is beyond all numbers."""
+    return abs(z) if cmath.isfinite(z) and max(abs(z.real), abs(z.imag)) < BEYOND else math.inf
 
 
 def longest_step(experiment: Experiment) -> float:
