@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..contract.declarations import Noise, Outport, Static
 from ..contract.plant import Plant
 from ..errors import listing
+from .combinations import together_words
 from .estimates import Estimate, Estimates
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 #: A standard deviation above this share of a parameter tells little of it.
 VAGUE = 0.5
-#: A correlation of estimates from which on little more than a combination of them is known.
-INSEPARABLE = 0.98
 #: Identifiers that know their own rank say these themselves; the reason is added to them.
 RANK_WORDS = ("rank deficient", "not identifiable", "ill-conditioned", "do not show", "does not show", "move together")
 #: Motion that is not this many times as large in the first fifth of a run as in its second half is no start that dies out.
@@ -43,7 +42,7 @@ def verdict_words(estimates: Estimates, schedule: Schedule, record: Record) -> I
         word in text for word in RANK_WORDS for text in estimates.warnings
     ):
         shares = listing(f"{entry.name} (std {percent_of(entry)})" for entry in vague)
-        together = "; ".join(inseparable(estimates, {entry.name for entry in vague}))
+        together = "; ".join(together_words(estimates, {entry.name for entry in vague}))
         yield f"not determined by these data: {shares}{f'; {together}' if together else ''}{f', because {why}' if why else ''}."
     elif vague and why:
         yield f"{listing(entry.name for entry in vague)}: little can be told, because {why}."
@@ -60,23 +59,6 @@ def is_vague(entry: Estimate) -> bool:
 def percent_of(entry: Estimate) -> str:
     size = abs(entry.truth) if math.isfinite(entry.truth) and entry.truth else abs(entry.value)
     return f"{100 * entry.std / size:.2g} %" if math.isfinite(entry.std) and size else "infinite"
-
-
-def inseparable(estimates: Estimates, names: set[str]) -> Iterator[str]:
-    """Pairs of which only a combination is known."""
-    import numpy as np
-
-    P, order = estimates.covariance, list(estimates)
-    if P is None:
-        return
-    std = np.sqrt(np.diag(P))
-    for i, one in enumerate(order):
-        for j, other in enumerate(order[:i]):
-            if {one, other} & names and np.isfinite(std[[i, j]]).all() and (std[[i, j]] > 0).all():
-                share = float(P[i, j] / (std[i] * std[j]))
-                if abs(share) > INSEPARABLE:
-                    sign = "-" if share > 0 else "+"
-                    yield f"of {other} and {one} little more than {other} {sign} {std[j] / std[i]:.3g} {one} is known"
 
 
 def reason_for(plant: Unit, names: list[str], record: Record) -> str:
