@@ -30,6 +30,7 @@ MODULES = (
     "plants.joints",
     "plants.scara",
     "plants.serial.robot",
+    "plants.inverse_dynamics",
     "control.sensors",
     "control.controllers",
     "smoothing.filters",
