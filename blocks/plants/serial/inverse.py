@@ -20,14 +20,14 @@ def inverse_law(shape: RobotShape) -> tuple[Callable[..., Any], tuple[str, ...]]
     chain, law = shape.chain, effort_law(shape.chain)
     inertial, names = inertial_texts(chain, law, shape.payload)
     joints = [joint_text(chain, j) for j in range(len(chain))]
-    asked = dict.fromkeys([*names, *(name for _, own in joints for name in own), "beta"])
+    settings = dict.fromkeys([*names, *(name for _, own in joints for name in own), "beta"])
     if shape.motors:
-        asked |= dict.fromkeys(f"N{j + 1}" for j in range(len(chain)))
-    lines = [f"{name} = p[{k}]" for k, name in enumerate(asked)]
+        settings |= dict.fromkeys(f"N{j + 1}" for j in range(len(chain)))
+    lines = [f"{name} = p[{k}]" for k, name in enumerate(settings)]
     lines += [f"m = efforts(q, v, a, {row(inertial)})", f"e = {row([text for text, _ in joints])}"]
     lines.append(f"return {row(motor_shares(chain)) if shape.motors else 'e'}")
     text = "def inverse(q, v, a, p):\n" + "".join(f"    {line}\n" for line in lines)
-    return function_of(text, efforts=law.function), tuple(asked)
+    return function_of(text, efforts=law.function), tuple(settings)
 
 
 def joint_text(chain: Chain, j: int) -> tuple[str, list[str]]:
