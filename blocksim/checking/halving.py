@@ -13,15 +13,15 @@ from ..simulation.simulation import Simulation
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
 
-#: Looks at the states, and steps between two of them.
-LOOKS_AHEAD, STEPS_BETWEEN = 20, 10
+#: Looks at the states, and steps between two of them: few, so that nothing swings unseen between looks.
+LOOKS_AHEAD, STEPS_BETWEEN = 100, 2
 STRETCH = LOOKS_AHEAD * STEPS_BETWEEN
 #: A longer program is not run under CPython for that: its steps take long.
 LONGEST_PROGRAM = 40_000
 #: Ticks up to which twice as many are counted exactly.
-COUNTED = 2**52
+EXACT_TICKS = 2**52
 #: A state that moves by less, against its size, only shows rounding.
-MOVING = 1e-6
+LEAST_MOTION = 1e-6
 
 
 def halved(clock: RunClock, ticks: int) -> RunClock:
@@ -40,7 +40,7 @@ def change_by_halving(experiment: Experiment) -> float:
 
     clock = experiment.clock
     ticks = STRETCH * clock.step
-    ends = clock.end < clock.start + ticks or 2 * clock.end > COUNTED
+    ends = clock.end < clock.start + ticks or 2 * clock.end > EXACT_TICKS
     if ends or not len(experiment.numbers.x) or len(experiment.program.source.text) > LONGEST_PROGRAM:
         return 0.0
     try:
@@ -53,7 +53,7 @@ def change_by_halving(experiment: Experiment) -> float:
     with np.errstate(all="ignore"):
         motion = np.sqrt(np.mean((fine - fine[0]) ** 2, axis=0))
         change = np.sqrt(np.mean((coarse - fine) ** 2, axis=0))
-    moving = np.isfinite(motion) & (motion > MOVING * np.abs(fine).max(axis=0))
+    moving = np.isfinite(motion) & (motion > LEAST_MOTION * np.abs(fine).max(axis=0))
     return float(np.max(np.nan_to_num(change[moving] / motion[moving], nan=np.inf), initial=0.0))
 
 

@@ -27,7 +27,7 @@ MOST_STATES = 200
 DECAYING = 1e-6
 STEP_HALVINGS = 60
 #: What is larger is beyond all numbers when it is squared.
-BEYOND = 1e150
+LARGEST_PART = 1e150
 
 
 def modes_at_start(experiment: Experiment) -> FloatArray:
@@ -70,7 +70,7 @@ def stretched(method: Tableau, z: complex) -> complex:
 
 def magnitude(z: complex) -> float:
     """|z|, also where it, or what it was computed from, is beyond all numbers."""
-    return abs(z) if cmath.isfinite(z) and max(abs(z.real), abs(z.imag)) < BEYOND else math.inf
+    return abs(z) if cmath.isfinite(z) and max(abs(z.real), abs(z.imag)) < LARGEST_PART else math.inf
 
 
 def longest_step(experiment: Experiment) -> float:

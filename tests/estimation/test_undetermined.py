@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.estimation.combinations import together_words
+from blocksim.estimation.undetermined import together_words
 
 REST = """
 format: 1

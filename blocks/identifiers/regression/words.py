@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blocksim.errors import listing
-from blocksim.estimation.combinations import combination
+from blocksim.estimation.undetermined import combination
 
 from .regression import Fit
 
