@@ -43,18 +43,18 @@ class FreeParameter:
 def free_parameters(block: Any, path: str, schedule: Any, run: Run | None) -> list[FreeParameter]:
     """The parameters with their starts and bounds, checked against the diagram."""
     scope = path.rpartition(".")[0]
-    given = block.settings["parameters"]
-    wanted = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    entry = block.settings["parameters"]
+    entries = entry if isinstance(entry, Mapping) else dict.fromkeys(entry)
     overrides = Overrides(run.changes if run is not None else {})
-    found = []
-    for name, more in wanted.items():
+    parameters = []
+    for name, more in entries.items():
         whole = f"{scope}.{name}" if scope else str(name)
         if run is not None and whole.rpartition(".")[0] not in schedule.by_path:
             raise RecordError(f"parameters: {whole} has no influence on what is compared.")
-        found.append(free_parameter(whole, more, schedule, overrides, first_of(whole, block.settings["start"])))
+        parameters.append(free_parameter(whole, more, schedule, overrides, first_of(whole, block.settings["start"])))
     if run is not None and run.simulated:
-        refuse_truth(found, block.settings["start"], schedule, overrides)
-    return found
+        refuse_truth(parameters, block.settings["start"], schedule, overrides)
+    return parameters
 
 
 def first_of(name: str, start: Any) -> Any:

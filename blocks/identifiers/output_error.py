@@ -28,7 +28,7 @@ from .regression.spectrum import ERROR_KINDS
 
 __all__ = ["CLOE", "OutputError"]
 
-ROUNDS = 10  # of weighting outputs by their residuals
+WEIGHT_ROUNDS = 10  # of weighting outputs by their residuals
 POOR = 0.5  # share of what was measured: a fit that leaves more is tried from other starts
 REACHES = (10.0, 10.0, 100.0, 100.0, 1000.0)  # factors within which those are drawn
 FINER = 8  # points of a spline to a sample
@@ -126,15 +126,15 @@ blocks:
             raise RecordError(
                 f"{left} samples are too few for {len(free)} parameters: skip: {skip_text(self.skip)} s of {np.ptp(t):g} s."
             )
-        found = self.restarted(task, self.ended(task, self.search(task)))
-        predicted = task.signals(found.theta) if found.ok else None
-        shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
-        rest = np.concatenate(measured, axis=1) - shown
-        slim = shown.shape[1] == 1
+        search = self.restarted(task, self.ended(task, self.search(task)))
+        predicted = task.signals(search.theta) if search.ok else None
+        curves = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
+        rest = np.concatenate(measured, axis=1) - curves
+        slim = curves.shape[1] == 1
         return (
-            (shown[:, 0] if slim else shown),
+            (curves[:, 0] if slim else curves),
             (rest[:, 0] if slim else rest),
-            report(self.method, task, found, self.errors, self.smoothing, self.parts).warned(*self.true_start(task, run)),
+            report(self.method, task, search, self.errors, self.smoothing, self.parts).warned(*self.true_start(task, run)),
         )
 
     def true_start(self, task: Task, run: Run) -> list[str]:
@@ -172,14 +172,14 @@ blocks:
 
     def search(self, task: Task) -> Search:
         """From every start; with several series and no weights, again with those of the residuals, until they stay."""
-        given = self.settings["weights"]
-        if given is None:
+        weights = self.settings["weights"]
+        if weights is None:
             task.weights = [inverse_of(np.std(m, axis=0)) for m in task.measured]
         else:
-            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(given, task.measured, strict=True)]
+            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(weights, task.measured, strict=True)]
         best = self.from_starts(task)
         several = sum(m.shape[1] for m in task.measured) > 1
-        for _ in range(ROUNDS if best.ok and given is None and several else 0):
+        for _ in range(WEIGHT_ROUNDS if best.ok and weights is None and several else 0):
             rest = [task.rows(m - s) for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
             before, task.weights = task.weights, [inverse_of(np.sqrt(np.mean(r**2, axis=0))) for r in rest]
             again = descend(task, best.theta, self.tol, self.max_iterations)
@@ -202,8 +202,8 @@ blocks:
     def names(self, path: str) -> list[str]:
         """The compared signals by their whole path."""
         scope = path.rpartition(".")[0]
-        given = self.settings["output"]
-        return [f"{scope}.{n}" if scope else n for n in ([given] if isinstance(given, str) else given)]
+        entry = self.settings["output"]
+        return [f"{scope}.{n}" if scope else n for n in ([entry] if isinstance(entry, str) else entry)]
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
@@ -315,11 +315,11 @@ def check_output(schedule: Any, name: str) -> None:
     match = REFERENCE.match(name)
     path, _, port = (match["path"] if match else "").rpartition(".")
     whole = match["path"] if match else ""
-    known = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
+    ports = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
     single = whole in schedule.by_path and len(schedule.by_path[whole].kind.of(Outport)) == 1
     own = path in schedule.by_path and port in schedule.by_path[path].kind.of(Outport)
     if not single and not own and subsystem_output(schedule, whole) is None:
         raise DiagramError(
             f"output: '{name}' is no signal of a running block."
-            + (did_you_mean(name, known) or f" There are: {listing(known[:20])}.")
+            + (did_you_mean(name, ports) or f" There are: {listing(ports[:20])}.")
         )

@@ -16,7 +16,7 @@ from blocksim.estimation.estimates import Estimates
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
 
-    from .regression.least_squares import Found, Task
+    from .regression.least_squares import Found, LinearTask
 
 PHYSICAL = ("untold", "told", "required")
 
@@ -37,7 +37,7 @@ def with_physical(estimates: Estimates, plant: Plant) -> Estimates:
     return result if answer.physical else result.warned(f"{answer}.")
 
 
-def physical_found(free: Found, task: Task, plant: Plant) -> tuple[Found, dict[str, Any]]:
+def physical_found(free: Found, task: LinearTask, plant: Plant) -> tuple[Found, dict[str, Any]]:
     """The least squares estimates among those of physical plants; intervals stay those of the free ones."""
     kind: Any = plant.kind
     if not hasattr(kind, "nearest_physical"):

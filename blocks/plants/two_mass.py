@@ -78,6 +78,10 @@ blocks:
     torsion = outport("how far the gear is twisted, r phi_m - phi_a", "rad")
     z: float = state(0.0, "torque of the hysteresis", "N m", port=True)
 
+    def figure(self) -> dict[str, Any]:
+        shafts = {"names": ("motor", "arm"), "scales": (self.settings["r"], 1.0)}
+        return {"kind": "masses", "signals": ("phi_m", "phi_a", "tau_s", "torsion"), "gap": self.settings["q"], **shafts}
+
     @staticmethod
     def output_torsion(phi_m, phi_a, r):
         return r * phi_m - phi_a

@@ -135,11 +135,11 @@ def section(diagram: Diagram, reading: Reading) -> RecordSpec:
     return spec
 
 
-def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, str]:
+def source_of(diagram: Diagram, spec: RecordSpec, record: Any) -> tuple[Record, str]:
     """The record and its name, read where a file is named."""
-    if isinstance(given, Record):
-        return given, str(given.provenance.get("source") or "the record")
-    path = located(diagram, spec, given)
+    if isinstance(record, Record):
+        return record, str(record.provenance.get("source") or "the record")
+    path = located(diagram, spec, record)
     return read_record(path, MAX_RECORD_BYTES, axis_of(spec)), path.name
 
 
@@ -159,31 +159,31 @@ def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record
     return records
 
 
-def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
+def located(diagram: Diagram, spec: RecordSpec, path: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
-    written = os.fspath(given) if given is not None else spec.file
-    if not written:
+    text = os.fspath(path) if path is not None else spec.file
+    if not text:
         raise DiagramError(
             "no record is named. Give one (--record FILE, in Python identify(diagram, record)), or write record: {file: ...}."
         )
     beside = [os.path.dirname(diagram.path) or "."] if diagram.path else []
     homes = [*near, *beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
-    trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
+    trusted = path is not None or (diagram.spec is not None and diagram.spec.allow_outside)
     may = Folders(None) if trusted else folders_of(*homes)
-    places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
+    places = [Path(home, text) for home in ([*homes] if path is None else ["", *homes])]
     readable = [place for place in places if may.holds(place)]
     for place in readable:
         if is_file(place):
             return place
     if not readable:
         raise DiagramError(
-            [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
+            [Problem(f"record: file: '{text}' lies outside the folder of the diagram and {DATA}; name it with "
                      "--record to read it.", spec.places.get("file"))]
         )  # fmt: skip
     hint = "" if os.environ.get(DATA) else f" The folder {DATA} names would be searched too; it is not set."
     looked = listing(dict.fromkeys(str(place.parent) for place in readable))
     raise DiagramError(
-        [Problem(f"record: the file '{written}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
+        [Problem(f"record: the file '{text}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
     )
 
 
@@ -193,8 +193,8 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
     if spec.resample is not None:
         how = spec.resample if isinstance(spec.resample, dict) else {"every": spec.resample}
         return [resampled(grids, how["every"], how.get("method", "linear"), notes)]
-    made = [even(grid, bridge, name, notes) for grid in grids]
-    for grid in [] if bridge else made:
+    results = [even(grid, bridge, name, notes) for grid in grids]
+    for grid in [] if bridge else results:
         for signal, values in ((n, s.values.reshape(len(grid.t), -1)) for n, s in grid.signals.items()):
             rows = np.flatnonzero(np.isnan(values).any(axis=1))
             if len(rows):
@@ -203,7 +203,7 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
                     "Say missing: bridge (--missing bridge) to pass them on to blocks that bridge them, such as IRWSmoother; or "
                     f"resample: {{every: {step_of(grid):.6g}}} (--resample {step_of(grid):.6g}) to fill them."
                 )
-    return made
+    return results
 
 
 def step_of(grid: Grid) -> float:

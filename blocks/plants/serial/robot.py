@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,6 +11,7 @@ from blocksim.contract.block import Block, fixed, inport, outport, param, state,
 
 from .chain import DRIVE, INERTIAL, SPRING
 from .grouping import Grouping
+from .places import joint_places
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
 from .soundness import pivot_problem, robot_inertia_problem, with_payload
 
@@ -155,6 +157,11 @@ blocks:
                 return f"Joint {j + 1} is flexible, and its motor has no inertia, Ia{j + 1} = {float(settings[f'Ia{j + 1}']):g}."
         text = pivot_problem(chain, with_payload(chain, numbers), [float(v) for v in states["q"]])
         return text[:1].upper() + text[1:]
+
+    def figure(self) -> dict[str, Any]:
+        if self.shape_here is None:
+            return {}
+        return {"kind": "chain", "signals": ("q",), "points": functools.partial(joint_places, self.shape_here.chain), "unit": "m"}
 
     def label(self) -> list[str]:
         return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]
