@@ -12,8 +12,8 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
+from ..arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
 from ..physical import PHYSICAL, physical_found, with_physical
-from .arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
 from .bias import drawn_bias, with_bias
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
