@@ -79,7 +79,7 @@ export class Bench {
     this.scopes.keepGhost();
     this.scopes.holding = true;
     this.pair.clearCloud();
-    this.app.latest("bench.cloud", { count: 0 }, null);
+    if (!this.options.chunk) this.app.latest("bench.cloud", { count: 0 }, null);
   }
 
   change(field, value, last) {
@@ -117,7 +117,7 @@ export class Bench {
     this.seedField.value = answer.seed ?? "";
     this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, run and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
     if (answer.rest.length) this.app.latest("bench.rest", {}, (more) => this.take(more), () => {});
-    if (!this.warm) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
+    if (!this.warm && !this.options.chunk) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
     this.app.store.set("run", answer.number);
     clearTimeout(this.stillness);
     if (this.last) this.stillness = setTimeout(() => this.settle(), STILL);
@@ -135,7 +135,21 @@ export class Bench {
       for (const [path, cloud] of Object.entries(answer.methods)) clouds[path] = { ...cloud, values: answer.arrays[path] };
       this.pair.setCloud(clouds);
     };
-    this.app.latest("bench.cloud", () => ({ ...this.request(), count: CLOUD }), draw, () => {});
+    if (this.options.chunk) this.cloudInChunks();
+    else this.app.latest("bench.cloud", () => ({ ...this.request(), count: CLOUD }), draw, () => {});
+  }
+
+  /** The same where Python answers one request after the other: few seeds at a time, until a hand moves something again. */
+  async cloudInChunks() {
+    const turn = this.turn = (this.turn || 0) + 1, clouds = {};
+    for (let skip = 0; skip < CLOUD && turn === this.turn && !this.scopes.holding; skip += this.options.chunk) {
+      const answer = await this.app.ask("bench.cloud", { ...this.request(), skip, count: this.options.chunk }).catch(() => ({}));
+      for (const [path, cloud] of Object.entries(answer.methods || {})) {
+        const before = clouds[path]?.values || [];
+        clouds[path] = { ...cloud, values: Float32Array.of(...before, ...answer.arrays[path]), count: (clouds[path]?.count || 0) + cloud.count };
+      }
+      if (turn === this.turn && !this.scopes.holding) this.pair.setCloud(clouds);
+    }
   }
 
   take(answer) {
