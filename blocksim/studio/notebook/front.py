@@ -8,7 +8,7 @@ from pathlib import Path
 
 PAGE_FILES = Path(__file__).parents[1] / "page"
 #: Modules of the page in the order in which they use each other; the last one says what a notebook calls.
-MODULES = (
+JOINED = (
     "dom",
     "store",
     "wire",
@@ -33,7 +33,7 @@ SCOPE = ".blocksim-explore"
 @cache
 def joined_module() -> str:
     """All modules in one text: what they import from each other is there already."""
-    texts = [(PAGE_FILES / f"{name}.js").read_text(encoding="utf-8") for name in MODULES]
+    texts = [(PAGE_FILES / f"{name}.js").read_text(encoding="utf-8") for name in JOINED]
     return "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in texts)
 
 
