@@ -68,10 +68,10 @@ def main() -> None:
     print(f"{diagram}, {STEPS} steps of {slider}; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     paints = measure(diagram, slider)
     whole, server = (sorted(paint[key] for paint in paints) for key in ("ms", "server"))
-    tenth = int(0.9 * len(paints))
     print(f"{len(paints)} paints")
-    print(f"input to paint   median {statistics.median(whole):5.1f} ms   90 % within {whole[tenth]:5.1f} ms   best {whole[0]:5.1f} ms")
-    print(f"of it the server median {statistics.median(server):5.1f} ms   90 % within {server[tenth]:5.1f} ms   best {server[0]:5.1f} ms")
+    for title, values in (("input to paint  ", whole), ("of it the server", server)):
+        low, high = values[len(values) // 10], values[9 * len(values) // 10]
+        print(f"{title} median {statistics.median(values):5.1f} ms   10 % within {low:5.1f} ms   90 % within {high:5.1f} ms")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import { EstimateTable } from "./estimates.js";
 import { Scopes } from "./scopes.js";
 
 export const COLOURS = ["#1f6fb4", "#d9601a", "#2a8f43", "#8452a8", "#c2a01c", "#3aa6a6", "#b0413e", "#5b6770"];
-const FIRST_PINS = 5, CLOUD = 40, STILL = 350;
+const FIRST_PINS = 5, CLOUD = 40, STILL = 350, REST_PAUSE = 50;
 
 export class Bench {
   /** `options.pins` are fields to pin in place of those that Python proposes; `options.only` leaves the diagram out. */
@@ -116,12 +116,23 @@ export class Bench {
     this.take(answer);
     this.seedField.value = answer.seed ?? "";
     this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, run and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
-    if (answer.rest.length) this.app.latest("bench.rest", {}, (more) => this.take(more), () => {});
+    if (answer.rest.length) this.askRest();
     if (!this.warm && !this.options.chunk) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
     this.app.store.set("run", answer.number);
     clearTimeout(this.stillness);
     if (this.last) this.stillness = setTimeout(() => this.settle(), STILL);
     requestAnimationFrame(() => this.root.dispatchEvent(new CustomEvent("painted", { bubbles: true, detail: { ms: performance.now() - begin, server: 1000 * answer.seconds } })));
+  }
+
+  /** Slow identifiers follow on their own time: one request on its way, and a pause between two while a hand moves. */
+  askRest() {
+    if (this.resting) { this.restAgain = true; return; }
+    this.resting = true;
+    const done = (more) => {
+      if (more) this.take(more);
+      setTimeout(() => { this.resting = false; if (this.restAgain) { this.restAgain = false; this.askRest(); } }, this.scopes.holding ? REST_PAUSE : 0);
+    };
+    this.app.ask("bench.rest").then(done, () => done(null));
   }
 
   /** Hands are off: let the plots find their range, and add the cloud. */
