@@ -1,9 +1,9 @@
 """Input to paint of eighty slider steps in a real Chromium, and the server's share of it: python benchmarks/studio.py [DIAGRAM]
 
-A slider of the bench is moved by the mouse, one step every 60 ms. From the input event to the frame after the curves and the quick
-estimates are painted, the page measures itself; the server says how long the run took in it. The bar on a quiet machine is a
-median of 50 ms for one_dof/identify, loop and least squares; DIDIM follows beside. The load of the machine is printed: on a busy
-one these are no numbers to compare.
+A slider of the bench is moved by the mouse, one step every 60 ms. From the input event to the frame after the curves and the
+quick estimates are painted, the page measures itself; the server says how long the run took in it. The bar on a quiet machine is
+a median of 50 ms for one_dof/identify, loop and least squares; DIDIM follows beside. The load of the machine is printed: on a
+busy one these are no numbers to compare.
 """
 
 from __future__ import annotations

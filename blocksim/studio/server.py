@@ -131,6 +131,7 @@ def free_port(port: int) -> sockets.socket:
     listener.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # a browser that is told the address early waits, and is not turned away
     except OSError as error:
         raise BlocksimError(f"port {port} cannot be used: {error.strerror}. Leave --port out for a free one.") from None
     return listener
