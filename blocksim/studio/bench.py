@@ -96,7 +96,9 @@ def rest(session: Session, request: Request) -> Answer:
     run_units(later, live.rest, shelf["spent"])
     if shelf.get("run") is live:
         shelf["run"] = later
-    return Answer(run_data(later))
+    slow = {unit.path for unit in live.rest}
+    data = run_data(later)  # of this run only what was slow: a newer one may have said the rest already
+    return Answer({**data, "estimates": {path: entry for path, entry in data["estimates"].items() if path in slow}})
 
 
 @handles("bench.curves", lane="curves", latest=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import blocksim as bs
 
-SETTLED = "!studio.wire.pending.size && document.querySelector('[data-testid=row-didim-J] td.value')?.textContent"
+SETTLED = "studio.idle() && document.querySelector('[data-testid=row-didim-J] td.value')?.textContent"
 
 
 def cells(page, method: str) -> dict[str, list[str]]:
@@ -122,7 +122,7 @@ def test_zoom_asks_for_finer_curves_and_the_cursor_reads_the_record(studio, open
     page.until(SETTLED)
     page.keyboard.press("ArrowRight")
     page.until("document.querySelector('output[data-value=\"joint.q\"]').textContent")
-    t = page.evaluate("document.querySelector('.pane.bench') && studio.app && studio.bench().scopes.t")
+    t = page.evaluate("studio.bench().scopes.t")
     record = bs.simulate("one_dof/identify")
     place = record.t.searchsorted(t + 1e-9, "right") - 1
     value = float(page.locator('output[data-value="joint.q"]').inner_text())

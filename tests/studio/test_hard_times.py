@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-READY = "!studio.wire.pending.size && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent"
+READY = "studio.idle() && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent"
 
 
 def test_a_page_killed_in_a_run_leaves_the_studio_at_work(studio, open_page):
@@ -78,7 +78,9 @@ def test_another_sites_page_cannot_connect(studio, open_page, other_site):
     page = open_page(other_site)
     socket = studio.replace("http", "ws") + "socket"
     outcome = page.evaluate(
-        "url => new Promise(done => { const s = new WebSocket(url); s.onopen = () => done('open'); s.onerror = () => done('refused'); })",
+        """url => new Promise(done => {
+          const line = new WebSocket(url); line.onopen = () => done('open'); line.onerror = () => done('refused');
+        })""",
         socket,
     )
     assert outcome == "refused"
@@ -94,7 +96,9 @@ def test_nothing_covers_anything(studio, open_page, width, height):
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         boxes = page.evaluate(
-            f"[...document.querySelectorAll('#pane-{name} > .part')].map(e => e.getBoundingClientRect()).map(b => [b.left, b.top, b.right, b.bottom])"
+            "name => [...document.querySelectorAll(`#pane-${name} > .part`)].map(e => e.getBoundingClientRect())"
+            ".map(b => [b.left, b.top, b.right, b.bottom])",
+            name,
         )
         assert len(boxes) >= 2
         for i, a in enumerate(boxes):

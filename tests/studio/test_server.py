@@ -6,6 +6,7 @@ import json
 import os
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_it_listens_on_the_loopback_alone(studio):
     port = int(studio.split(":")[2].split("/")[0])
     if not os.path.exists("/proc/net/tcp"):
         pytest.skip("no list of open ports on this machine")
-    lines = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
     listening = {row[1] for row in lines if row[3] == "0A" and int(row[1].split(":")[1], 16) == port}
     assert listening == {f"0100007F:{port:04X}"}
 

@@ -112,6 +112,7 @@ export class Bench {
   paint(answer, begin) {
     this.controls.accept();
     this.parts.waiting.hidden = true;
+    Object.assign(this, { number: answer.number, late: answer.rest });
     this.scopes.set(answer);
     this.take(answer);
     this.seedField.value = answer.seed ?? "";
@@ -129,7 +130,7 @@ export class Bench {
     if (this.resting) { this.restAgain = true; return; }
     this.resting = true;
     const done = (more) => {
-      if (more) this.take(more);
+      if (more) this.take({ ...more, rest: more.number === this.number ? [] : this.late });
       setTimeout(() => { this.resting = false; if (this.restAgain) { this.restAgain = false; this.askRest(); } }, this.scopes.holding ? REST_PAUSE : 0);
     };
     this.app.ask("bench.rest").then(done, () => done(null));
