@@ -1,5 +1,7 @@
 // The panes, in the order of their tabs. To add one: import it and put it into the list.
 import { benchPane } from "./bench.js";
 import { editPane } from "./edit.js";
+import { excitationPane } from "./excitation.js";
+import { studyPane } from "./study.js";
 
-export const panes = [benchPane, editPane];
+export const panes = [benchPane, editPane, excitationPane, studyPane];
