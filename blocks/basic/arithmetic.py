@@ -256,7 +256,7 @@ def formula(expression: str, inputs: int) -> type[Block]:
     except ValueError as error:
         raise DiagramError(f"expression '{expression}' with {inputs} inputs: {error}") from None
     read = names_in(tree)
-    arguments = [name for name, wanted in (("u", read - {"t"}), ("t", "t" in read)) if wanted]
+    arguments = [name for name, needed in (("u", read - {"t"}), ("t", "t" in read)) if needed]
     source = f"def output({', '.join(arguments)}):\n    return {ast.unparse(Numbered().visit(tree))}\n"
     return type("Function", (Function,), {"__doc__": Function.__doc__, "output": staticmethod(function(source))})
 

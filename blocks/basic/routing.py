@@ -92,11 +92,11 @@ blocks:
 
     @staticmethod
     def size_n(u, index):
-        chosen = indices(index)
-        wrong = [i for i in chosen if i >= u]
+        places = indices(index)
+        wrong = [i for i in places if i >= u]
         if wrong:
             raise DiagramError(f"index: {wrong[0]} is outside the input, which has {u} element(s): 0 to {u - 1}.")
-        return len(chosen)
+        return len(places)
 
     @staticmethod
     def output(u):

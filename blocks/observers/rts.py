@@ -17,12 +17,12 @@ from blocksim.tracing.equations import Equations
 
 from ..smoothing.filters import sample_time
 from .ekf import EKF, believed, noise_variances, noisy
-from .observed import equations_of, known_plant, port_like, port_name, spread, state_names
+from .observed import equations_of, known_plant, port_like, port_name, spread_over, state_names
 from .transition import rates_of, spread_on, steps, transition
 
 __all__ = ["RTSSmoother"]
 
-LARGE = 400  # samples from which compiling pays, in a study at the latest
+MANY_SAMPLES = 400  # samples from which compiling pays, in a study at the latest
 LOST = 1e-13  # share of a variance that is left by rounding alone
 
 
@@ -109,14 +109,14 @@ blocks:
         n, d = len(eq.states), len(noisy(plant, eq))
         Ts = float(exact(ekf.settings["Ts"]))
         check_samples(t, Ts, ekf.name)
-        noise, drift = noise_variances(plant, values, ekf.settings["sigma_w2"]), spread(ekf.settings["Q"], eq.states, "Q")
+        noise, drift = noise_variances(plant, values, ekf.settings["sigma_w2"]), spread_over(ekf.settings["Q"], eq.states, "Q")
         signals = [np.array(values, dtype=float).reshape(len(t), -1) for values in (x_hat, P, u)]
         for name, signal in zip(("x_hat", "P", "u"), signals, strict=True):
             if not np.isfinite(signal).all():
                 raise RecordError(f"{name} is not finite everywhere; the smoother needs every sample of the filter.")
         x_s, P_s = signals[0].copy(), signals[1].copy()
         law = rates_of(plant, noisy(plant, eq))
-        if len(t) > LARGE:
+        if len(t) > MANY_SAMPLES:
             run = backward_pass(law, n, d, turns, signals[2].shape[1], len(values))
             run(*signals, x_s, P_s, values, noise, drift, Ts)
         else:

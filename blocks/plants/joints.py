@@ -74,6 +74,9 @@ blocks:
     qd: float = state(0.0, "speed of the motor", "rad/s", port=True)
     qdd = outport("acceleration of the motor", "rad/s^2")
 
+    def figure(self) -> dict[str, Any]:
+        return {"kind": "link", "signals": ("q",), "scale": 1.0 / self.settings["N"], "offset": self.settings["theta0"]}
+
     @staticmethod
     def output(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, beta):
         return (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * tanh(beta * qd)) / J
@@ -157,6 +160,9 @@ blocks:
     q: float = state(0.0, "position", "m", port=True)
     qd: float = state(0.0, "speed", "m/s", port=True)
     qdd = outport("acceleration", "m/s^2")
+
+    def figure(self) -> dict[str, Any]:
+        return {"kind": "slide", "signals": ("q",)}
 
     @staticmethod
     def output(qd, v, M, Fv, Fc, offset, gtau, beta):

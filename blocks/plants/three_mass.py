@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from blocksim.contract.block import Block, outport, param, state
 from blocksim.contract.vocabulary import sign
 
@@ -69,6 +71,10 @@ blocks:
     tau_a = outport("torque of the gearbox on the arm", "N m")
     torsion = outport("how far the gear is twisted, r phi_m - phi_g", "rad")
     z: float = state(0.0, "torque of the hysteresis", "N m", port=True)
+
+    def figure(self) -> dict[str, Any]:
+        shafts = {"names": ("motor", "gearbox", "arm"), "scales": (self.settings["r"], 1.0, 1.0), "gap": self.settings["q"]}
+        return {"kind": "masses", "signals": ("phi_m", "phi_g", "phi_a", "tau_s", "tau_a", "torsion"), **shafts}
 
     @staticmethod
     def output_tau_s(phi_m, w_m, phi_g, w_g, z, side, k1, k3, d, q, r, backlash):

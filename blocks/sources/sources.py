@@ -284,11 +284,11 @@ def recorded(file: str, signal: str) -> tuple[Any, Any]:
     """Times and samples [samples, n] of one signal of a file."""
     import os
 
-    return read(file, signal, os.stat(file).st_mtime_ns if os.path.exists(file) else 0)
+    return samples_of(file, signal, os.stat(file).st_mtime_ns if os.path.exists(file) else 0)
 
 
 @lru_cache(maxsize=16)
-def read(file: str, signal: str, changed: int) -> tuple[Any, Any]:
+def samples_of(file: str, signal: str, changed: int) -> tuple[Any, Any]:
     import numpy as np
 
     from blocksim.records.conversion import to_base

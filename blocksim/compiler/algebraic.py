@@ -58,7 +58,7 @@ def make_loop(emitter: Emitter, number: int, evaluations: list[Evaluation]) -> A
     return loop
 
 
-def solve_loop(emitter: Emitter, scope: Scope, loop: AlgebraicLoop) -> None:
+def solution_call(emitter: Emitter, scope: Scope, loop: AlgebraicLoop) -> None:
     """Solve a loop, then compute its signals from the solution."""
     scope.begin()
     for element, address in loop.borrowed.items():

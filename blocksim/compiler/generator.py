@@ -9,7 +9,7 @@ from ..errors import BlockDefinitionError
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
 from ..solvers.stores import signature
 from ..tracing.code import Code, code, joined
-from .algebraic import make_loop, solve_loop
+from .algebraic import make_loop, solution_call
 from .emitter import Emitter
 from .following import written
 from .roll import parts, roll
@@ -89,7 +89,7 @@ class Generator(Emitter):
         scope.done.update(entry)
         loop = next((loop for loop in self.loops if loop.evaluations == entry), None)
         if loop:
-            solve_loop(self, scope, loop)
+            solution_call(self, scope, loop)
         else:
             self.evaluate(scope, entry[0])
 

@@ -187,6 +187,11 @@ class Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
 
+    def figure(self) -> Mapping[str, Any]:
+        """How it is seen to move: {} where it is not. `kind` is link, slide, masses or chain; `signals` the outputs it is drawn
+        from, positions first; what else a kind takes stands in docs/own-blocks.md."""
+        return {}
+
     def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
         """Why a run in which its ports moved so tells little of these parameters of it: words that follow 'because', or ''."""
         return ""

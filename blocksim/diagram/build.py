@@ -319,7 +319,7 @@ def record_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -
     record.file, record.time, record.missing = (value(getattr(record, key), key) for key in ("file", "time", "missing"))
     record.every, record.resample = (value(getattr(record, key), key, time=True) for key in ("every", "resample"))
     record.signals = {
-        signal: replace(column, scale=value(column.scale, f"signals.{signal}"), offset=value(column.offset, f"signals.{signal}"))
+        signal: replace(column, **{key: value(getattr(column, key), f"signals.{signal}") for key in ("scale", "offset", "delay")})
         for signal, column in record.signals.items()
     }
     site.problems += record_problems(record)

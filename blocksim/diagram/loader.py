@@ -241,7 +241,7 @@ class SpecReader:
 
     def column(self, signal: str, at: Lined) -> ColumnSpec | None:
         """One signal's column: a name, a list of names for a vector, or a mapping with unit, scale and offset."""
-        keys = ("column", "unit", "scale", "offset", "file")
+        keys = ("column", "unit", "scale", "offset", "file", "delay")
         entries = at.value if isinstance(at.value, dict) else {"column": at}
         self.known_keys(entries, keys, f"record: signals: {signal}")
         column = entries["column"].plain() if "column" in entries else None
@@ -261,6 +261,7 @@ class SpecReader:
             options.get("offset"),
             self.place(at),
             str(options.get("file") or ""),
+            options.get("delay"),
         )
 
     def mapping(self, at: Lined, where: str) -> dict[str, Lined]:

@@ -166,6 +166,7 @@ def ports_schema() -> dict[str, Any]:
 def record_schema() -> dict[str, Any]:
     time, number = {"$ref": "#/$defs/_time"}, {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/_reference"}]}
     names = [{"type": ["string", "integer"]}, {"type": "array", "minItems": 1, "items": {"type": ["string", "integer"]}}]
+    guess = {"anyOf": [*number["anyOf"], {"const": "estimated"}]}
     column = {
         "type": "object",
         "required": ["column"],
@@ -174,8 +175,9 @@ def record_schema() -> dict[str, Any]:
             "column": {"description": "the column, or a list of them for a vector", "anyOf": names},
             "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
             "scale": {"description": "multiplies the column", **number},
-            "offset": {"description": "is added then", **number},
+            "offset": {"description": "is added then; or estimated, from the other encoder of the axis", **guess},
             "file": {"description": "where it is not in the record's own", "type": ["string", "null"]},
+            "delay": {"description": "how many seconds the column is late; or estimated, from the other encoder", **guess},
         },
     }
     clock = {

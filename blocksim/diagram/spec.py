@@ -101,7 +101,7 @@ class PortSpec:
 
 @dataclass
 class ColumnSpec:
-    """One entry of `record: signals:`, the column or columns a signal is read from: column * scale + offset, in `unit`."""
+    """One entry of `record: signals:`, the column or columns of a signal: column(t + delay) * scale + offset, in `unit`."""
 
     column: Any  # a name, or a list of names for a vector
     unit: str = ""  # '' for what the head of the column says
@@ -109,6 +109,7 @@ class ColumnSpec:
     offset: Any = None
     place: Place | None = field(default=None, compare=False)
     file: str = ""  # where it is not in the record's own
+    delay: Any = None  # seconds that the column is late; like the offset, a number or 'estimated'
 
 
 @dataclass

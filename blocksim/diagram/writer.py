@@ -90,6 +90,7 @@ def record_entry(record: RecordSpec) -> dict[str, Any]:
 
 def column_entry(column: ColumnSpec) -> Any:
     more = {"unit": column.unit or None, "scale": column.scale, "offset": column.offset, "file": column.file or None}
+    more["delay"] = column.delay
     more = {key: value for key, value in more.items() if value is not None}
     return {"column": column.column, **more} if more else column.column
 
@@ -156,7 +157,8 @@ def record_spec(now: RecordSpec | None, origin: RecordSpec | None, scope: Parame
 def column_is(origin: ColumnSpec, now: ColumnSpec, scope: ParameterScope) -> bool:
     """Whether what was written still means the present column."""
     return (origin.column, origin.unit, origin.file) == (now.column, now.unit, now.file) and all(
-        text_or_value(getattr(origin, key), getattr(now, key), scope) is getattr(origin, key) for key in ("scale", "offset")
+        text_or_value(getattr(origin, key), getattr(now, key), scope) is getattr(origin, key)
+        for key in ("scale", "offset", "delay")
     )
 
 

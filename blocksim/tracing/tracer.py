@@ -58,6 +58,8 @@ class Tracer:
         """A function called by another: followed, or left as it is where it cannot be."""
         before, count = dict(self.heap), self.statements
         try:
+            if self.helpers is not None and getattr(function, "__stays__", False):  # its author says: one text, called
+                raise Untraceable(f"{function.__qualname__} stays a function")
             return self.follow(function, env)
         except Untraceable:
             if self.helpers is None or stores_into_arguments(function) or uses_matrices(function):

@@ -128,7 +128,7 @@ def leftmost(axis: Axes) -> bool:
     return place is not None and place.is_first_col()
 
 
-def legend(figure: Figure, axes: Iterable[Axes]) -> None:
+def figure_legend(figure: Figure, axes: Iterable[Axes]) -> None:
     """One for all panels, above them, where there is more than one thing to tell apart; a panel may lack some."""
     handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     if len(handles) > 1:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...records.record import Record
     from ..session import Session
 
-SIGNAL_COLUMNS, AMPLITUDE_BINS, MOST_LINES = 700, 41, 2000
+TIME_COLUMNS, AMPLITUDE_BINS, MOST_LINES = 700, 41, 2000
 
 
 def runnable_diagram(session: Session) -> Diagram:
@@ -101,7 +101,7 @@ def curve_data(
     low, high = float(record.t[0]), float(record.t[-1])
     series, arrays = [], {}
     for number, name in enumerate([*labels, *(label for other in others for label, _ in scalar_columns(other, record[other]))]):
-        kind, parts = envelope(record.time(name), record[name], low, high, SIGNAL_COLUMNS)
+        kind, parts = envelope(record.time(name), record[name], low, high, TIME_COLUMNS)
         bounds = question.limits.get(name) or question.limits.get(name.partition("[")[0]) or {}
         series.append({"name": name, "unit": record.unit(name), "kind": kind, "limits": bounds})
         arrays[f"{number}.0"], arrays[f"{number}.1"] = parts

@@ -3,5 +3,6 @@ import { benchPane } from "./bench.js";
 import { editPane } from "./edit.js";
 import { excitationPane } from "./excitation.js";
 import { studyPane } from "./study.js";
+import { robotPane } from "./robot.js";
 
-export const panes = [benchPane, editPane, excitationPane, studyPane];
+export const panes = [benchPane, editPane, excitationPane, studyPane, robotPane];

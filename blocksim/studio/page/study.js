@@ -1,6 +1,7 @@
 // The Study pane: sliders dropped on "sweep" or "hold" make an ordinary study file; it runs while its dots appear.
 import { brief, make } from "./dom.js";
 import { PlotCanvas } from "./plots.js";
+import { benchPane } from "./bench.js";
 
 const STUDY_COLOURS = ["#1f6fb4", "#d9601a", "#2a8f43", "#8452a8", "#c2a01c", "#3aa6a6", "#b0413e", "#5b6770"];
 
@@ -163,9 +164,9 @@ class StudyPane {
   async openRun(dot) {
     try {
       const { changes, seed, run } = await this.app.ask("study.one", { run: dot.run });
-      this.app.store.set("changes", changes);
       this.app.showPane("bench");
-      this.app.store.set("one-run", { changes, seed, run });
+      this.app.store.set("changes", changes);
+      benchPane.bench.setSeed(String(seed));
       this.app.say(`run ${run} of the study, seed ${seed}`);
     } catch (error) { this.say(error.message); }
   }

@@ -45,7 +45,7 @@ def offer(session: Session, request: Request) -> Answer:
     )
 
 
-def study_text(session: Session, request: Request) -> str:
+def text_of_study(session: Session, request: Request) -> str:
     """The study as its file has it."""
     document = document_of(session)
     file = Path(str(request.get("file") or "study.yaml"))
@@ -72,7 +72,7 @@ def swept(axes: Mapping[str, Any]) -> dict[str, Any]:
         shares = [k / max(count - 1, 1) for k in range(count)]
         even = not (axis.get("log") and low > 0 and high > 0)
         values = [low + (high - low) * s if even else low * (high / low) ** s for s in shares]
-        result[path] = [int(round(v)) if axis.get("whole") else float(f"{v:.4g}") for v in values]
+        result[path] = [round(v) if axis.get("whole") else float(f"{v:.4g}") for v in values]
     return result
 
 
@@ -88,7 +88,7 @@ def diagram_name(session: Session, file: Path) -> str:
 @handles("study.text", lane="plan", latest=True)
 def plan_study(session: Session, request: Request) -> Answer:
     """The study's text and how many runs it is; what is wrong with it is said as `blocksim study` says it."""
-    words = study_text(session, request)
+    words = text_of_study(session, request)
     plan = make_plan(load_study(at_its_place(words, session, request)), session.allow_outside)
     return Answer({"text": words, "runs": plan.runs, "points": len(plan.points)})
 
@@ -103,7 +103,7 @@ def at_its_place(words: str, session: Session, request: Request) -> str:
 def write_study(session: Session, request: Request) -> Path:
     """The study as a file; one of the same name that says something else is only overwritten where asked."""
     file = Path(str(request.get("file") or "study.yaml"))
-    words = study_text(session, request)
+    words = text_of_study(session, request)
     if file.exists() and file.read_text(encoding="utf-8") != words and not request.get("force"):
         raise BlocksimError(f"there is a file '{file}' already that says something else. Choose another name, or overwrite it.")
     try:

@@ -125,7 +125,7 @@ def ending_words(work: StudyAtWork, seconds: float) -> str:
     """How it ended, in words."""
     done, total = len(work.results), work.plan.runs
     if work.cancelled:
-        return f"cancelled after {done} of {total} runs in {seconds:.2g} s; they are kept in '{work.folder}'. Run goes on from there."
+        return f"cancelled after {done} of {total} runs in {seconds:.2g} s; they are kept in '{work.folder}'. Resume goes on."
     assert work.process is not None
     if work.process.returncode:
         output = (work.process.stdout.read() if work.process.stdout else "").strip()
