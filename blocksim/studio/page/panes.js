@@ -4,5 +4,6 @@ import { editPane } from "./edit.js";
 import { excitationPane } from "./excitation.js";
 import { studyPane } from "./study.js";
 import { robotPane } from "./robot.js";
+import { dataPane } from "./data.js";
 
-export const panes = [benchPane, editPane, excitationPane, studyPane, robotPane];
+export const panes = [benchPane, editPane, excitationPane, studyPane, robotPane, dataPane];

@@ -32,7 +32,7 @@ class StudyPane {
     this.root.append(
       part("make", "Make a study", make("h2", { text: "Make a study" }), this.parts.search, this.parts.chips, make("h3", { text: "sweep" }), this.parts.sweep, make("h3", { text: "repeat" }), this.parts.hold,
         make("div", { class: "row" }, make("label", {}, "seeds ", this.parts.repeat), make("label", {}, "master seed ", this.parts.seed), make("label", {}, "processes ", this.parts.jobs)), make("h3", { text: "methods" }), this.parts.methods),
-      part("file", "The study's file", make("h2", { text: "The file" }), make("label", { class: "wide" }, "title ", this.parts.title), make("label", { class: "wide" }, "file ", this.parts.file), this.parts.text, this.parts.said,
+      part("studied", "The study's file", make("h2", { text: "The file" }), make("label", { class: "wide" }, "title ", this.parts.title), make("label", { class: "wide" }, "file ", this.parts.file), this.parts.text, this.parts.said,
         make("div", { class: "row" }, this.parts.run, this.parts.cancel, this.parts.resume, this.parts.save), this.parts.bar, this.parts.word),
       part("watch", "Results so far", this.parts.pick, this.parts.plot, this.parts.table));
   }
@@ -141,10 +141,11 @@ class StudyPane {
     const colour = (method) => known.find((one) => one.path === method || one.name === method)?.colour || STUDY_COLOURS[methods.indexOf(method) % STUDY_COLOURS.length];
     const x = (dot) => axis === "run" || !axis ? dot[0] : this.rows[dot[1]]?.[axis];
     const xs = [...new Set(some.map(x))].sort((a, b) => a - b), gap = xs.length > 1 && axis !== "run" ? Math.min(...xs.slice(1).map((v, n) => v - xs[n])) : 0;
-    const shift = (dot) => gap * 0.12 * (methods.indexOf(dot[2]) - (methods.length - 1) / 2);
+    const wide = xs.length > 2 && xs[0] > 0 && xs.at(-1) / xs[0] > 8 && axis !== "run";  // a logarithmic axis
+    const shift = (dot) => (wide ? 0.3 * x(dot) : gap) * 0.12 * (methods.indexOf(dot[2]) - (methods.length - 1) / 2);
     const error = (dot) => dot[6] ? 100 * (dot[4] - dot[6]) / Math.abs(dot[6]) : dot[4];
     const truth = some.every((dot) => dot[6]);
-    this.plot.set({ dots: some.map((dot) => ({ x: x(dot) + shift(dot), y: error(dot), colour: colour(dot[2]), size: 3, run: dot[0] })), curves: truth && some.length ? [{ x: [Math.min(...some.map(x)) - gap, Math.max(...some.map(x)) + gap], y: [0, 0], thin: true, dash: [4, 4] }] : [], titles: { x: axis || "run", y: truth ? `error of ${name} [%]` : name } });
+    this.plot.set({ dots: some.map((dot) => ({ x: x(dot) + shift(dot), y: error(dot), colour: colour(dot[2]), size: 3, run: dot[0] })), curves: truth && some.length ? [{ x: wide ? [xs[0] / 1.3, xs.at(-1) * 1.3] : [xs[0] - gap, xs.at(-1) + gap], y: [0, 0], thin: true, dash: [4, 4] }] : [], range: wide ? { x: [xs[0] / 1.3, xs.at(-1) * 1.3], log: true } : null, titles: { x: axis || "run", y: truth ? `error of ${name} [%]` : name } });
     this.plot.methods = methods;
     this.paintTable(some, methods, error, x, axis, colour);
   }

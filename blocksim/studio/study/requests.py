@@ -18,6 +18,7 @@ from ..edit.requests import document_of
 from ..handlers import Request, handles
 from ..protocol import Answer
 from ..running.fields import block_fields, file_fields
+from ..running.methods import methods_data
 from .running_study import StudyAtWork, ending_words, study_at_work, wait_for_news
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ def offer(session: Session, request: Request) -> Answer:
     numbers = [
         {k: f[k] for k in ("path", "value", "unit", "doc", "slider")} for f in fields if f["slider"] and f["value"] is not None
     ]
-    units = session.experiment.schedule.units
-    methods = [unit.path for unit in units if unit.kind.estimated or getattr(unit.kind, "identifies", False)]
+    methods = [method["name"] for method in methods_data(session.experiment.schedule)]
     stem = Path(session.path).stem
     return Answer(
         {"fields": numbers, "methods": methods, "title": f"{diagram.name or stem}: a study", "file": f"{stem}_study.yaml"}

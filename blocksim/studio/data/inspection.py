@@ -1,0 +1,116 @@
+"""What a measured file is like before anything is made of it: its time base, gaps, columns, and which column follows which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import RecordError
+from ...records.record import scalar_columns
+from ...records.timebase import JITTER, time_base
+
+if TYPE_CHECKING:
+    from ...contract.arrays import FloatArray
+    from ...records.record import Record
+
+#: Gaps that are listed one by one.
+MOST_GAPS = 10
+#: Samples that a lag is looked for in, at most, to either side.
+MOST_LAG = 2000
+#: A correlation below this says nothing about a lag.
+CLEAR_LIKENESS = 0.5
+
+
+@dataclass(frozen=True)
+class FollowedLag:
+    """How late a column is after another one, and how alike they are then."""
+
+    seconds: float
+    samples: float
+    correlation: float
+
+    def words(self, one: str, other: str) -> str:
+        if self.correlation < CLEAR_LIKENESS:
+            return f"{one} and {other} are too little alike to tell which comes first (correlation {self.correlation:.2f})."
+        if abs(self.samples) < 0.25:
+            return f"{one} and {other} move together, within a quarter of a sample (correlation {self.correlation:.3f})."
+        late, early = (other, one) if self.seconds > 0 else (one, other)
+        return (
+            f"{late} comes {1e3 * abs(self.seconds):.4g} ms ({abs(self.samples):.3g} samples) after {early} "
+            f"(correlation {self.correlation:.3f}). If it should not, give its column a delay."
+        )
+
+
+def inspected(record: Record) -> dict[str, Any]:
+    """Time base, gaps and columns in numbers and words."""
+    t = record.t
+    if len(t) < 3:
+        raise RecordError(f"the file has {len(t)} rows; at least 3 are wanted.")
+    base = time_base(t)
+    steps = np.diff(t)
+    median = float(np.median(steps))
+    gaps = np.flatnonzero(steps > 1.5 * median)
+    back = np.flatnonzero(steps <= 0)
+    jitter = float(np.abs(base.offsets - base.offsets.mean()).max())
+    words = [
+        f"{len(t):,} rows from {t[0]:.6g} to {t[-1]:.6g} s, one every {1e3 * base.interval:.6g} ms ({1 / base.interval:.6g} Hz)."
+    ]
+    if back.size:
+        words.append(f"time goes back or stands still at row {back[0] + 2}: such a record is refused; mend or cut it.")
+    elif gaps.size:
+        words.append(
+            f"{gaps.size} gap{'s' if gaps.size > 1 else ''}, the longest {steps[gaps].max():.4g} s; bridge them, or cut it."
+        )
+    elif jitter > JITTER:
+        words.append(f"the times are uneven by up to {100 * jitter:.3g} % of a step: resample to an even grid.")
+    else:
+        words.append("evenly sampled, no gap.")
+    listed = [{"at": float(t[k]), "seconds": float(steps[k])} for k in gaps[:MOST_GAPS]]
+    return {"words": words, "gaps": listed, "interval": base.interval, "rows": len(t), "columns": column_data(record)}
+
+
+def column_data(record: Record) -> list[dict[str, Any]]:
+    """Every column: its unit, range, and what is missing or stands still."""
+    rows = []
+    for name in record:
+        for label, values in scalar_columns(name, record[name]):
+            good = np.isfinite(values)
+            missing = int((~good).sum())
+            some = values[good]
+            remarks = []
+            if missing:
+                remarks.append(f"{missing} missing")
+            if some.size and float(np.ptp(some)) == 0.0:
+                remarks.append("constant")
+            low, high = (float(some.min()), float(some.max())) if some.size else (float("nan"), float("nan"))
+            rows.append({"name": label, "unit": record.unit(name), "low": low, "high": high, "remarks": remarks})
+    return rows
+
+
+def follows(t: FloatArray, one: FloatArray, other: FloatArray) -> FollowedLag:
+    """How late `other` is after `one`: where their correlation is greatest, between samples by a parabola.
+
+    Both are taken without mean and slope; the sign of the likeness does not matter.
+    """
+    from scipy.signal import correlate, detrend
+
+    good = np.isfinite(one) & np.isfinite(other)
+    if good.sum() < 16:
+        raise RecordError("fewer than 16 rows have both columns.")
+    a, b = (detrend(np.interp(t, t[good], values[good])) for values in (one, other))
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    if size == 0.0:
+        raise RecordError("one of the columns is constant; a lag needs motion.")
+    whole = correlate(b, a, "full") / size
+    middle, reach = len(a) - 1, min(MOST_LAG, len(a) // 2)
+    near = np.abs(whole[middle - reach : middle + reach + 1])
+    k = int(np.argmax(near))
+    shift = 0.0
+    if 0 < k < len(near) - 1:
+        left, top, right = near[k - 1 : k + 2]
+        bend = left - 2 * top + right
+        shift = float(0.5 * (left - right) / bend) if bend else 0.0
+    samples = k - reach + shift
+    return FollowedLag(samples * float(np.median(np.diff(t))), samples, float(near[k]))
