@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Gaps that are listed one by one.
 MOST_GAPS = 10
 #: Samples that a lag is looked for in, at most, to either side.
-MOST_LAG = 2000
+MOST_LAG = 500
 #: A correlation below this says nothing about a lag.
 CLEAR_LIKENESS = 0.5
 
@@ -90,27 +90,49 @@ def column_data(record: Record) -> list[dict[str, Any]]:
 
 
 def follows(t: FloatArray, one: FloatArray, other: FloatArray) -> FollowedLag:
-    """How late `other` is after `one`: where their correlation is greatest, between samples by a parabola.
+    """How late `other` is after `one`: the whole samples at which they are most alike, then a fit of what is left between them.
 
-    Both are taken without mean and slope; the sign of the likeness does not matter.
+    Likeness is the correlation of the parts that overlap; `other` may be scaled, shifted and turned in its sign.
     """
-    from scipy.signal import correlate, detrend
-
     good = np.isfinite(one) & np.isfinite(other)
     if good.sum() < 16:
         raise RecordError("fewer than 16 rows have both columns.")
-    a, b = (detrend(np.interp(t, t[good], values[good])) for values in (one, other))
-    size = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if size == 0.0:
+    a, b = (np.interp(t, t[good], values[good]) for values in (one, other))
+    if np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
         raise RecordError("one of the columns is constant; a lag needs motion.")
-    whole = correlate(b, a, "full") / size
-    middle, reach = len(a) - 1, min(MOST_LAG, len(a) // 2)
-    near = np.abs(whole[middle - reach : middle + reach + 1])
-    k = int(np.argmax(near))
-    shift = 0.0
-    if 0 < k < len(near) - 1:
-        left, top, right = near[k - 1 : k + 2]
-        bend = left - 2 * top + right
-        shift = float(0.5 * (left - right) / bend) if bend else 0.0
-    samples = k - reach + shift
-    return FollowedLag(samples * float(np.median(np.diff(t))), samples, float(near[k]))
+    reach = min(MOST_LAG, len(a) // 4)
+    lags = np.arange(-reach, reach + 1)
+    likeness = np.array([overlap_likeness(a, b, int(lag)) for lag in lags])
+    whole = int(lags[np.argmax(np.abs(likeness))])
+    interval = float(np.median(np.diff(t)))
+    samples = refined(a, b, float(whole))
+    return FollowedLag(samples * interval, samples, float(np.abs(likeness).max()))
+
+
+def overlap_likeness(a: FloatArray, b: FloatArray, lag: int) -> float:
+    """The correlation of b, so many samples later, with a."""
+    first, second = (a[: len(a) - lag], b[lag:]) if lag >= 0 else (a[-lag:], b[: len(b) + lag])
+    first, second = first - first.mean(), second - second.mean()
+    size = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / size if size > 0 else 0.0
+
+
+def refined(a: FloatArray, b: FloatArray, samples: float) -> float:
+    """The lag between samples: b = c0 + c1 a(n - lag), by least squares in c0, c1 and small changes of the lag."""
+    from scipy.interpolate import CubicSpline
+
+    n = np.arange(len(a), dtype=float)
+    curve = CubicSpline(n, a)
+    lag = samples
+    for _ in range(8):
+        inside = (n - lag >= 1) & (n - lag <= len(a) - 2)
+        place = n[inside] - lag
+        columns = np.column_stack([np.ones(place.size), curve(place), -curve(place, 1)])
+        c = np.linalg.lstsq(columns, b[inside], rcond=None)[0]
+        step = c[2] / c[1] if c[1] else 0.0
+        if not np.isfinite(step) or abs(lag + step - samples) > 1.0:
+            return samples  # no motion to tell by: the whole samples are all that is known
+        lag += float(step)
+        if abs(step) < 1e-6:
+            break
+    return lag

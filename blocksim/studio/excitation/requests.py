@@ -181,14 +181,17 @@ def plain_setting(value: Any) -> Any:
 
 
 def source_csv(record: Record, names: list[str]) -> bytes:
-    """Time and the source's signals, one row for each step."""
-    import tempfile
-    from pathlib import Path
+    """Time and the source's signals, one row for each step, their units in the heads."""
+    import io
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "source.csv"
-        record.select(*names).save(path)
-        return path.read_bytes()
+    import numpy as np
+
+    columns = [(label, record.unit(name), values) for name in names for label, values in scalar_columns(name, record[name])]
+    heads = ["t [s]", *(f"{label} [{unit}]" if unit else label for label, unit, _ in columns)]
+    stream = io.BytesIO()
+    rows = np.column_stack([record.time(names[0]), *(values for _, _, values in columns)])
+    np.savetxt(stream, rows, fmt="%.12g", delimiter=",", header=",".join(heads), comments="")
+    return stream.getvalue()
 
 
 @handles("excitation.keep", lane="edit")
