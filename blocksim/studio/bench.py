@@ -92,11 +92,11 @@ def rest(session: Session, request: Request) -> Answer:
     live = shelf.get("run")
     if live is None:
         raise BlocksimError("nothing has run yet.")
+    slow = {unit.path for unit in live.rest}
     later = LiveRun(live.experiment, live.changes, live.record, live.number, failures=list(live.failures))
     run_units(later, live.rest, shelf["spent"])
     if shelf.get("run") is live:
         shelf["run"] = later
-    slow = {unit.path for unit in live.rest}
     data = run_data(later)  # of this run only what was slow: a newer one may have said the rest already
     return Answer({**data, "estimates": {path: entry for path, entry in data["estimates"].items() if path in slow}})
 
