@@ -53,7 +53,7 @@ def form_name() -> str:
 
 
 @dataclass(frozen=True)
-class Question:
+class Quiz:
     """A question with answers to choose from; each has its own reply."""
 
     question: str

@@ -9,7 +9,7 @@ from typing import Any
 
 from blocksim.course import quiz
 
-QUESTION = re.compile(r"\s*(Question|Guess)\(")
+QUESTION = re.compile(r"\s*(Quiz|Guess)\(")
 LINK = re.compile(r"\]\(([\w./-]+)\.ipynb\)")
 
 
@@ -40,7 +40,7 @@ def lesson_page(path: Path, root: Path) -> str:
 
 def question_html(text: str, name: str) -> str:
     """The form of a question that needs nothing but its own words; '' for one that the notebook has to compute."""
-    scope: dict[str, Any] = {"Question": quiz.Question, "Guess": quiz.Guess}
+    scope: dict[str, Any] = {"Quiz": quiz.Quiz, "Guess": quiz.Guess}
     try:
         question = eval(text, scope)  # our own notebooks, at build time
     except NameError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from blocksim.course.quiz import Guess, Question
+from blocksim.course.quiz import Guess, Quiz
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "docs" / "course").glob("*.ipynb"))
@@ -51,7 +51,7 @@ def test_notebooks_are_kept_without_outputs_and_have_their_parts(path):
     assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)
     text = "\n".join("".join(cell["source"]) for cell in cells)
     if path in LESSONS:
-        assert "**Question.**" in text and "**The picture to remember**" in text and "Question(" in text
+        assert "**Question.**" in text and "**The picture to remember**" in text and "Quiz(" in text
         assert re.search(r"## Exercises\n\n1\. .*\n2\. .*\n3\. ", text)
         assert f"solutions/{path.stem}.ipynb" in text
     for link in re.findall(r"\]\(([\w./-]+\.ipynb)\)", text):
@@ -59,13 +59,13 @@ def test_notebooks_are_kept_without_outputs_and_have_their_parts(path):
 
 
 def test_a_question_shows_itself_as_words_where_there_is_no_page():
-    question = Question("What helps?", {"noise": "No.", "a filter": "Right."})
+    question = Quiz("What helps?", {"noise": "No.", "a filter": "Right."})
     assert repr(question) == "What helps?\n  ( ) noise\n  ( ) a filter" and "No." not in repr(question)
     assert repr(Guess("How many?", 5, 0, "One in twenty.")) == "How many? ____"
 
 
 def test_a_reply_cannot_end_the_script():
-    page = Question("<b>?", {"</script>": "</script><img src=x>"})._repr_html_()
+    page = Quiz("<b>?", {"</script>": "</script><img src=x>"})._repr_html_()
     assert page.count("</script>") == 1 and "<b>?" not in page
 
 
