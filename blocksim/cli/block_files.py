@@ -18,10 +18,10 @@ WANTED = "A file of blocks defines classes that inherit from blocksim.Block; doc
 def register_files(paths: Iterable[Path]) -> None:
     """Run each file and make its blocks known by name."""
     for path in paths:
-        register(*blocks_of(path))
+        register(*file_blocks(path))
 
 
-def blocks_of(path: Path) -> list[type[Block]]:
+def file_blocks(path: Path) -> list[type[Block]]:
     """The public blocks that a file defines."""
     if not path.is_file():
         raise DiagramError(f"--blocks {path}: there is no such file. {WANTED}")

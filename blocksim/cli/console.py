@@ -32,11 +32,12 @@ def complain(error: BlocksimError, own_blocks: object = None) -> None:
     """Each problem on a line of stderr, its place first; where a block type is unknown, how to bring one's own."""
     colour = False if "NO_COLOR" in os.environ else None
     problems = list(error.problems) if isinstance(error, DiagramError) else [Problem(str(error))]
-    if not own_blocks and any("there is no block type" in problem.what for problem in problems):
+    unknown = [problem for problem in problems if "there is no block type" in problem.what and "Did you mean" not in problem.what]
+    if unknown and not own_blocks:
         problems.append(Problem("Blocks of your own are read from a Python file that you name: --blocks my_blocks.py"))
     for problem in problems:
         place = f"{problem.where}: " if problem.where else ""
-        text = folded(place + problem.what, sys.stderr)[len(place) :]
+        text = fit_lines(place + problem.what, sys.stderr)[len(place) :]
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="red"), err=True, color=colour)
 
 
@@ -45,7 +46,7 @@ def warn(findings: Iterable[Finding]) -> None:
     colour = False if "NO_COLOR" in os.environ else None
     for finding in findings:
         place = f"{finding.where}: " if finding.where else ""
-        text = folded(f"{place}warning: {finding.what} {finding.remedy} [{finding.name}]", sys.stderr)[len(place) :]
+        text = fit_lines(f"{place}warning: {finding.what} {finding.remedy} [{finding.name}]", sys.stderr)[len(place) :]
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="yellow"), err=True, color=colour)
 
 
@@ -99,10 +100,10 @@ def show_outcome(outcome: Outcome) -> None:
 
 def say(text: str) -> None:
     """Print; on a terminal, sentences that are longer than a line are broken between words."""
-    typer.echo(folded(text, sys.stdout))
+    typer.echo(fit_lines(text, sys.stdout))
 
 
-def folded(text: str, stream: TextIO) -> str:
+def fit_lines(text: str, stream: TextIO) -> str:
     """The text with lines that fit the terminal, where the stream is one."""
     import textwrap
 

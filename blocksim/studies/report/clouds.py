@@ -21,14 +21,14 @@ CLOUD_PAIRS, MOST_CLOUDS, FEWEST_RUNS = 4, 6, 10
 CHI_SQUARE_95 = -2 * float(np.log(0.05))
 
 
-def clouds_figure(estimates: list[TableLine], shown: list[str]) -> Figure | None:
+def clouds_figure(estimates: list[TableLine], settings: list[str]) -> Figure | None:
     """Pairs of parameters that lean on each other most come first; nothing over a sweep, whose points would mix."""
-    groups = unique((line["method"], *(line[name] for name in shown)) for line in estimates)
+    groups = unique((line["method"], *(line[name] for name in settings)) for line in estimates)
     methods = unique(line["method"] for line in estimates)
     parameters = unique(line["parameter"] for line in estimates if truth_known(line))
     if len(groups) != len(methods) or not 0 < len(methods) <= MOST_CLOUDS or len(parameters) < 2:
         return None
-    clouds = {method: errors_of(estimates, method, parameters) for method in methods}
+    clouds = {method: run_errors(estimates, method, parameters) for method in methods}
     clouds = {method: cloud for method, cloud in clouds.items() if len(cloud) >= FEWEST_RUNS}
     if not clouds:
         return None
@@ -49,7 +49,7 @@ def truth_known(line: TableLine) -> bool:
     return bool(is_finite_number(line["truth"]) and line["truth"])
 
 
-def errors_of(estimates: list[TableLine], method: Any, parameters: list[str]) -> FloatArray:
+def run_errors(estimates: list[TableLine], method: Any, parameters: list[str]) -> FloatArray:
     """A row for each run of a method that has all parameters, in % of the truth."""
     runs: dict[Any, dict[str, float]] = {}
     for line in estimates:

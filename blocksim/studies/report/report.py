@@ -136,7 +136,7 @@ def own_names(svg: str, prefix: str) -> str:
 
 def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.csv") -> str:
     def line(cells: list[str], tag: str) -> str:
-        kinds = ["words" if name in LEFT_COLUMNS else judged(name, c) for name, c in zip(columns, cells, strict=True)]
+        kinds = ["words" if name in LEFT_COLUMNS else cell_colour(name, c) for name, c in zip(columns, cells, strict=True)]
         classes = [f' class="{kind}"' if kind else "" for kind in kinds]
         texts = [escape(c.removesuffix(" *")) for c in cells]
         return "<tr>" + "".join(f"<{tag}{k}>{c}</{tag}>" for k, c in zip(classes, texts, strict=True)) + "</tr>"
@@ -146,7 +146,7 @@ def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.cs
     return f'<div class="wide"><table><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table></div>{more}'
 
 
-def judged(column: str, cell: str) -> str:
+def cell_colour(column: str, cell: str) -> str:
     """The colour of a cell: whether a bias is more than luck, and whether a coverage may be 95 %."""
     if cell.endswith(" *"):
         return "bad"

@@ -59,12 +59,12 @@ def verdicts(result: StudyResult) -> dict[str, str]:
     """For each method, its worst bias, coverage, consistency and spread, in words."""
     lines = [line for line in records(result.scores) if line["ablation"] in ("", FULL) and line["n"]]
     return {
-        str(method): "; ".join(verdict_words([line for line in lines if line["method"] == method]))
+        str(method): "; ".join(worst_words([line for line in lines if line["method"] == method]))
         for method in dict.fromkeys(line["method"] for line in lines)
     }
 
 
-def verdict_words(own: list[dict[str, Any]]) -> Iterator[str]:
+def worst_words(own: list[dict[str, Any]]) -> Iterator[str]:
     def scored(name: str) -> list[dict[str, Any]]:
         return [line for line in own if line[name] == line[name]]
 
