@@ -21,6 +21,10 @@ Set = Annotated[
         help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.",
     ),
 ]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option("--assume", metavar="SOURCE", help="A source the record does not hold, which acted as in the diagram."),
+]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
 OwnBlocks = Annotated[
     list[Path] | None,
