@@ -271,7 +271,8 @@ class Record:
         head = "<tr><th>signal</th><th>unit</th><th>min</th><th>max</th><th>final</th></tr>"
         words = f"<p>{len(self.t)} samples, {escape(span_text(self.t))}</p>"
         table = f"<details><summary>{len(rows)} signals</summary><table>{head}{''.join(rows)}</table></details>"
-        return f"{words}{extension('views', 'Record')(self)}{table}"
+        picture = str(extension("views", "Record")(self))
+        return f"{words}{picture[max(picture.find('<svg'), 0) :]}{table}"
 
 
 def scalar_columns(name: str, values: FloatArray) -> list[tuple[str, FloatArray]]:
