@@ -93,7 +93,7 @@ def titles(lines: list[TableLine]) -> dict[str, str]:
             is_finite_number(line["truth"]) and line["truth"] if "truth" in line else is_finite_number(line["percent_of_truth"])
         )
         result.setdefault(
-            line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}"
+            line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {unit_label(line['unit']) or 'itself'}"
         )
     return result
 
