@@ -10,31 +10,23 @@ from typing import Any
 from blocksim.course import quiz
 
 QUESTION = re.compile(r"\s*(Quiz|Guess)\(")
-LINK = re.compile(r"\]\(([\w./-]+)\.ipynb\)")
-
-
-def lesson_pages(root: Path) -> dict[str, str]:
-    """course/NN-name.md -> text, solutions included."""
-    folder = root / "docs" / "course"
-    names = sorted(folder.glob("*.ipynb")) + sorted(folder.glob("solutions/*.ipynb"))
-    return {f"course/{path.relative_to(folder).with_suffix('.md').as_posix()}": lesson_page(path, root) for path in names}
 
 
 def lesson_page(path: Path, root: Path) -> str:
-    """A notebook as one page; its links to other notebooks lead to their pages."""
+    """A notebook as one page."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    up = "../" * len(path.relative_to(root / "docs" / "course").parts)
+    here = "../" * (len(path.relative_to(root / "docs").parts) - 1)
     pictures = root / "docs" / "images" / "course"
     parts = []
     for number, cell in enumerate(cells):
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            parts.append(LINK.sub(r"](\1.md)", text))
+            parts.append(text)
             continue
         question = question_html(text, f"{path.stem}-{number}") if QUESTION.match(text) else ""
         parts.append(question or f"```python\n{text}\n```")
         for picture in sorted(pictures.glob(f"{path.stem}-{number}-*.png")):
-            parts.append(f"![Figure of the cell above]({up}images/course/{picture.name})")
+            parts.append(f"![Figure of the cell above]({here}images/course/{picture.name})")
     return "\n\n".join(parts) + "\n"
 
 

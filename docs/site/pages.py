@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from block_pages import write_block_pages
-from lesson_pages import lesson_pages
+from lesson_pages import lesson_page
 from python_pages import write_python_pages
 
 #: Which page serves whom (tutorials teach, how-to pages solve, reference pages tell, explanations say why); others are how-to's.
@@ -16,7 +16,7 @@ SECTIONS = {
     "how-to": (
         "How-to guides",
         "Recipes for a task at hand.",
-        ["running", "measured-data", "studies", "excitation", "information", "linearize", "own-blocks", "extending",
+        ["running", "studio", "measured-data", "studies", "excitation", "information", "linearize", "own-blocks", "extending",
          "serial-robots"],
     ),
     "reference": (
@@ -42,9 +42,7 @@ def stage(root: Path, source: Path) -> None:
     site.write_examples()
     site.add(write_block_pages(source))
     site.add(write_python_pages())
-    lessons = lesson_pages(root)
-    site.add(lessons)
-    course = "\n".join(name.removeprefix("course/").removesuffix(".md") for name in lessons)
+    course = "\n".join(path.stem for path in sorted((root / "docs" / "course").glob("*.ipynb")))
     front = site.linked(root / "docs" / "course" / "index.md")
     site.write("course/index.md", f"{front}\n```{{toctree}}\n:hidden:\n\n{course}\n```\n")
     site.write_sections()
@@ -83,6 +81,8 @@ class Staging:
             name = page.relative_to(docs).as_posix()
             if not name.startswith("site/") and name != "index.md":
                 self.write(name, self.linked(page))
+        for notebook in sorted(docs.rglob("*.ipynb")):
+            self.write_notebook(notebook)
         for picture in sorted((docs / "images").rglob("*.*")):
             self.copy(picture, picture.relative_to(docs).as_posix())
         for title in ("CHANGELOG", "CONTRIBUTING"):
@@ -90,9 +90,18 @@ class Staging:
         for extra in sorted([*(self.root / "diagrams").rglob("*.yaml"), *(self.root / "examples").glob("*.yaml")]):
             self.copy(extra, f"files/{extra.relative_to(self.root).as_posix()}")
 
-    def linked(self, page: Path) -> str:
+    def write_notebook(self, path: Path) -> None:
+        """A notebook as a page, and itself to take home; solutions are found by who looks for them."""
+        name = path.relative_to(self.root / "docs").with_suffix("")
+        up = "../" * (len(name.parts) - 1)
+        self.copy(path, f"files/{name.as_posix()}.ipynb")
+        hidden = "---\norphan: true\n---\n\n" if "solutions" in name.parts else ""
+        take = f"\n\n[This page as a notebook]({up}files/{name.as_posix()}.ipynb)\n"
+        self.write(f"{name.as_posix()}.md", hidden + self.linked(path, lesson_page(path, self.root)) + take)
+
+    def linked(self, page: Path, text: str | None = None) -> str:
         """A page whose links to files of the project lead to their place on the site."""
-        text = page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8") if text is None else text
         depth = len(page.relative_to(self.root / "docs").parts) - 1 if page.is_relative_to(self.root / "docs") else 0
         return LINK.sub(lambda match: match[1] + self.target(page, match[2], "../" * depth) + match[3], text)
 
@@ -108,8 +117,15 @@ class Staging:
             return f"{up}gallery/index.rst"
         if name.startswith("examples/") and name.endswith(".py"):
             return f"{up}gallery/{Path(name).stem}.rst"
+        if name.startswith("docs/") and name.endswith(".ipynb"):
+            return f"{up}{name.removeprefix('docs/').removesuffix('.ipynb')}.md{hash_}{place}"
+        if name.startswith("docs/") and (self.root / name).is_dir():
+            return f"{up}{name.removeprefix('docs/')}/index.md"
+        if name.startswith("docs/") and not name.endswith((".md", ".svg", ".png")) and (self.root / name).is_file():
+            self.copy(self.root / name, f"files/{name.removeprefix('docs/')}")
+            return f"{up}files/{name.removeprefix('docs/')}"
         if name.startswith("docs/"):
-            return f"{up}{name.removeprefix('docs/').replace('.ipynb', '.md')}{hash_}{place}"
+            return f"{up}{name.removeprefix('docs/')}{hash_}{place}"
         if name in ("CHANGELOG.md", "CONTRIBUTING.md"):
             return f"{up}{name.lower()}{hash_}{place}"
         if name.startswith(("diagrams/", "examples/")) and name.endswith(".yaml"):
@@ -173,5 +189,6 @@ class Staging:
 def matching(staged: set[str], name: str) -> list[str]:
     """The pages a name stands for: itself, or all of a folder."""
     if name.endswith("/*"):
-        return sorted(page for page in staged if page.startswith(name[:-1]))
+        pages = [page for page in staged if page.startswith(name[:-1]) and "/solutions/" not in page]
+        return sorted(pages, key=lambda page: (not page.endswith("/index"), page))
     return [name] if name in staged else []
