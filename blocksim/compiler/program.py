@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import hashlib
 import linecache
 import math
+import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..contract.portable.bits import binary_exponent as plain_exponent
+from ..contract.portable.bits import two_to as plain_power
 from ..contract.syntax import compiled, parse
 from ..contract.vocabulary import WORDS, power_outside
 from ..solvers import find_tableau
 from ..solvers.stores import REAL, ROWS, STORES, WHOLE
 from . import cache
 from .codegen import Source
+from .native.loading import load_entry
+from .native.refusal import UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
 
 #: The function of a program that is called from outside.
 ENTRY = "enter"
+#: What reads and writes the exponent of a number, under CPython.
+GIVEN = {"two_to": plain_power, "binary_exponent": plain_exponent}
 #: Programs up to this many characters are compiled into one function.
 INLINE = 30_000
 
@@ -40,6 +49,11 @@ class Code:
         self.lock = threading.Lock()
 
     @property
+    def rows(self) -> int:
+        """How many rows of work the solver has."""
+        return len(find_tableau(self.solver).work())
+
+    @property
     def filename(self) -> str:
         return f"<blocksim program {self.key[:8]}>"
 
@@ -47,7 +61,7 @@ class Code:
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
-        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **GIVEN}
         exec(compiled(self.text, self.filename, "exec"), names)
         return names
 
@@ -58,9 +72,10 @@ class Code:
 
     def namespace(self) -> dict[str, Any]:
         """The same once more, for who puts functions of their own in place of some."""
-        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **GIVEN}
         exec(compiled(ieee(self.text), self.filename, "exec"), names)
-        names.update(IEEE)
+        own = {node.name for node in parse(self.text).body if isinstance(node, ast.FunctionDef)}
+        names.update({name: function for name, function in IEEE.items() if name not in own})
         return names
 
     def fast(self) -> Any:
@@ -127,7 +142,7 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
 
 
 def compile_code(code: Code) -> Any:
-    """Compile with numba; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
+    """Compile; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
 
     Where the disk does not take it, it is compiled and not kept.
     """
@@ -139,15 +154,22 @@ def compile_code(code: Code) -> Any:
 
 
 def compile_at(code: Code, place: Path | None) -> Any:
-    """Compile, or load from the folder of the cache."""
+    """Compile, or load from the folder of the cache: by LLVM itself, or by numba where that cannot."""
+    if os.environ.get("BLOCKSIM_COMPILER") != "numba":
+        with contextlib.suppress(UnsupportedError):
+            return load_entry(code.text, code.rows, 1, place)
+    return compile_with_numba(code, place)
+
+
+def compile_with_numba(code: Code, place: Path | None) -> Any:
     from numba import njit, types
 
-    from .pointers import libm_pow, matrix, pointer, register_power, view
+    from .pointers import binary_exponent, libm_pow, matrix, pointer, register_power, two_to, view
 
     register_power()
 
     real = types.float64[::1]
-    kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, len(find_tableau(code.solver).work()))}
+    kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, code.rows)}
     signature = types.int64(types.int64, *(kinds[store.kind] for store in STORES))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
@@ -157,7 +179,9 @@ def compile_at(code: Code, place: Path | None) -> Any:
     for name in functions:
         if name != ENTRY:
             setattr(module, name, inner(getattr(module, name)))
-    module.__dict__.update(pointer=pointer, view=view, matrix=matrix, libm_pow=libm_pow)
+    module.__dict__.update(pointer=pointer, view=view, matrix=matrix, two_to=two_to, binary_exponent=binary_exponent)
+    if "libm_pow" not in functions:
+        module.__dict__["libm_pow"] = libm_pow
     return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
@@ -178,7 +202,6 @@ def load_module(code: Code, place: Any) -> ModuleType:
 
 def ieee(text: str) -> Any:
     """The text with every division as a call that never raises."""
-    import ast
     import copy
 
     words = {ast.Div: "divide", ast.Mod: "remainder", ast.FloorDiv: "quotient"}

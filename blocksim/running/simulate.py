@@ -56,6 +56,7 @@ def simulate(
     start: Seconds | None = None,
     max_step: float | None = None,
     algebraic_loops: str | None = None,
+    math: str | None = None,
     engine: str = "auto",
     progress: Progress | None = None,
     limit: int | None = None,
@@ -78,6 +79,7 @@ def simulate(
         "start": start,
         "max_step": max_step,
         "algebraic_loops": algebraic_loops,
+        "math": math,
     }
     ready, changes = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     noise = draw_noise(ready, seed, limit)
