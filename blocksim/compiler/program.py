@@ -7,7 +7,6 @@ import contextlib
 import functools
 import hashlib
 import linecache
-import math
 import os
 import threading
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ..contract.portable.bits import binary_exponent as plain_exponent
 from ..contract.portable.bits import two_to as plain_power
 from ..contract.syntax import compiled, parse
-from ..contract.vocabulary import WORDS, power_outside
 from ..solvers import find_tableau
 from ..solvers.stores import REAL, ROWS, STORES, WHOLE
 from . import cache
+from .careful import IEEE, ieee
 from .codegen import Source
 from .native.loading import load_entry
 from .native.refusal import UnsupportedError
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 ENTRY = "enter"
 #: What reads and writes the exponent of a number, under CPython.
 GIVEN = {"two_to": plain_power, "binary_exponent": plain_exponent}
+#: Runs in lockstep: as many as AVX-512 has lanes of doubles; more need more registers than there are.
+LANES = 8
 #: Programs up to this many characters are compiled into one function.
 INLINE = 30_000
 
@@ -45,6 +46,8 @@ class Code:
         self.key = hashlib.sha256(text.encode()).hexdigest()[:32]
         self.compiled: Any = None
         self.spent = 0.0  # seconds that runs of it took under CPython
+        self.lockstep: Any = None  # the same for several runs at a time, or why not
+        self.asked = 0  # steps of runs that were asked for several at a time
         self.beside: Any = None  # the process that was asked to compile it
         self.lock = threading.Lock()
 
@@ -84,6 +87,20 @@ class Code:
             if self.compiled is None:
                 self.compiled = compile_code(self)
             return self.compiled
+
+    def wide(self) -> Any:
+        """The compiled `enter` for several runs in lockstep."""
+        reason = self.why_narrow()
+        if reason:
+            raise UnsupportedError(reason)
+        return self.lockstep
+
+    def why_narrow(self) -> str:
+        """Why there is none; '' where there is one, compiled now if it was not."""
+        with self.lock:
+            if self.lockstep is None:
+                self.lockstep = compile_wide(self)
+            return self.lockstep if isinstance(self.lockstep, str) else ""
 
 
 @functools.lru_cache(maxsize=100)
@@ -161,6 +178,22 @@ def compile_at(code: Code, place: Path | None) -> Any:
     return compile_with_numba(code, place)
 
 
+def compile_wide(code: Code) -> Any:
+    """The program for several runs in lockstep, from the cache or compiled now; a text where it cannot be had."""
+    key = hashlib.sha256(f"{LANES} lanes\0{code.text}".encode()).hexdigest()[:32]
+    try:
+        with cache.folder(key, code.text) as place:
+            return load_entry(code.text, code.rows, LANES, place)
+    except UnsupportedError as error:
+        return f"it has {error}"
+    except Exception:  # a full disk, or a file that is not what it was
+        cache.drop(key)
+        try:
+            return load_entry(code.text, code.rows, LANES, None)
+        except UnsupportedError as error:
+            return f"it has {error}"
+
+
 def compile_with_numba(code: Code, place: Path | None) -> Any:
     from numba import njit, types
 
@@ -198,76 +231,3 @@ def load_module(code: Code, place: Any) -> ModuleType:
         linecache.cache[filename] = (len(code.text), None, code.text.splitlines(True), filename)
     exec(compiled(code.text, filename, "exec"), module.__dict__)
     return module
-
-
-def ieee(text: str) -> Any:
-    """The text with every division as a call that never raises."""
-    import copy
-
-    words = {ast.Div: "divide", ast.Mod: "remainder", ast.FloorDiv: "quotient"}
-
-    def divided(node: ast.BinOp | ast.AugAssign, left: ast.expr, right: ast.expr) -> ast.expr:
-        return ast.copy_location(ast.Call(ast.Name(words[type(node.op)], ast.Load()), [left, right], []), node)
-
-    class Divisions(ast.NodeTransformer):
-        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-            self.generic_visit(node)
-            return divided(node, node.left, node.right) if type(node.op) in words else node
-
-        def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-            self.generic_visit(node)
-            if type(node.op) not in words:
-                return node
-            old = copy.deepcopy(node.target)
-            old.ctx = ast.Load()
-            return ast.copy_location(ast.Assign([node.target], divided(node, old, node.value)), node)
-
-    return ast.fix_missing_locations(Divisions().visit(parse(text)))
-
-
-def divide(a: float, b: float) -> float:
-    """a / b by IEEE 754."""
-    try:
-        return a / b
-    except ZeroDivisionError:
-        if a != a or a == 0:
-            return math.nan
-        return math.copysign(math.inf, a) * math.copysign(1.0, b)
-
-
-def remainder(a: float, b: float) -> float:
-    """a % b; nan where b is 0, and 0 of whole numbers, which have no nan."""
-    try:
-        return a % b
-    except ZeroDivisionError:
-        return 0 if isinstance(a, int) and isinstance(b, int) else math.nan
-
-
-def quotient(a: float, b: float) -> float:
-    """a // b; as a / b where b is 0, and 0 of whole numbers."""
-    try:
-        return a // b
-    except ZeroDivisionError:
-        return 0 if isinstance(a, int) and isinstance(b, int) else divide(a, b)
-
-
-def forgiving(function: Any, outside: Any) -> Any:
-    """A function of libm that gives what IEEE 754 says where CPython raises."""
-
-    def wrapped(*values: float) -> float:
-        try:
-            return float(function(*values))
-        except (OverflowError, ValueError):
-            return float(outside(*values))
-
-    return wrapped
-
-
-#: What the functions of a program are by IEEE rules.
-IEEE: dict[str, Any] = {
-    "divide": divide,
-    "remainder": remainder,
-    "quotient": quotient,
-    "libm_pow": forgiving(math.pow, power_outside),
-    **{name: forgiving(word.meaning, word.outside) for name, word in WORDS.items() if word.outside},
-}

@@ -12,6 +12,7 @@ from ..diagram.spec import RunOptions, SeededOptions
 from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
+from ..simulation.lanes import batches, run_together
 from ..simulation.noise import draw_noise
 from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
@@ -140,16 +141,19 @@ def simulate_many(
     ready = experiment(diagram, {}, **options)
     made = [prepared(ready, row, {}) for row in table]
     work = len(runs)
-    if work > 1 and ready.method.compiled:
+    parts = batches([made[row][0] for row, _ in runs])
+    if work > 1 and ready.method.compiled and any(len(part) == 1 for part in parts):
         for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)
 
-    def run(index: int) -> Any:
+    def run(index: int, logged: Record | None = None) -> Any:
         row, seed = runs[index]
         one, changes = made[row]
         try:
-            record = process(one.schedule, run_experiment(one, changes, draw_noise(one, seed), named=table[row]), changes)
+            if logged is None:
+                logged = run_experiment(one, changes, draw_noise(one, seed), named=table[row])
+            record = process(one.schedule, logged, changes)
             result = record if collect is None else collect(record)
         except BlocksimError as error:
             if on_error != "keep" or error.record is None:
@@ -159,7 +163,16 @@ def simulate_many(
             progress(next(done) / work)
         return result
 
-    return share_out(work, run, jobs or os.cpu_count() or 1)
+    def run_part(number: int) -> list[Any]:
+        part = parts[number]
+        logged: Sequence[Record | None] = [None] * len(part)
+        if len(part) > 1:
+            one, rows = made[runs[part[0]][0]][0], [runs[index] for index in part]
+            noises = [draw_noise(one, seed) for _, seed in rows]
+            logged = run_together(one, [made[row][1] for row, _ in rows], noises, [table[row] for row, _ in rows]) or logged
+        return [run(index, record) for index, record in zip(part, logged, strict=True)]
+
+    return [end for ends in share_out(len(parts), run_part, jobs or os.cpu_count() or 1) for end in ends]
 
 
 def parameter_table(params: ParameterSets | None) -> list[dict[str, Any]]:

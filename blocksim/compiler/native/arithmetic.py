@@ -19,7 +19,8 @@ LONG, DOUBLE = BARE[WHOLE], BARE[REAL]
 FLOAT_COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 #: Words that are calls of the system's library, with the numbers they take.
 LIBRARY = {
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log10", "log1p"), 1),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
+    **dict.fromkeys(("exp", "expm1", "log", "log10", "log1p"), 1),
     "atan2": 2,
     "libm_pow": 2,
 }  # fmt: skip
@@ -107,7 +108,8 @@ class Arithmetic:
             return Value(left.kind, simple[type(operator)](left.code, right.code))
         if isinstance(operator, ast.Mod):
             return self.remainder(left, right)
-        if isinstance(operator, ast.FloorDiv) and not real and not left.kind.wide:
+        safe = not left.kind.wide or isinstance(right.code, ir.Constant)  # a lane that is not active may divide by 0
+        if isinstance(operator, ast.FloorDiv) and not real and safe:
             rest = self.remainder(left, right)
             return Value(left.kind, builder.sdiv(builder.sub(left.code, rest.code), right.code))
         raise UnsupportedError(f"the operator {type(operator).__name__}")

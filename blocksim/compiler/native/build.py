@@ -24,16 +24,19 @@ INLINE = 30_000
 
 
 @functools.cache
-def target() -> Any:
-    """The processor this runs on."""
+def prepared() -> Any:
+    """LLVM made ready for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     add_library()
-    triple = llvm.get_process_triple()
+    return llvm.Target.from_triple(llvm.get_process_triple())
+
+
+def target() -> Any:
+    """The processor this runs on; one for each use, as whoever is handed it may own it."""
     features = os.environ.get("BLOCKSIM_FEATURES") or llvm.get_host_cpu_features().flatten()
     cpu = os.environ.get("BLOCKSIM_CPU") or llvm.get_host_cpu_name()
-    made = llvm.Target.from_triple(triple)
-    return made.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default", jit=True)
+    return prepared().create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default", jit=True)
 
 
 def add_library() -> None:

@@ -18,12 +18,9 @@ def reduced(x: float) -> tuple[float, float, float]:
     first = x - n * FIRST
     product = n * SECOND
     second = first - product
-    lost = (first - second) - product
-    product = n * THIRD
-    third = second - product
-    lost = lost + ((second - third) - product) - n * FOURTH
-    r = third + lost
-    tail = (third - r) + lost
+    lost = ((first - second) - product) - (n * THIRD + n * FOURTH)
+    r = second + lost
+    tail = (second - r) + lost
     if not abs(x) <= NEAR:
         n, r, tail = reduced_far(x)
     return n, r, tail
@@ -69,23 +66,18 @@ def cosine_rest(r: float, tail: float) -> float:
 def sin(x: float) -> float:
     """The sine."""
     n, r, tail = reduced(x)
-    half = nearest(0.5 * n - 0.25)
-    odd = n - 2.0 * half
-    turned = half - 2.0 * nearest(0.5 * half - 0.25)
-    value = (1.0 - 0.5 * (r * r)) + cosine_rest(r, tail) if odd > 0.5 else r + sine_rest(r, tail)
-    value = -value if turned > 0.5 else value
+    quarter = n - 4.0 * nearest(0.25 * n)  # -2 to 2
+    value = (1.0 - 0.5 * (r * r)) + cosine_rest(r, tail) if abs(quarter) == 1.0 else r + sine_rest(r, tail)
+    value = -value if quarter < -0.5 or quarter > 1.5 else value
     return x if abs(x) < 1e-9 else value
 
 
 def cos(x: float) -> float:
-    """The cosine: the sine a quarter of a turn on."""
+    """The cosine."""
     n, r, tail = reduced(x)
-    n = n + 1.0
-    half = nearest(0.5 * n - 0.25)
-    odd = n - 2.0 * half
-    turned = half - 2.0 * nearest(0.5 * half - 0.25)
-    value = (1.0 - 0.5 * (r * r)) + cosine_rest(r, tail) if odd > 0.5 else r + sine_rest(r, tail)
-    return -value if turned > 0.5 else value
+    quarter = n - 4.0 * nearest(0.25 * n)
+    value = r + sine_rest(r, tail) if abs(quarter) == 1.0 else (1.0 - 0.5 * (r * r)) + cosine_rest(r, tail)
+    return -value if quarter > 0.5 or quarter < -1.5 else value
 
 
 def tan(x: float) -> float:

@@ -73,9 +73,8 @@ def expm1(x: float) -> float:
 def tanh(x: float) -> float:
     """(e^(2x) - 1) / (e^(2x) + 1), from e^(2|x|) - 1."""
     size = abs(x)
-    y = 2.0 * (size if size < 20.0 else 20.0)
-    n = nearest(y * LOG2_E)
-    above = y - n * LOG_2_HIGH
+    n = nearest(size * 2.8853900817779268)
+    above = 2.0 * size - n * LOG_2_HIGH
     below = n * LOG_2_LOW
     r = above - below
     rest = exponential_rest(r) + ((above - r) - below)
@@ -89,8 +88,8 @@ def tanh(x: float) -> float:
     under = grown + 2.0
     result = grown / under
     left = 1.0 - result  # 2 / under: what grown and under lack is put right to first order
-    lack = left * (power * ((total - mantissa) + rest)) - result * (grown - (under - 2.0) if grown < 2.0 else 2.0 - (under - grown))
-    result = result + 0.5 * left * lack
+    lost = grown - (under - 2.0) if grown < 2.0 else 2.0 - (under - grown)
+    result = result + 0.5 * left * (left * (power * ((total - mantissa) + rest)) - result * lost)
     result = 1.0 if size > 19.1 else result
     result = -result if x < 0.0 else result
     return x if size < 1e-9 or x != x else result

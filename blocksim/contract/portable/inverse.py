@@ -99,7 +99,7 @@ def atan2(y: float, x: float) -> float:
     both = high == inf and wide == inf
     large = 1.0 if both else high if steep else wide
     small = 1.0 if both else wide if steep else high
-    factor = 8.673617379884035e-19 if large > 1e290 else 4.149515568880993e+180 if large < 1e-140 else 1.0
+    factor = 8.673617379884035e-19 if large > 1e290 else 4.149515568880993e180 if large < 1e-140 else 1.0
     large = large * factor
     small = small * factor
     under = large if 0.0 < large < inf else 1.0

@@ -132,4 +132,3 @@ def libm_pow(x: float, y: float) -> float:
 def whole_part(y: float) -> float:
     """y where it is a whole number, another number where it is not."""
     return nearest(y) if abs(y) < 2251799813685248.0 else y
-

@@ -1,4 +1,4 @@
-"""The functions of this package as text of a program: those that are asked for, with the ones they call and their numbers folded."""
+"""The functions of this package as text of a program: those asked for, with the ones they call and their numbers folded."""
 
 from __future__ import annotations
 
