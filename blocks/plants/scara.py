@@ -78,6 +78,16 @@ def scara_modes(b1, b2, qd1, qd2, q2, ZZR1, Fs1, ZZ2, LMX2, LMY2, Fs2):
     return first, second
 
 
+def two_links(q: Any) -> Any:
+    """Base, elbow and tip of two links in the plane, for angles with a row per instant: the first 1 long, the second 0.8."""
+    import numpy as np
+
+    first, both = q[:, 0], q[:, 0] + q[:, 1]
+    elbow = np.stack([np.cos(first), np.sin(first), 0 * first], axis=1)
+    tip = elbow + 0.8 * np.stack([np.cos(both), np.sin(both), 0 * both], axis=1)
+    return np.stack([0 * elbow, elbow, tip], axis=1)
+
+
 class ScaraRobot(Block):
     """M(q) qdd = tau - N(q, qd) - Fv qd - Fs sign(qd): two rotary joints in a horizontal plane (Gautier 2001, section 4).
 
@@ -94,6 +104,7 @@ class ScaraRobot(Block):
     """
 
     family = "robots"
+    icon = "0.1,0 0.4,0; 0.25,0 0.25,0.35 0.6,0.95 1,0.75"
     colour = "plant"
     example = """
 format: 1
@@ -120,6 +131,9 @@ blocks:
     q: Any = state(0.0, "joint angles", "rad", size=2, port=True)
     qd: Any = state(0.0, "joint speeds", "rad/s", size=2, port=True)
     qdd = outport("joint accelerations", "rad/s^2", size=2)
+
+    def figure(self) -> dict[str, Any]:
+        return {"kind": "chain", "signals": ("q",), "points": two_links, "note": "lengths are not to scale: the model has none"}
 
     @staticmethod
     def output(q, qd, tau, ZZR1, Fv1, Fs1, ZZ2, LMX2, LMY2, Fv2, Fs2, beta):

@@ -24,7 +24,7 @@ AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the dia
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
 
 
-def reported(command: Callable[..., None]) -> Callable[..., None]:
+def with_errors_told(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose errors are read by people: words on stderr and an exit code, never a traceback."""
 
     @functools.wraps(command)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from .arguments import AllowOutside, reported
+from .arguments import AllowOutside, with_errors_told
 
 
-@reported
+@with_errors_told
 def studio_command(
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A diagram: a path, or a bundled name.")] = None,
     port: Annotated[int, typer.Option(help="Port on this machine; a free one when left out.")] = 0,

@@ -34,7 +34,7 @@ def ieee(text: str) -> Any:
     return ast.fix_missing_locations(Divisions().visit(parse(text)))
 
 
-def divide(a: float, b: float) -> float:
+def ieee_divide(a: float, b: float) -> float:
     """a / b by IEEE 754."""
     try:
         return a / b
@@ -52,12 +52,12 @@ def remainder(a: float, b: float) -> float:
         return 0 if isinstance(a, int) and isinstance(b, int) else math.nan
 
 
-def quotient(a: float, b: float) -> float:
+def ieee_quotient(a: float, b: float) -> float:
     """a // b; as a / b where b is 0, and 0 of whole numbers."""
     try:
         return a // b
     except ZeroDivisionError:
-        return 0 if isinstance(a, int) and isinstance(b, int) else divide(a, b)
+        return 0 if isinstance(a, int) and isinstance(b, int) else ieee_divide(a, b)
 
 
 def forgiving(function: Any, outside: Any) -> Any:
@@ -74,9 +74,9 @@ def forgiving(function: Any, outside: Any) -> Any:
 
 #: What the functions of a program are by IEEE rules.
 IEEE: dict[str, Any] = {
-    "divide": divide,
+    "divide": ieee_divide,
     "remainder": remainder,
-    "quotient": quotient,
+    "quotient": ieee_quotient,
     "libm_pow": forgiving(math.pow, power_outside),
     **{name: forgiving(word.meaning, word.outside) for name, word in WORDS.items() if word.outside},
 }

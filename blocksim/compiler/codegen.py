@@ -20,7 +20,7 @@ from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..tracing.specialise import Helpers, specialise
 from .generator import Generator
-from .instants import hit
+from .instants import hit_text
 from .slots import Slot, Slots
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -36,7 +36,7 @@ class Source:
     loops: list[list[Evaluation]]
 
 
-def prelude(text: str) -> list[str]:
+def prelude_texts(text: str) -> list[str]:
     """The prelude functions a text uses, each after those it uses itself."""
     used: set[str] = set()
     texts = [text]
@@ -54,7 +54,7 @@ def prelude_text(name: str) -> str:
 
 def words(code: list[str], math: str) -> list[str]:
     """The head of a program: the words that its functions use."""
-    written = prelude("\n".join(code))
+    written = prelude_texts("\n".join(code))
     if math == LIBM_CHOICE:
         names = ", ".join((*LIBM, "inf", "nan"))
         return [f'"""A blocksim program."""\n\nfrom math import {names}\nfrom math import pow as libm_pow\n', *written]
@@ -86,7 +86,7 @@ def write_program(schedule: Schedule, logs: list[LogGroup], solver: str, math: s
 
     generator = Generator(schedule, logs)
     guards = generator.guard_functions() if generator.guards else []
-    body = [generator.derivative(), *guards, hit(generator)]
+    body = [generator.derivative(), *guards, hit_text(generator)]
     if generator.loops:  # the last memory tells that a loop found no solution
         generator.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in generator.loops] + [

@@ -9,7 +9,7 @@ from ..errors import BlockDefinitionError
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
 from ..solvers.stores import signature
 from ..tracing.code import Code, code, joined
-from .algebraic import make_loop, solve
+from .algebraic import make_loop, solution_call
 from .emitter import Emitter
 from .following import written
 from .roll import parts, roll
@@ -89,7 +89,7 @@ class Generator(Emitter):
         scope.done.update(entry)
         loop = next((loop for loop in self.loops if loop.evaluations == entry), None)
         if loop:
-            solve(self, scope, loop)
+            solution_call(self, scope, loop)
         else:
             self.evaluate(scope, entry[0])
 
@@ -125,7 +125,7 @@ class Generator(Emitter):
                     for address, part in zip(self.slots.of(unit, name, copy), outcome[f"d{name}"], strict=True):
                         slopes.write(code("dx[", address, "] = ", written(part)))
         inputs = signature("derivative")
-        return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
+        return program_function("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
 
     def guard_functions(self) -> list[str]:
         """`guards` fills g with every margin; `reset` applies one reset."""
@@ -149,8 +149,8 @@ class Generator(Emitter):
                 number += 1
         inputs = signature("guards")
         return [
-            function_text("guards", inputs, self.finish(scope, "guards", inputs)),
-            function_text("reset", signature("reset"), resets.blocks()),
+            program_function("guards", inputs, self.finish(scope, "guards", inputs)),
+            program_function("reset", signature("reset"), resets.blocks()),
         ]
 
     def assign_states(self, scope: Scope, unit: Unit, name: str, copy: int, states: dict[str, State]) -> None:
@@ -174,6 +174,6 @@ class Generator(Emitter):
             scope.write(code(joined(", ", left), " = ", joined(", ", right)))
 
 
-def function_text(name: str, inputs: str, blocks: list[str]) -> str:
+def program_function(name: str, inputs: str, blocks: list[str]) -> str:
     real = any(not line.strip().startswith("#") for block in blocks for line in block.splitlines())
     return f"def {name}({inputs}):\n{indented(blocks if real else [*blocks, 'pass'])}\n"

@@ -8,7 +8,7 @@ from ..solvers.kernel import CHATTERING
 from ..solvers.stores import LOG, signature
 from ..tracing.code import Code, code
 from .following import written
-from .generator import Generator, function_text
+from .generator import Generator, program_function
 from .scope import Scope
 from .slots import Region
 
@@ -16,7 +16,7 @@ HIT, SETTLE = signature("hit"), signature("settle")
 Pending = dict[tuple[int, str, int], Code]
 
 
-def hit(generator: Generator) -> str:
+def hit_text(generator: Generator) -> str:
     """Due outputs, log, due memories; where there are guards, outputs again until no guard fires."""
     scope = Scope()
     groups = range(len(generator.schedule.groups))
@@ -50,7 +50,7 @@ def hit(generator: Generator) -> str:
     if settling:
         scope.write(f"if ({due}) and settle({SETTLE}) < 0:\n    return {CHATTERING}")
     scope.write("return 0")
-    return function_text("hit", HIT, scope.blocks())
+    return program_function("hit", HIT, scope.blocks())
 
 
 def pending_places(generator: Generator, scope: Scope, acting: list[list[Unit]]) -> Pending:
@@ -145,10 +145,10 @@ def shadow(generator: Generator, scope: Scope, unit: Unit, function: str, copy: 
             own = generator.slots.array(unit, name, copy)
             region = generator.slots.region(unit.index, f"{name}.shadow", own.shape, unit.sizes.get(name, 1), copy)
             generator.shadows[(unit.index, name, copy)] = region
-            scope.write(copied(own, region))
+            scope.write(copy_text(own, region))
 
 
-def copied(source: Region, target: Region) -> Code:
+def copy_text(source: Region, target: Region) -> Code:
     """One array copied over another."""
     turns = code("for i in range(o[", source.index + 1, "] - o[", source.index, "]):\n    a[o[", target.index, "] + i]")
     return code(turns, " = a[o[", source.index, "] + i]")
@@ -199,7 +199,7 @@ def due_memories(generator: Generator, scope: Scope, g: int, units: list[Unit], 
         if generator.units[index].group == g:
             own = generator.slots.array(generator.units[index], name, copy)
             inner.begin()
-            inner.write(copied(region, own))
+            inner.write(copy_text(region, own))
     for address in (a for u in units for n in u.kind.of(Noise) for a in generator.slots.where[(u.index, n)]):
         inner.begin()
         inner.write(code("o[", address, "] += 1"))

@@ -38,7 +38,7 @@ LANES = 8
 INLINE = 30_000
 
 
-class Code:
+class ProgramText:
     """A program's text with its functions, under CPython and compiled; one per text in a process (see `code_of`)."""
 
     def __init__(self, text: str, solver: str):
@@ -104,9 +104,9 @@ class Code:
 
 
 @functools.lru_cache(maxsize=100)
-def code_of(text: str, solver: str) -> Code:
+def code_of(text: str, solver: str) -> ProgramText:
     """The code of a text: a second experiment finds it compiled."""
-    return Code(text, solver)
+    return ProgramText(text, solver)
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Program:
     """A generated program: what its numbers mean, and its code."""
 
     source: Source
-    code: Code
+    code: ProgramText
 
     @property
     def key(self) -> str:
@@ -158,7 +158,7 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
     return a[start : start + rows * columns].reshape(rows, columns)
 
 
-def compile_code(code: Code) -> Any:
+def compile_code(code: ProgramText) -> Any:
     """Compile; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
 
     Where the disk does not take it, it is compiled and not kept.
@@ -170,7 +170,7 @@ def compile_code(code: Code) -> Any:
         return compile_code(code) if cache.drop(code.key) else compile_at(code, None)
 
 
-def compile_at(code: Code, place: Path | None) -> Any:
+def compile_at(code: ProgramText, place: Path | None) -> Any:
     """Compile, or load from the folder of the cache: by LLVM itself, or by numba where that cannot."""
     if os.environ.get("BLOCKSIM_COMPILER") != "numba":
         with contextlib.suppress(UnsupportedError):
@@ -178,7 +178,7 @@ def compile_at(code: Code, place: Path | None) -> Any:
     return compile_with_numba(code, place)
 
 
-def compile_wide(code: Code) -> Any:
+def compile_wide(code: ProgramText) -> Any:
     """The program for several runs in lockstep, from the cache or compiled now; a text where it cannot be had."""
     key = hashlib.sha256(f"{LANES} lanes\0{code.text}".encode()).hexdigest()[:32]
     try:
@@ -194,7 +194,7 @@ def compile_wide(code: Code) -> Any:
             return f"it has {error}"
 
 
-def compile_with_numba(code: Code, place: Path | None) -> Any:
+def compile_with_numba(code: ProgramText, place: Path | None) -> Any:
     from numba import njit, types
 
     from .pointers import binary_exponent, libm_pow, matrix, pointer, register_power, two_to, view
@@ -218,7 +218,7 @@ def compile_with_numba(code: Code, place: Path | None) -> Any:
     return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
-def load_module(code: Code, place: Any) -> ModuleType:
+def load_module(code: ProgramText, place: Any) -> ModuleType:
     """The text as a module of its own, from its file where there is one (numba's cache goes by the file)."""
     import sys
 

@@ -11,7 +11,7 @@ from .declarations import Fixed, Inport, Law, Memory, Noise, Outport, Param, Per
 from .grammar import check_text
 
 #: Functions the engine calls, and the kinds of name each may ask for (besides `t`, parameters, statics and tables).
-KINDS: dict[str, tuple[type, ...]] = {
+ROLES: dict[str, tuple[type, ...]] = {
     "output": (State, Memory, Inport, Noise),
     "derivative": (State, Memory, Inport),
     "equations": (State, Inport),
@@ -37,7 +37,7 @@ def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
 def kind_of(name: str) -> str:
     """'guard_impact' -> 'guard'; the function names the engine knows, or ''."""
     head = name.split("_", 1)[0]
-    if name in KINDS:
+    if name in ROLES:
         return name
     return head if head in ("output", "equations", "guard", "reset") and "_" in name else ""
 
@@ -75,7 +75,7 @@ def check_texts(cls: Any) -> None:
 
 def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Callable[[str], None]) -> None:
     """One static function: its name, the names it asks for, the names it uses."""
-    roles = [*KINDS, "output_<port>", "equations_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
+    roles = [*ROLES, "output_<port>", "equations_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
     kind = kind_of(name)
     if not kind:
         if not name.startswith(BUILD_TIME) and name not in OTHER:
@@ -87,7 +87,7 @@ def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Ca
     code = function.__code__
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount or function.__defaults__:
         refuse(f"{name}: takes plain arguments only (no *, **, defaults): each one is the name of a declaration.")
-    allowed = list(cls.of(*ALWAYS, *KINDS[kind])) + [f[5:] for f in cls.functions if f.startswith("size_")] + ["t"]
+    allowed = list(cls.of(*ALWAYS, *ROLES[kind])) + [f[5:] for f in cls.functions if f.startswith("size_")] + ["t"]
     allowed += [f"has_{p}" for p, d in cls.of(Inport).items() if d.optional]
     if kind in ("output", "derivative", "equations", "update", "step"):
         allowed.append("out")

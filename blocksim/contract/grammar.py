@@ -58,10 +58,10 @@ def check_text(
     title: str, function: Callable[..., Any], own: Iterable[str], laws: Iterable[str] = (), named: bool = False
 ) -> None:
     """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change, `laws` what it may call."""
-    Reading(title, function, set(own), set(laws), named, ()).body()
+    FunctionReader(title, function, set(own), set(laws), named, ()).body()
 
 
-class Reading:
+class FunctionReader:
     """One function being read."""
 
     def __init__(
@@ -283,7 +283,7 @@ class Reading:
         own = {n for n in names if not isinstance(a := passed.get(n), ast.Name) or a.id in self.own or a.id not in self.inputs}
         laws = {n for n, a in passed.items() if isinstance(a, ast.Name) and a.id in self.laws}
         if (function, frozenset(own), frozenset(laws)) not in READ:
-            Reading(f"{self.title}, in {name}", function, own, laws, False, (*self.callers, self.function)).body()
+            FunctionReader(f"{self.title}, in {name}", function, own, laws, False, (*self.callers, self.function)).body()
             READ.add((function, frozenset(own), frozenset(laws)))
 
     def fields(self, node: ast.Dict, names: set[str]) -> None:

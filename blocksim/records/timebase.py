@@ -66,7 +66,7 @@ def even(grid: Grid, bridge: bool, name: str, notes: list[str]) -> Grid:
     """The grid with even times. What is not even within JITTER is refused; missing rows become nan where they may be bridged."""
     t = grid.t
     if len(t) < 2:
-        raise RecordError(f"{name} has {rows(len(t))}; a record has at least two.")
+        raise RecordError(f"{name} has {row_words(len(t))}; a record has at least two.")
     base = time_base(t)
     if base.jitter > JITTER:
         raise RecordError(irregular(t, base, name))
@@ -114,7 +114,7 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
         raise RecordError(f"resample: there is no method '{method}'. Methods are: {', '.join(METHODS)}.")
     for grid in grids:
         if len(grid.t) < 2:
-            raise RecordError(f"resample: '{next(iter(grid.signals))}' has {rows(len(grid.t))}; at least two are wanted.")
+            raise RecordError(f"resample: '{next(iter(grid.signals))}' has {row_words(len(grid.t))}; at least two are wanted.")
     low, high = max(g.t[0] for g in grids), min(g.t[-1] for g in grids)
     if low >= high:
         raise RecordError(f"resample: the signals share no time: one starts at {low:g} s, one ends at {high:g} s.")
@@ -136,11 +136,11 @@ def signal_at(t: FloatArray, signal: Signal, times: FloatArray, method: str, nam
     """A signal at other times, from the samples it has."""
     there = np.isfinite(signal.values.reshape(len(t), -1)).all(axis=1)
     if there.sum() < 2:
-        raise RecordError(f"signal '{name}' has {rows(there.sum())} not missing; at least two are wanted.")
+        raise RecordError(f"signal '{name}' has {row_words(there.sum())} not missing; at least two are wanted.")
     if not there.all():
         notes.append(f"'{name}': {int((~there).sum())} missing samples were filled ({method})")
     return replace(signal, values=interpolate_samples(t[there], signal.values[there], times, method))
 
 
-def rows(count: int) -> str:
+def row_words(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"

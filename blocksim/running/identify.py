@@ -36,6 +36,7 @@ from ..schedule.flatten import flatten
 from ..schedule.named_starts import awaited
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.overrides import Overrides
+from .channels import corrected
 from .columns import grids_of, mapped, unmapped
 
 #: The folder in which records are looked for beside that of the diagram.
@@ -55,7 +56,8 @@ def identify(
 ) -> Record:
     """Run the record blocks of a diagram on a measured record; all else the diagram's `record:` says, unless it is given here.
 
-    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0}.
+    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0,
+    "delay": 0}; offset and delay may be "estimated", from the other encoder of a flexible axis.
     `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
     `params` changes settings as in `simulate`.
@@ -105,11 +107,13 @@ def read_measured(
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
     grids = evened(grids_of(signals), spec, name, notes)
+    grids, pairs = corrected(schedule, grids, spec.signals, notes)
     about = {
         "source": name,
         "pipeline": schedule.diagram.name,
         "columns": origin,
         "notes": notes,
+        **({"encoders": [str(pair) for pair in pairs]} if pairs else {}),
         "version": __version__,
         **{k: v for k, v in source.provenance.items() if k == "constants"},
     }
@@ -127,11 +131,11 @@ def section(diagram: Diagram, reading: Reading) -> RecordSpec:
     return spec
 
 
-def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, str]:
+def source_of(diagram: Diagram, spec: RecordSpec, record: Any) -> tuple[Record, str]:
     """The record and its name, read where a file is named."""
-    if isinstance(given, Record):
-        return given, str(given.provenance.get("source") or "the record")
-    path = located(diagram, spec, given)
+    if isinstance(record, Record):
+        return record, str(record.provenance.get("source") or "the record")
+    path = located(diagram, spec, record)
     return read_record(path, MAX_RECORD_BYTES, axis_of(spec)), path.name
 
 
@@ -151,31 +155,31 @@ def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record
     return records
 
 
-def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
+def located(diagram: Diagram, spec: RecordSpec, path: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
-    written = os.fspath(given) if given is not None else spec.file
-    if not written:
+    text = os.fspath(path) if path is not None else spec.file
+    if not text:
         raise DiagramError(
             "no record is named. Give one (--record FILE, in Python identify(diagram, record)), or write record: {file: ...}."
         )
     beside = [os.path.dirname(diagram.path) or "."] if diagram.path else []
     homes = [*near, *beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
-    trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
+    trusted = path is not None or (diagram.spec is not None and diagram.spec.allow_outside)
     may = Folders(None) if trusted else folders_of(*homes)
-    places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
+    places = [Path(home, text) for home in ([*homes] if path is None else ["", *homes])]
     readable = [place for place in places if may.holds(place)]
     for place in readable:
         if is_file(place):
             return place
     if not readable:
         raise DiagramError(
-            [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
+            [Problem(f"record: file: '{text}' lies outside the folder of the diagram and {DATA}; name it with "
                      "--record to read it.", spec.places.get("file"))]
         )  # fmt: skip
     hint = "" if os.environ.get(DATA) else f" The folder {DATA} names would be searched too; it is not set."
     looked = listing(dict.fromkeys(str(place.parent) for place in readable))
     raise DiagramError(
-        [Problem(f"record: the file '{written}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
+        [Problem(f"record: the file '{text}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
     )
 
 
@@ -185,8 +189,8 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
     if spec.resample is not None:
         how = spec.resample if isinstance(spec.resample, dict) else {"every": spec.resample}
         return [resampled(grids, how["every"], how.get("method", "linear"), notes)]
-    made = [even(grid, bridge, name, notes) for grid in grids]
-    for grid in [] if bridge else made:
+    results = [even(grid, bridge, name, notes) for grid in grids]
+    for grid in [] if bridge else results:
         for signal, values in ((n, s.values.reshape(len(grid.t), -1)) for n, s in grid.signals.items()):
             rows = np.flatnonzero(np.isnan(values).any(axis=1))
             if len(rows):
@@ -195,7 +199,7 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
                     "Say missing: bridge (--missing bridge) to pass them on to blocks that bridge them, such as IRWSmoother; or "
                     "resample: {every: 1e-3} (--resample 1e-3) to fill them."
                 )
-    return made
+    return results
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

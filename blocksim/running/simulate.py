@@ -136,20 +136,20 @@ def simulate_many(
     the failure, instead of ending everything.
     """
     table = parameter_table(params)
-    asked: list[int | None] = [None] if seeds is None else list(seeds)
-    runs = [(row, seed) for row in range(len(table)) for seed in asked]
+    count: list[int | None] = [None] if seeds is None else list(seeds)
+    runs = [(row, seed) for row in range(len(table)) for seed in count]
     ready = experiment(diagram, {}, **options)
-    made = [prepared(ready, row, {}) for row in table]
+    results = [prepared(ready, row, {}) for row in table]
     work = len(runs)
-    parts = batches([made[row][0] for row, _ in runs])
+    parts = batches([results[row][0] for row, _ in runs])
     if work > 1 and ready.method.compiled and any(len(part) == 1 for part in parts):
-        for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
+        for one in {id(e): e for e, _ in results}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)
 
     def run(index: int, logged: Record | None = None) -> Any:
         row, seed = runs[index]
-        one, changes = made[row]
+        one, changes = results[row]
         try:
             if logged is None:
                 logged = run_experiment(one, changes, draw_noise(one, seed), named=table[row])
@@ -167,9 +167,9 @@ def simulate_many(
         part = parts[number]
         logged: Sequence[Record | None] = [None] * len(part)
         if len(part) > 1:
-            one, rows = made[runs[part[0]][0]][0], [runs[index] for index in part]
+            one, rows = results[runs[part[0]][0]][0], [runs[index] for index in part]
             noises = [draw_noise(one, seed) for _, seed in rows]
-            logged = run_together(one, [made[row][1] for row, _ in rows], noises, [table[row] for row, _ in rows]) or logged
+            logged = run_together(one, [results[row][1] for row, _ in rows], noises, [table[row] for row, _ in rows]) or logged
         return [run(index, record) for index, record in zip(part, logged, strict=True)]
 
     return [end for ends in share_out(len(parts), run_part, jobs or os.cpu_count() or 1) for end in ends]

@@ -142,7 +142,7 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
             f"nothing can be compared: none of the measured signals {listing(data.signals)} is made by a running block that has "
             "inputs. Map what was measured in the loop, e.g. --map encoder=COLUMN."
         )
-    start = first_state(schedule, record) if initial == "record" else {}
+    start = first_state_of_record(schedule, record) if initial == "record" else {}
     twin = twin_of(run, t, names, start=start)
     signals = twin.run({})
     late = t >= t[0] + skip
@@ -169,7 +169,7 @@ def running_signals(schedule: Schedule) -> set[str]:
     }
 
 
-def first_state(schedule: Schedule, record: Record) -> dict[str, Any]:
+def first_state_of_record(schedule: Schedule, record: Record) -> dict[str, Any]:
     """Position and speed of every plant whose position was measured: a parabola through its first samples."""
     start: dict[str, Any] = {}
     for unit in schedule.units:

@@ -16,7 +16,7 @@ from ..records.record import Record
 from ..solvers import find_tableau, kernel, stores
 from ..solvers.stores import ROWS, STORES, WHOLE
 from .experiment import Experiment
-from .noise import Noise
+from .noise import Draws
 from .pace import LOOK
 from .simulation import Simulation
 
@@ -139,7 +139,7 @@ class Lockstep:
 def run_together(
     experiment: Experiment,
     changes: Sequence[Mapping[str, Any]],
-    noises: Sequence[Noise],
+    noises: Sequence[Draws],
     named: Sequence[Mapping[str, Any] | None],
 ) -> list[Record] | None:
     """The records of some runs that went in lockstep; None where one of them failed: then each is to be run by itself."""

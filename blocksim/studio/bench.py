@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BlocksimError, listing
 from ..records.record import scalar_columns
+from ..simulation.prepare import experiment
 from .handlers import Request, handles
 from .protocol import Answer, failure_data
+from .running.clouds import cloud, cloud_data
+from .running.defects import defects_off, rewired
 from .running.envelopes import envelope
 from .running.fields import block_fields, file_fields
 from .running.methods import estimates_data
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..records.record import Record
+    from ..simulation.experiment import Experiment
     from .session import Session
 
 PLOT_COLUMNS, WIDEST = 400, 4000
@@ -31,12 +36,53 @@ def run_bench(session: Session, request: Request) -> Answer:
     shelf = session.shelf.setdefault("bench", {"spent": {}})
     if shelf.get("version") != session.version:
         shelf.update(version=session.version, spent={})
-    changes = dict(request.get("changes") or {})
-    live = live_run(session.ready(), changes, request.get("seed"), shelf["spent"], request.get("options") or {})
+    base, changes = variant_of(session, request)
+    live = live_run(base, changes, request.get("seed"), shelf["spent"], request.get("options") or {})
     shelf["run"] = live
-    session.changes = changes
-    data, arrays = curves(live.record, request)
+    shelf["off"] = tuple(request.get("off") or ())
+    session.changes = dict(request.get("changes") or {})
+    data, arrays = curves(session, live.record, request)
     return Answer({**run_data(live), **data, "signals": signals_data(live)}, arrays)
+
+
+def variant_of(session: Session, request: Request) -> tuple[Experiment, dict[str, Any]]:
+    """The experiment and its changes, with the defects of a request switched off; another wiring is made ready once."""
+    ready, diagram = session.ready(), session.diagram
+    changes, off = dict(request.get("changes") or {}), tuple(sorted(request.get("off") or ()))
+    if diagram is None or not off:
+        return ready, changes
+    other = rewired(diagram, off)
+    if other is not diagram:
+        variants = session.shelf["bench"].setdefault("variants", {})
+        key = session.version, *(name for name in off if name.endswith(".loop"))
+        if key not in variants:
+            variants[key] = experiment(other)
+        ready = variants[key]
+    return ready, defects_off(diagram, off, changes)
+
+
+@handles("bench.warm", lane="warm")
+def warm(session: Session, request: Request) -> Answer:
+    """Compile the program, so that the next run is fast; asked for behind the first answer."""
+    ready = session.ready()
+    if ready.method.compiled:
+        ready.program.fast()
+    return Answer({"compiled": ready.method.compiled})
+
+
+@handles("bench.cloud", lane="cloud", latest=True)
+def cloud_of_seeds(session: Session, request: Request) -> Iterator[Answer]:
+    """The estimates of other seeds, chunk by chunk; a request for none ends one that goes on."""
+    live, count = session.shelf.get("bench", {}).get("run"), int(request.get("count") or 0)
+    if live is None or not count:
+        return
+    base, changes = variant_of(session, request)
+    first = int(live.record.provenance.get("seed") or 0)
+    names = {path: list(estimates) for path, estimates in live.record.estimates.items()}
+    truth = {path: estimates.truth_vector() for path, estimates in live.record.estimates.items()}
+    jobs = max(1, (os.cpu_count() or 2) - 1)
+    for points in cloud(base, changes, request.get("options") or {}, [first + 1 + k for k in range(count)], jobs):
+        yield Answer({"methods": cloud_data(points, names, truth)}, {path: p.ravel() for path, p in points.items()})
 
 
 @handles("bench.rest", lane="rest", latest=True)
@@ -59,7 +105,7 @@ def zoomed(session: Session, request: Request) -> Answer:
     live = session.shelf.get("bench", {}).get("run")
     if live is None:
         raise BlocksimError("nothing has run yet.")
-    data, arrays = curves(live.record, request)
+    data, arrays = curves(session, live.record, request)
     return Answer({"number": live.number, **data, "signals": signals_data(live)}, arrays)
 
 
@@ -89,6 +135,7 @@ def run_data(live: LiveRun) -> dict[str, Any]:
         "seconds": live.seconds,
         "span": [float(live.record.t[0]), float(live.record.t[-1])],
         "samples": len(live.record.t),
+        "seed": live.record.provenance.get("seed"),
     }
 
 
@@ -102,16 +149,21 @@ def signals_data(live: LiveRun) -> list[dict[str, Any]]:
     ]
 
 
-def first_signals(record: Record, log: Mapping[str, Any] | None) -> list[str]:
+def first_signals(session: Session, record: Record) -> list[str]:
     """What is drawn before anybody chose: what the file logs, else what comes first."""
-    labels = [label for name in record for label, _ in scalar_columns(name, record[name])]
+    log = session.diagram.log if session.diagram is not None else None
+    names = list(record)
+    if log:
+        heads = [entry.signal for entry in log]
+        names = [n for n in names if any(n == h or n.startswith((f"{h}.", f"{h}[")) for h in heads)] or names
+    labels = [label for name in names for label, _ in scalar_columns(name, record[name])]
     return labels[:FIRST_SIGNALS]
 
 
-def curves(record: Record, request: Request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def curves(session: Session, record: Record, request: Request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The curves of a request's signals in its window: their description, and their numbers."""
     names = request.get("show")
-    labels = first_signals(record, None) if names is None else [name for name in names if name in record]
+    labels = first_signals(session, record) if names is None else [name for name in names if name in record]
     columns = min(max(int(request.get("columns") or PLOT_COLUMNS), 10), WIDEST)
     low, high = request.get("window") or (float(record.t[0]), float(record.t[-1]))
     series, arrays = [], {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 #: Modules of this room whose handlers are in the table.
-PANES = ("session", "bench")
+PANES = ("session", "bench", "edit.requests", "edit.exports", "robot")
 Request: TypeAlias = Mapping[str, Any]
 Handling: TypeAlias = Callable[["Session", Request], "Answer | Iterator[Answer]"]
 

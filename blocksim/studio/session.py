@@ -68,14 +68,13 @@ class Session:
         if self.experiment is None:
             part = self.diagram is not None and self.diagram.ports is not None
             why = "it has ports: it is a part of other diagrams" if part else "it has mistakes"
-            raise BlocksimError(f"'{self.name}' cannot be run: {why}.")
+            raise BlocksimError(f"'{self.name}' cannot be run: {why}." if self.text else "no file is open yet.")
         return self.experiment
 
 
 @handles("open")
 def open_named(session: Session, request: Request) -> Answer:
     """Open a file and tell all that panes share of it."""
-    session.allow_outside = session.allow_outside or False
     try:
         session.open(str(request.get("name") or session.name or FIRST_DIAGRAM))
     except DiagramError as error:
@@ -97,6 +96,7 @@ def files(session: Session, request: Request) -> Answer:
 def diagram_data(session: Session) -> dict[str, Any]:
     """The diagram as every pane sees it."""
     from .picture import blocks_data, diagram_svg
+    from .running.defects import defects_data
     from .running.methods import methods_data
 
     diagram = session.diagram
@@ -109,7 +109,7 @@ def diagram_data(session: Session) -> dict[str, Any]:
         "problems": [],
     }
     if diagram is None:
-        return {**facts, "title": session.name, "description": "", "svg": "", "blocks": [], "methods": []}
+        return {**facts, "title": session.name, "description": "", "svg": "", "blocks": [], "methods": [], "defects": []}
     return {
         **facts,
         "title": diagram.name or session.name,
@@ -117,5 +117,6 @@ def diagram_data(session: Session) -> dict[str, Any]:
         "svg": diagram_svg(diagram),
         "blocks": blocks_data(diagram),
         "methods": methods_data(session.experiment.schedule) if session.experiment else [],
+        "defects": defects_data(diagram),
         "runnable": session.experiment is not None,
     }

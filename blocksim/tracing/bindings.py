@@ -9,9 +9,9 @@ from ..contract.block import Block
 from ..contract.declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, Static, Table
 from ..contract.definition import arguments
 from ..errors import BlockDefinitionError, DiagramError
-from .graph import Graph, Node
+from .graph import Graph, Term
 from .tracer import Tracer
-from .values import Missing, Untraceable, Value, known
+from .values import Missing, Untraceable, Value, as_value
 
 
 class Bindings:
@@ -66,7 +66,7 @@ class Bindings:
         whole = self.prefix + name
         return [whole] if declared.size == 1 else [f"{whole}[{k}]" for k in range(self.sizes[name])]  # type: ignore[attr-defined]
 
-    def followed(self, law: Callable[..., Any], count: int) -> tuple[Node, ...]:
+    def followed(self, law: Callable[..., Any], count: int) -> tuple[Term, ...]:
         """What one of its functions computes, scalar by scalar."""
         try:
             values = {name: self.bound(name) for name in arguments(law) if name != "out"}
@@ -91,9 +91,9 @@ class Bindings:
             case Inport(optional=True):
                 return graph.constant(float(declaration.default))
             case Static():
-                return known(graph, self.settings[name])
+                return as_value(graph, self.settings[name])
             case Fixed():
-                return known(graph, declaration.default)
+                return as_value(graph, declaration.default)
             case Memory():
                 return Missing(self.remembers(name))
             case State() | Inport(many=False):
@@ -130,7 +130,7 @@ def port_function(kind: type[Block], port: str) -> tuple[str, list[str]]:
     return "output", [p for p in kind.of(Outport) if f"output_{p}" not in kind.functions]
 
 
-def port_nodes(plant: Bindings, port: str) -> dict[str, tuple[Node, ...]]:
+def port_nodes(plant: Bindings, port: str) -> dict[str, tuple[Term, ...]]:
     """What a port is, and what the function that gives it gives besides."""
     name, ports = port_function(plant.variant, port)
     if name not in plant.variant.functions:
@@ -142,7 +142,7 @@ def port_nodes(plant: Bindings, port: str) -> dict[str, tuple[Node, ...]]:
     return signals
 
 
-def scalars_of(value: Value) -> list[Node]:
+def scalars_of(value: Value) -> list[Term]:
     """A result as a flat list."""
     if isinstance(value, Missing):
         raise Untraceable(value.why)

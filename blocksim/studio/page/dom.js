@@ -4,8 +4,9 @@
 export function make(tag, options = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(options)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name === "text") element.textContent = value;
+    if (value === null || value === undefined || (value === false && !name.startsWith("aria-"))) continue;
+    if (name.startsWith("aria-")) element.setAttribute(name, value);
+    else if (name === "text") element.textContent = value;
     else if (name === "html") element.innerHTML = value;
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name in element && !name.includes("-") && typeof value !== "string") element[name] = value;

@@ -16,8 +16,8 @@ export class Slider {
     this.home = make("button", { type: "button", class: "quiet small", title: `back to ${brief(field.value)}, as in the file`, "aria-label": `${field.path} back to the file's value`, text: "↺", onclick: () => this.take(this.field.value, true) });
     const close = unpin && make("button", { type: "button", class: "quiet small", title: "unpin", "aria-label": `unpin ${field.path}`, text: "×", onclick: unpin });
     this.root = make("div", { class: "slider", title: field.doc },
-      make("div", { class: "row" }, make("label", { text: field.path }), this.number, make("span", { class: "unit", text: field.unit }), this.home, close),
-      this.range, this.ends, this.words);
+      make("div", { class: "row" }, make("label", { text: field.path }), make("span", { class: "unit", text: field.unit }), this.home, close),
+      make("div", { class: "track" }, make("div", { class: "rail" }, this.range, this.ends), this.number), this.words);
     this.range.addEventListener("input", () => this.take(this.fromPlace(Number(this.range.value)), false));
     this.range.addEventListener("change", () => this.take(this.fromPlace(Number(this.range.value)), true));
     this.range.addEventListener("keydown", (event) => this.onKey(event));

@@ -50,7 +50,12 @@ def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[
     kind, choices, scale = "text", [], None
     if isinstance(declared, (Param, State)):
         kind = "number" if number is not None else "list"
-        scale = None if number is None else slider(number, limits)
+        unlimited = isinstance(declared, State) and limits == Interval()  # a first value may as well be negative
+        scale = (
+            None
+            if number is None
+            else slider(number, Interval(-4 * abs(number) - 1, 4 * abs(number) + 1) if unlimited else limits)
+        )
     elif isinstance(declared, Period):
         kind, scale = "number" if number is not None else "text", None if not number else slider(number, limits, NEAR_FACTOR)
     elif isinstance(declared, Static) and not isinstance(declared, Model):
@@ -101,7 +106,7 @@ def slider(value: float, limits: Interval | None = None, factor: float = FACTOR,
         return {"low": max(low, math.floor(value / factor)), "high": max(value * factor, value + 8), "log": False, "whole": True}
     if math.isfinite(low) and math.isfinite(high):
         return {"low": low, "high": high, "log": False, "whole": False}
-    if value > 0 and low >= 0:
+    if value > 0 and (low >= 0 or interval == Interval()):
         return {"low": max(low, value / factor), "high": min(high, value * factor), "log": True, "whole": False}
     if value == 0:
         return {"low": max(low, -1.0), "high": min(high, 1.0), "log": False, "whole": False}

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ..specialise import known, value_of
+from ..specialise import is_known, value_of
 from .lazy import Lazy, Room, array_at, assignment, is_size, length_of, place_plus, place_times, product_of, spot, where_equal
 
 Results = Sequence[tuple[str, int]]
@@ -82,7 +82,7 @@ class MatrixLoops:
 
     def scalar(self, value: ast.expr, always: bool = False) -> ast.expr:
         """A spot that is computed once."""
-        if known(value) or (isinstance(value, ast.Name) and not always):
+        if is_known(value) or (isinstance(value, ast.Name) and not always):
             return value
         name = self.room.name("v")
         self.room.lines.append(ast.Assign([ast.Name(name, ast.Store())], value, lineno=0))
@@ -124,7 +124,7 @@ class MatrixLoops:
 
     def word(self, name: str, values: list[Any], keywords: dict[str, Any], node: ast.Call) -> Any:
         """A word for matrices; what does not fit together is said as it is where all is written out."""
-        plain = [value_of(v) if not isinstance(v, Lazy) and known(v) and is_size(v) else v for v in values]
+        plain = [value_of(v) if not isinstance(v, Lazy) and is_known(v) and is_size(v) else v for v in values]
         try:
             return getattr(self, name)(*plain, **keywords)
         except (TypeError, ValueError, IndexError, AttributeError, AssertionError):
