@@ -14,8 +14,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from ..contract.portable.choice import LIBM as LIBM_CHOICE
-from ..contract.portable.choice import writing
+from ..contract.portable.choice import SYSTEM, with_math
 from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..tracing.specialise import Helpers, specialise
@@ -54,15 +53,15 @@ def prelude_text(name: str) -> str:
 
 def words(code: list[str], math: str) -> list[str]:
     """The head of a program: the words that its functions use."""
-    written = prelude_texts("\n".join(code))
-    if math == LIBM_CHOICE:
+    preludes = prelude_texts("\n".join(code))
+    if math == SYSTEM:
         names = ", ".join((*LIBM, "inf", "nan"))
-        return [f'"""A blocksim program."""\n\nfrom math import {names}\nfrom math import pow as libm_pow\n', *written]
-    from ..contract.portable.text import EXACT, portable_texts
+        return [f'"""A blocksim program."""\n\nfrom math import {names}\nfrom math import pow as libm_pow\n', *preludes]
+    from ..contract.portable.text import EXACT_WORDS, portable_texts
 
-    used = {name for text in (*written, *code) for name in IDENTIFIER.findall(text)}
-    head = f'"""A blocksim program."""\n\nfrom math import {", ".join((*EXACT, "inf", "nan"))}\n'
-    return [head, *portable_texts(used & {*LIBM, "libm_pow"}), *written]
+    used = {name for text in (*preludes, *code) for name in IDENTIFIER.findall(text)}
+    head = f'"""A blocksim program."""\n\nfrom math import {", ".join((*EXACT_WORDS, "inf", "nan"))}\n'
+    return [head, *portable_texts(used & {*LIBM, "libm_pow"}), *preludes]
 
 
 def helper_functions(helpers: Helpers) -> list[str]:
@@ -75,13 +74,13 @@ def helper_functions(helpers: Helpers) -> list[str]:
     return [texts[n] for n in sorted(texts)]
 
 
-def generate(schedule: Schedule, logs: list[LogGroup], solver: str, math: str = LIBM_CHOICE) -> Source:
+def generate(schedule: Schedule, logs: list[LogGroup], solver: str, math: str = SYSTEM) -> Source:
     """The whole program for a schedule, its log, a solver and a choice of elementary functions."""
-    with writing(math):
-        return write_program(schedule, logs, solver, math)
+    with with_math(math):
+        return write_source(schedule, logs, solver, math)
 
 
-def write_program(schedule: Schedule, logs: list[LogGroup], solver: str, math: str) -> Source:
+def write_source(schedule: Schedule, logs: list[LogGroup], solver: str, math: str) -> Source:
     from . import driver_text
 
     generator = Generator(schedule, logs)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.portable.bits import binary_exponent as plain_exponent
 from ..contract.portable.bits import two_to as plain_power
+from ..contract.portable.careful import IEEE, ieee
 from ..contract.syntax import compiled, parse
 from ..solvers import find_tableau
 from ..solvers.stores import REAL, ROWS, STORES, WHOLE
 from . import cache
-from .careful import IEEE, ieee
 from .codegen import Source
 from .native.loading import load_entry
 from .native.refusal import UnsupportedError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: The function of a program that is called from outside.
 ENTRY = "enter"
 #: What reads and writes the exponent of a number, under CPython.
-GIVEN = {"two_to": plain_power, "binary_exponent": plain_exponent}
+PLAIN_BITS = {"two_to": plain_power, "binary_exponent": plain_exponent}
 #: Runs in lockstep: as many as AVX-512 has lanes of doubles; more need more registers than there are.
 LANES = 8
 #: Programs up to this many characters are compiled into one function.
@@ -64,7 +64,7 @@ class ProgramText:
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
-        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **GIVEN}
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **PLAIN_BITS}
         exec(compiled(self.text, self.filename, "exec"), names)
         return names
 
@@ -75,7 +75,7 @@ class ProgramText:
 
     def namespace(self) -> dict[str, Any]:
         """The same once more, for who puts functions of their own in place of some."""
-        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **GIVEN}
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **PLAIN_BITS}
         exec(compiled(ieee(self.text), self.filename, "exec"), names)
         own = {node.name for node in parse(self.text).body if isinstance(node, ast.FunctionDef)}
         names.update({name: function for name, function in IEEE.items() if name not in own})

@@ -25,12 +25,12 @@ from ..diagram.diagram import Diagram, Node
 from ..errors import RecordError, SimulationError
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
-from ..simulation.lanes import Lockstep, batches
+from ..simulation.many.lanes import Lockstep, batches
+from ..simulation.many.threads import share_out
 from ..simulation.noise import Draws, draw_noise
 from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
-from ..simulation.threads import share_out
 from ..solvers.stores import LOG
 from .process import Run
 from .twin_diagram import Played, models_named, player_path, twin_diagram

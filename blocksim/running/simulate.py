@@ -12,11 +12,11 @@ from ..diagram.spec import RunOptions, SeededOptions
 from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
-from ..simulation.lanes import batches, run_together
+from ..simulation.many.lanes import batches, run_together
+from ..simulation.many.threads import share_out
 from ..simulation.noise import draw_noise
 from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
-from ..simulation.threads import share_out
 
 T = TypeVar("T")
 #: What is kept of a record.

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from .expressions import Expressions
 from .refusal import UnsupportedError
-from .values import WHOLE, Kind, Value
+from .values import WHOLE_NUMBER, Number, NumberKind
 
 
 class RestartError(Exception):
@@ -18,7 +18,7 @@ class RestartError(Exception):
 
 
 @dataclass
-class Loop:
+class OpenLoop:
     """A loop that is being written: where its next turn and what follows it begin, and which lanes are still in it."""
 
     again: Any
@@ -30,7 +30,7 @@ class Loop:
 class Branches(Expressions):
     """Writes branches and loops into a function that is being written."""
 
-    loops: list[Loop]
+    loops: list[OpenLoop]
     uneven: set[int]  # loops that some lanes leave before others
     alive: Any
 
@@ -46,7 +46,7 @@ class Branches(Expressions):
     def drop(self, place: Any, mask: Any) -> None:
         raise NotImplementedError
 
-    def assign(self, name: str, value: Value, everywhere: bool = False) -> None:
+    def assign(self, name: str, value: Number, everywhere: bool = False) -> None:
         raise NotImplementedError
 
     def do_if(self, node: ast.If) -> None:
@@ -96,7 +96,7 @@ class Branches(Expressions):
 
     def do_while(self, node: ast.While) -> None:
         head, body, after = (self.function.append_basic_block(n) for n in ("while", "turn", "after"))
-        loop = Loop(head, after, self.all_lanes() if id(node) in self.uneven else None, id(node))
+        loop = OpenLoop(head, after, self.all_lanes() if id(node) in self.uneven else None, id(node))
         self.builder.branch(head)
         self.builder.position_at_end(head)
         self.loops.append(loop)
@@ -113,7 +113,7 @@ class Branches(Expressions):
         self.loops.pop()
         self.builder.position_at_end(after)
 
-    def split(self, loop: Loop) -> None:
+    def split(self, loop: OpenLoop) -> None:
         """Begin again with a mask for this loop: some lanes leave it before others."""
         self.uneven.add(loop.key)
         raise RestartError
@@ -123,7 +123,7 @@ class Branches(Expressions):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
             raise UnsupportedError("a loop over something else than a range")
         assert isinstance(node.target, ast.Name)
-        bounds = [self.cast(self.one(a), Kind(WHOLE)).code for a in call.args]
+        bounds = [self.cast(self.one(a), NumberKind(WHOLE_NUMBER)).code for a in call.args]
         long = ir.IntType(64)
         start, stop = (ir.Constant(long, 0), bounds[0]) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else ir.Constant(long, 1)
@@ -137,7 +137,7 @@ class Branches(Expressions):
         up = self.builder.icmp_signed(">", step, ir.Constant(long, 0))
         below, above = self.builder.icmp_signed("<", now, stop), self.builder.icmp_signed(">", now, stop)
         going = self.builder.select(up, below, above)
-        self.loops.append(Loop(again, after, running, id(node)))
+        self.loops.append(OpenLoop(again, after, running, id(node)))
         if self.alive is not None or running is not None:
             going = self.builder.and_(going, self.any(self.active()))
         self.builder.cbranch(going, body, after)
@@ -145,7 +145,7 @@ class Branches(Expressions):
         self.builder.store(self.builder.add(self.builder.load(counter, typ=long), step), counter)
         self.builder.branch(head)
         self.builder.position_at_end(body)
-        self.assign(node.target.id, Value(Kind(WHOLE), now), everywhere=True)
+        self.assign(node.target.id, Number(NumberKind(WHOLE_NUMBER), now), everywhere=True)
         self.statements(node.body)
         if not self.builder.block.is_terminated:
             self.builder.branch(again)

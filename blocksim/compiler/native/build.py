@@ -10,21 +10,21 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from ...solvers.stores import REAL as REAL_STORE
+from ...solvers import stores
 from ...solvers.stores import ROWS, STORES
-from .arithmetic import LIBRARY
-from .lowering import Unit
-from .memory import ADDRESS
-from .values import REAL, WHOLE, Kind, Meaning, Pointer, Spread, Value, flat
+from .arithmetic import LIBM_CALLS
+from .lowering import ProgramUnit
+from .memory import PLACE_TYPE
+from .values import REAL_NUMBER, WHOLE_NUMBER, Content, LaneAddresses, Number, NumberKind, Pointer, codes_in
 
 #: Real numbers that are the same for all runs in lockstep: the solver's.
-SHARED = ("f", "g", "armed")
+SHARED_REALS = ("f", "g", "armed")
 #: Programs up to this many characters become one function.
-INLINE = 30_000
+ONE_FUNCTION = 30_000
 
 
 @functools.cache
-def prepared() -> Any:
+def native_target() -> Any:
     """LLVM made ready for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -32,17 +32,17 @@ def prepared() -> Any:
     return llvm.Target.from_triple(llvm.get_process_triple())
 
 
-def target() -> Any:
+def target_machine() -> Any:
     """The processor this runs on; one for each use, as whoever is handed it may own it."""
     features = os.environ.get("BLOCKSIM_FEATURES") or llvm.get_host_cpu_features().flatten()
     cpu = os.environ.get("BLOCKSIM_CPU") or llvm.get_host_cpu_name()
-    return prepared().create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default", jit=True)
+    return native_target().create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default", jit=True)
 
 
 def add_library() -> None:
     """Names under which programs find libm: LLVM knows nothing of them, so that it puts no function of its own in their place."""
     library = ctypes.CDLL("ucrtbase") if os.name == "nt" else ctypes.CDLL(None)
-    for name in LIBRARY:
+    for name in LIBM_CALLS:
         function = getattr(library, "pow" if name == "libm_pow" else name)
         llvm.add_symbol(f"blocksim_{name}", ctypes.cast(function, ctypes.c_void_p).value)
 
@@ -51,28 +51,28 @@ def intermediate(text: str, rows: int, lanes: int) -> str:
     """A program as LLVM's language: `enter` is handed the end and an address for each store, k's rows one by one."""
     module = ir.Module("program")
     module.triple = llvm.get_process_triple()
-    unit = Unit(text, module, lanes, len(text) < INLINE)
+    unit = ProgramUnit(text, module, lanes, len(text) < ONE_FUNCTION)
     names = [f"k{i}" if store.kind == ROWS else store.name for store in STORES for i in range(rows if store.kind == ROWS else 1)]
-    kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64), *(ADDRESS for _ in names)])
+    kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64), *(PLACE_TYPE for _ in names)])
     function = ir.Function(module, kind, "enter")
     for argument, name in zip(function.args[1:], names, strict=True):
         argument.name = name
         argument.add_attribute("noalias")
-    given = dict(zip(names, function.args[1:], strict=True))
-    meanings: list[Meaning] = [Value(Kind(WHOLE), function.args[0])]
+    addresses = dict(zip(names, function.args[1:], strict=True))
+    meanings: list[Content] = [Number(NumberKind(WHOLE_NUMBER), function.args[0])]
     for store in STORES:
         if store.kind == ROWS:
-            meanings.append(tuple(Pointer(Kind(REAL, lanes > 1), given[f"k{i}"]) for i in range(rows)))
+            meanings.append(tuple(Pointer(NumberKind(REAL_NUMBER, lanes > 1), addresses[f"k{i}"]) for i in range(rows)))
         elif store.name in ("record", "noise") and lanes > 1:
-            meanings.append(Spread(given[store.name]))
+            meanings.append(LaneAddresses(addresses[store.name]))
         else:
-            real = store.kind == REAL_STORE
-            wide = lanes > 1 and real and store.name not in SHARED
-            meanings.append(Pointer(Kind(REAL if real else WHOLE, wide), given[store.name]))
+            real = store.kind == stores.REAL
+            wide = lanes > 1 and real and store.name not in SHARED_REALS
+            meanings.append(Pointer(NumberKind(REAL_NUMBER if real else WHOLE_NUMBER, wide), addresses[store.name]))
     advance = unit.call("advance", meanings, False)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     out = builder.alloca(ir.IntType(64))
-    builder.call(advance.code, [out, *(code for meaning in meanings for code in flat(meaning))])
+    builder.call(advance.code, [out, *(code for meaning in meanings for code in codes_in(meaning))])
     builder.ret(builder.load(out, typ=ir.IntType(64)))
     return str(module)
 
@@ -81,7 +81,7 @@ def machine_code(intermediate_text: str, speed: int = 3) -> bytes:
     """Optimised machine code of a program."""
     module = llvm.parse_assembly(intermediate_text)
     module.verify()
-    machine = target()
+    machine = target_machine()
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
     passes = llvm.create_pass_builder(machine, options)
@@ -90,11 +90,11 @@ def machine_code(intermediate_text: str, speed: int = 3) -> bytes:
     return code
 
 
-class Entry:
+class NativeEntry:
     """`enter` of a program in memory, for one run or several in lockstep."""
 
     def __init__(self, code: bytes, rows: int, lanes: int):
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target())
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         self.engine, self.lanes = engine, lanes  # the engine holds the memory

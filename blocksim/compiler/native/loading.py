@@ -16,11 +16,11 @@ REFUSAL = "unsupported"
 
 
 @functools.cache
-def mark() -> str:
+def code_mark() -> str:
     """What machine code depends on beside the text: the processor and this compiler."""
-    from .build import target
+    from .build import target_machine
 
-    machine = target()
+    machine = target_machine()
     parts = [str(machine.triple), os.environ.get("BLOCKSIM_CPU", ""), processor()]
     parts += [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -34,13 +34,13 @@ def processor() -> str:
 
 def load_entry(text: str, rows: int, lanes: int, place: Path | None) -> Any:
     """`enter` of a program for so many runs in lockstep; `rows` is the number of the solver's rows of work."""
-    from .build import Entry, intermediate, machine_code
+    from .build import NativeEntry, intermediate, machine_code
 
-    file = None if place is None else place / f"{mark()}-{lanes}.o"
+    file = None if place is None else place / f"{code_mark()}-{lanes}.o"
     if place is not None and (place / REFUSAL).exists():
         raise UnsupportedError((place / REFUSAL).read_text(encoding="utf-8"))
     if file is not None and file.exists():
-        return Entry(file.read_bytes(), rows, lanes)
+        return NativeEntry(file.read_bytes(), rows, lanes)
     sealed = place is not None and (place / SEAL).exists()  # what was made on another machine stays as it is
     try:
         code = machine_code(intermediate(text, rows, lanes))
@@ -50,4 +50,4 @@ def load_entry(text: str, rows: int, lanes: int, place: Path | None) -> Any:
         raise
     if file is not None and not sealed:
         file.write_bytes(code)
-    return Entry(code, rows, lanes)
+    return NativeEntry(code, rows, lanes)

@@ -8,10 +8,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from .branches import Branches, Loop, RestartError
-from .memory import ADDRESS
+from .branches import Branches, OpenLoop, RestartError
+from .memory import PLACE_TYPE
 from .refusal import UnsupportedError
-from .values import Kind, Meaning, Value, flat, rebuilt, shape
+from .values import Content, Number, NumberKind, codes_in, rebuilt, shape
 
 
 @dataclass
@@ -19,11 +19,11 @@ class Compiled:
     """A function of the program for arguments of some kinds, and the kinds of what it returns."""
 
     code: Any
-    results: list[Kind]
+    results: list[NumberKind]
     single: bool
 
 
-class Unit:
+class ProgramUnit:
     """A whole program: its functions by name, and those compiled so far."""
 
     def __init__(self, text: str, module: Any, lanes: int, inline: bool):
@@ -32,7 +32,7 @@ class Unit:
         self.module, self.lanes, self.inline = module, lanes, inline
         self.compiled: dict[Any, Compiled] = {}
 
-    def call(self, name: str, arguments: list[Meaning], masked: bool) -> Compiled:
+    def call(self, name: str, arguments: list[Content], masked: bool) -> Compiled:
         key = (name, tuple(shape(a) for a in arguments), masked)
         if key not in self.compiled:
             self.compiled[key] = Lowering(self, name, arguments, masked).run()
@@ -42,17 +42,17 @@ class Unit:
 class Lowering(Branches):
     """One function. The first argument in LLVM is where results go, the second the mask where some lanes are not active."""
 
-    def __init__(self, unit: Unit, name: str, arguments: list[Meaning], masked: bool):
+    def __init__(self, unit: ProgramUnit, name: str, arguments: list[Content], masked: bool):
         super().__init__(unit.module, unit.lanes)
         self.unit, self.functions, self.node = unit, unit.functions, unit.functions[name]
         self.arguments, self.masked = arguments, masked
-        self.kinds: dict[str, Kind] = {}  # of variables, as wide as any assignment made them
-        self.results: list[Kind] = []
+        self.kinds: dict[str, NumberKind] = {}  # of variables, as wide as any assignment made them
+        self.results: list[NumberKind] = []
         self.single = True
         self.early = False  # some lanes return before others
         self.uneven: set[int] = set()  # loops that some lanes leave before others
-        codes = [code for a in arguments for code in flat(a)]
-        types = [ADDRESS, *([ir.VectorType(ir.IntType(1), self.lanes)] if masked else []), *(c.type for c in codes)]
+        codes = [code for a in arguments for code in codes_in(a)]
+        types = [PLACE_TYPE, *([ir.VectorType(ir.IntType(1), self.lanes)] if masked else []), *(c.type for c in codes)]
         self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), self.module.get_unique_name(name))
         self.function.linkage = "internal"
         if unit.inline:
@@ -73,17 +73,17 @@ class Lowering(Branches):
         body = self.function.append_basic_block("body")
         self.builder = ir.IRBuilder(body)
         self.variables: dict[str, Any] = {}
-        self.loops: list[Loop] = []
-        given = list(self.function.args)
-        self.out = given.pop(0)
-        self.mask = given.pop(0) if self.masked else None
+        self.loops: list[OpenLoop] = []
+        codes = list(self.function.args)
+        self.out = codes.pop(0)
+        self.mask = codes.pop(0) if self.masked else None
         self.alive: Any = None
         if self.early:
             self.alive = self.all_lanes()
-        self.bound: dict[str, Meaning] = {}
+        self.bound: dict[str, Content] = {}
         for argument, meaning in zip(self.node.args.args, self.arguments, strict=True):
-            inside = rebuilt(meaning, given)
-            if isinstance(inside, Value):
+            inside = rebuilt(meaning, codes)
+            if isinstance(inside, Number):
                 self.assign(argument.arg, inside, everywhere=True)
             else:
                 self.bound[argument.arg] = inside
@@ -139,44 +139,44 @@ class Lowering(Branches):
 
     def do_assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
-        for target in node.targets:
-            self.put(target, value)
+        for target_machine in node.targets:
+            self.put(target_machine, value)
 
     def do_augassign(self, node: ast.AugAssign) -> None:
         load = ast.parse(ast.unparse(node.target), mode="eval").body
         value = self.binary(node.op, self.one(load), self.one(node.value))
         self.put(node.target, value)
 
-    def put(self, target: ast.expr, value: Meaning) -> None:
-        if isinstance(target, (ast.Tuple, ast.List)):
+    def put(self, target_machine: ast.expr, value: Content) -> None:
+        if isinstance(target_machine, (ast.Tuple, ast.List)):
             assert isinstance(value, tuple)
-            for part, item in zip(target.elts, value, strict=True):
+            for part, item in zip(target_machine.elts, value, strict=True):
                 self.put(part, item)
-        elif isinstance(target, ast.Name):
-            if isinstance(value, Value):
-                self.assign(target.id, value)
+        elif isinstance(target_machine, ast.Name):
+            if isinstance(value, Number):
+                self.assign(target_machine.id, value)
             else:
-                self.bound[target.id] = value
-        elif isinstance(target, ast.Subscript) and isinstance(value, Value):
-            pointer, index = self.element(target)
+                self.bound[target_machine.id] = value
+        elif isinstance(target_machine, ast.Subscript) and isinstance(value, Number):
+            pointer, index = self.element(target_machine)
             self.store(pointer, index, value)
         else:
             raise UnsupportedError("an assignment to something else than numbers")
 
-    def assign(self, name: str, value: Value, everywhere: bool = False) -> None:
+    def assign(self, name: str, value: Number, everywhere: bool = False) -> None:
         mask = None if everywhere else self.active()
-        kind = value.kind if mask is None else Kind(value.kind.base, True)
-        known = self.kinds.get(name)
-        if known is None:
-            self.kinds[name] = known = kind
-        elif known.joined(kind) != known:
-            self.kinds[name] = known.joined(kind)
+        kind = value.kind if mask is None else NumberKind(value.kind.base, True)
+        kind_so_far = self.kinds.get(name)
+        if kind_so_far is None:
+            self.kinds[name] = kind_so_far = kind
+        elif kind_so_far.joined(kind) != kind_so_far:
+            self.kinds[name] = kind_so_far.joined(kind)
             raise RestartError
         if name not in self.variables:
-            self.variables[name] = self.allocate(known.type(self.lanes))
-        new = self.cast(value, known).code
+            self.variables[name] = self.allocate(kind_so_far.type(self.lanes))
+        new = self.cast(value, kind_so_far).code
         if mask is not None:
-            old = self.builder.load(self.variables[name], typ=known.type(self.lanes))
+            old = self.builder.load(self.variables[name], typ=kind_so_far.type(self.lanes))
             new = self.builder.select(mask, new, old)
         self.builder.store(new, self.variables[name])
 
@@ -189,8 +189,8 @@ class Lowering(Branches):
             self.early = True
             raise RestartError
         for i, value in enumerate(values):
-            assert isinstance(value, Value)
-            kind = value.kind if mask is None else Kind(value.kind.base, True)
+            assert isinstance(value, Number)
+            kind = value.kind if mask is None else NumberKind(value.kind.base, True)
             if i == len(self.results):
                 self.results.append(kind)
             elif self.results[i].joined(kind) != self.results[i]:
@@ -214,17 +214,17 @@ class Lowering(Branches):
         whole = self.function.args[1] if self.masked else None
         return self.mask is whole and not any(loop.running for loop in self.loops)
 
-    def call(self, name: str, inputs: list[Meaning]) -> Meaning:
+    def call(self, name: str, inputs: list[Content]) -> Content:
         mask = self.active()
         compiled = self.unit.call(name, inputs, mask is not None)
         room = self.allocate(ir.ArrayType(ir.IntType(8), 8 * self.lanes * max(len(compiled.results), 1)))
         room.align = 64
-        codes = [code for meaning in inputs for code in flat(meaning)]
+        codes = [code for meaning in inputs for code in codes_in(meaning)]
         self.builder.call(compiled.code, [room, *([] if mask is None else [mask]), *codes])
         results = []
         for i, kind in enumerate(compiled.results):
             place = self.builder.gep(room, [ir.Constant(ir.IntType(64), 8 * self.lanes * i)], source_etype=ir.IntType(8))
             loaded = self.builder.load(place, typ=kind.type(self.lanes))
             loaded.align = 8
-            results.append(Value(kind, loaded))
+            results.append(Number(kind, loaded))
         return results[0] if compiled.single and results else tuple(results)

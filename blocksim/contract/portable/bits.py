@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-MAGIC = 6755399441055744.0  # 1.5 * 2^52: added and taken away again, it leaves the nearest whole number
+MAGIC = 6755399441055744.0  # 1.5 * 2^52: added and taken away again, it leaves the nearest_whole whole number
 
 
 def two_to(n: float) -> float:
@@ -21,15 +21,15 @@ def binary_exponent(x: float) -> float:
     return math.frexp(x)[1] - 1.0 if 0.0 < x < math.inf else math.nan
 
 
-def nearest(x: float) -> float:
-    """The nearest whole number, for |x| < 2^51."""
+def nearest_whole(x: float) -> float:
+    """The nearest_whole whole number, for |x| < 2^51."""
     return (x + MAGIC) - MAGIC
 
 
 def high_part(x: float) -> float:
     """The upper 26 bits of x; what is left has as many, so that products of parts are exact (|x| < 1e300)."""
-    scaled = 134217729.0 * x
-    return scaled - (scaled - x)
+    product = 134217729.0 * x
+    return product - (product - x)
 
 
 def product_rest(a: float, b: float, product: float) -> float:
@@ -47,7 +47,7 @@ def sum_rest(a: float, b: float, total: float) -> float:
     return (a - (total - other)) + (b - other)
 
 
-def scaled(x: float, n: float) -> float:
+def times_two_to(x: float, n: float) -> float:
     """x 2^n for a whole n from -2044 to 2046, in two steps, so that results below the normal numbers come out."""
-    half = nearest(0.5 * n)
+    half = nearest_whole(0.5 * n)
     return x * two_to(half) * two_to(n - half)

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-LIBM, PORTABLE = "libm", "portable"
-CHOICES = (LIBM, PORTABLE)
+SYSTEM, PORTABLE = "libm", "portable"
+CHOICES = (SYSTEM, PORTABLE)
 #: Of the program that is being written.
-MATH: ContextVar[str] = ContextVar("math", default=LIBM)
+MATH: ContextVar[str] = ContextVar("math", default=SYSTEM)
 
 
 @contextmanager
-def writing(math: str) -> Iterator[None]:
+def with_math(math: str) -> Iterator[None]:
     """While a program with these functions is written: what is known beforehand is computed by them too."""
     before = MATH.set(math)
     try:
@@ -23,9 +23,9 @@ def writing(math: str) -> Iterator[None]:
         MATH.reset(before)
 
 
-def chosen(name: str, usual: Callable[..., Any]) -> Callable[..., Any]:
+def function_in_use(name: str, usual: Callable[..., Any]) -> Callable[..., Any]:
     """The function of that name in the program that is being written."""
-    if MATH.get() == LIBM:
+    if MATH.get() == SYSTEM:
         return usual
     from .text import meaning
 

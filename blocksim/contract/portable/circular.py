@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from .bits import nearest, product_rest, sum_rest
+from .bits import nearest_whole, product_rest, sum_rest
 
 TWO_OVER_PI = 0.6366197723675814
 # pi/2 in three parts of 33 bits, so that multiples up to 2^20 are exact, and the rest; then in three whole doubles
-FIRST, SECOND, THIRD, FOURTH = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32
+HALF_PI_1, HALF_PI_2, HALF_PI_3, HALF_PI_4 = (
+    1.5707963267341256,
+    6.077100506303966e-11,
+    2.0222662487111665e-21,
+    8.4784276603689e-32,
+)
 WHOLE_1, WHOLE_2, WHOLE_3 = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33
-NEAR, FAR = 1647099.0, 2251799813685248.0
-nan = float("nan")
+NEAR_ZERO, LAST_FRACTION = 1647099.0, 2251799813685248.0
 
 
-def reduced(x: float) -> tuple[float, float, float]:
+def quarter_turns(x: float) -> tuple[float, float, float]:
     """n, r and what r lacks, with x = n pi/2 + r."""
-    n = nearest(x * TWO_OVER_PI)
-    first = x - n * FIRST
-    product = n * SECOND
+    n = nearest_whole(x * TWO_OVER_PI)
+    first = x - n * HALF_PI_1
+    product = n * HALF_PI_2
     second = first - product
-    lost = ((first - second) - product) - (n * THIRD + n * FOURTH)
+    lost = ((first - second) - product) - (n * HALF_PI_3 + n * HALF_PI_4)
     r = second + lost
     tail = (second - r) + lost
-    if not abs(x) <= NEAR:
-        n, r, tail = reduced_far(x)
+    if not abs(x) <= NEAR_ZERO:
+        n, r, tail = quarter_turns_far(x)
     return n, r, tail
 
 
-def reduced_far(x: float) -> tuple[float, float, float]:
+def quarter_turns_far(x: float) -> tuple[float, float, float]:
     """The same up to 2^51, with exact products; beyond that no fraction of a turn is left of x, and r is 0."""
-    inside = x if abs(x) < FAR else 0.0 * x
-    n = nearest(inside * TWO_OVER_PI)
+    inside = x if abs(x) < LAST_FRACTION else 0.0 * x
+    n = nearest_whole(inside * TWO_OVER_PI)
     product = n * WHOLE_1
     first = inside - product
     lost = -product_rest(n, WHOLE_1, product)
@@ -65,8 +69,8 @@ def cosine_rest(r: float, tail: float) -> float:
 
 def sin(x: float) -> float:
     """The sine."""
-    n, r, tail = reduced(x)
-    quarter = n - 4.0 * nearest(0.25 * n)  # -2 to 2
+    n, r, tail = quarter_turns(x)
+    quarter = n - 4.0 * nearest_whole(0.25 * n)  # -2 to 2
     value = (1.0 - 0.5 * (r * r)) + cosine_rest(r, tail) if abs(quarter) == 1.0 else r + sine_rest(r, tail)
     value = -value if quarter < -0.5 or quarter > 1.5 else value
     return x if abs(x) < 1e-9 else value
@@ -74,16 +78,16 @@ def sin(x: float) -> float:
 
 def cos(x: float) -> float:
     """The cosine."""
-    n, r, tail = reduced(x)
-    quarter = n - 4.0 * nearest(0.25 * n)
+    n, r, tail = quarter_turns(x)
+    quarter = n - 4.0 * nearest_whole(0.25 * n)
     value = r + sine_rest(r, tail) if abs(quarter) == 1.0 else (1.0 - 0.5 * (r * r)) + cosine_rest(r, tail)
     return -value if quarter > 0.5 or quarter < -1.5 else value
 
 
 def tan(x: float) -> float:
     """sin / cos, or -cos / sin in odd quarters: the quotient, then what it lacks."""
-    n, r, tail = reduced(x)
-    odd = n - 2.0 * nearest(0.5 * n - 0.25)
+    n, r, tail = quarter_turns(x)
+    odd = n - 2.0 * nearest_whole(0.5 * n - 0.25)
     sine_low = sine_rest(r, tail)
     cosine = 1.0 - 0.5 * (r * r)
     cosine_low = cosine_rest(r, tail)

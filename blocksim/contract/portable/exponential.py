@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .bits import high_part, nearest, scaled, two_to
+from math import inf
+
+from .bits import high_part, nearest_whole, times_two_to, two_to
 
 LOG2_E = 1.4426950408889634
 LOG_2_HIGH, LOG_2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first has 33 bits: whole multiples are exact
 LARGEST, SMALLEST = 709.782712893384, -745.1332191019412  # where exp overflows and where nothing is left of it
-inf, nan = float("inf"), float("nan")
 
 
 def cubic_rest(r: float) -> float:
@@ -34,13 +35,13 @@ def exp(x: float) -> float:
     """e^x."""
     bounded = x if abs(x) < 746.0 else 746.0
     bounded = -746.0 if x < -746.0 else bounded
-    n = nearest(bounded * LOG2_E)
+    n = nearest_whole(bounded * LOG2_E)
     above = bounded - n * LOG_2_HIGH
     below = n * LOG_2_LOW
     r = above - below
     rest = exponential_rest(r) + ((above - r) - below)
     total = 1.0 + r
-    result = scaled(total + (((1.0 - total) + r) + rest), n)
+    result = times_two_to(total + (((1.0 - total) + r) + rest), n)
     result = inf if x > LARGEST else result
     result = 0.0 if x < SMALLEST else result
     return x if x != x else result
@@ -50,7 +51,7 @@ def expm1(x: float) -> float:
     """e^x - 1."""
     bounded = x if abs(x) < 710.0 else 710.0
     bounded = -40.0 if x < -40.0 else bounded
-    n = nearest(bounded * LOG2_E)
+    n = nearest_whole(bounded * LOG2_E)
     above = bounded - n * LOG_2_HIGH
     below = n * LOG_2_LOW
     r = above - below
@@ -64,7 +65,7 @@ def expm1(x: float) -> float:
     lost = lost + ((1.0 - base) - small if n >= 0.0 else 0.0)
     total = first + half
     lost = lost + ((first - total) + half)
-    result = scaled(total + (lost + rest), n)
+    result = times_two_to(total + (lost + rest), n)
     result = inf if x > LARGEST else result
     result = -1.0 if x < -40.0 else result
     return x if abs(x) < 1e-300 or x != x else result
@@ -73,7 +74,7 @@ def expm1(x: float) -> float:
 def tanh(x: float) -> float:
     """(e^(2x) - 1) / (e^(2x) + 1), from e^(2|x|) - 1."""
     size = abs(x)
-    n = nearest(size * 2.8853900817779268)
+    n = nearest_whole(size * 2.8853900817779268)
     above = 2.0 * size - n * LOG_2_HIGH
     below = n * LOG_2_LOW
     r = above - below
@@ -99,7 +100,7 @@ def sinh(x: float) -> float:
     """sinh(n log 2 + r) = sinh(n log 2) cosh(r) + cosh(n log 2) sinh(r)."""
     size = abs(x)
     y = size if size < 711.0 else 711.0
-    n = nearest(y * LOG2_E)
+    n = nearest_whole(y * LOG2_E)
     above = y - n * LOG_2_HIGH
     below = n * LOG_2_LOW
     r = above - below
@@ -117,7 +118,7 @@ def sinh(x: float) -> float:
     lost = lost + ((second - total) + half)
     lost = lost + ((1.0 - a) - square)
     rest = lost + (b * (r - high) + (a * (even + 0.5 * (r - high) * (r + high)) + b * (odd + tail)))
-    result = scaled(total + rest, n - 1.0)
+    result = times_two_to(total + rest, n - 1.0)
     result = inf if size > 710.475860073944 else result
     result = -result if x < 0.0 else result
     return x if size < 1e-9 or x != x else result
@@ -127,7 +128,7 @@ def cosh(x: float) -> float:
     """cosh(n log 2 + r) = cosh(n log 2) cosh(r) + sinh(n log 2) sinh(r)."""
     size = abs(x)
     y = size if size < 711.0 else 711.0
-    n = nearest(y * LOG2_E)
+    n = nearest_whole(y * LOG2_E)
     above = y - n * LOG_2_HIGH
     below = n * LOG_2_LOW
     r = above - below
@@ -144,7 +145,7 @@ def cosh(x: float) -> float:
     lost = ((b - second) + first) + ((second - total) + half)
     lost = lost + (square - (b - 1.0))
     rest = lost + (b * (even + 0.5 * (r - high) * (r + high)) + a * (odd + tail))
-    result = scaled(total + rest, n - 1.0)
+    result = times_two_to(total + rest, n - 1.0)
     result = inf if size > 710.475860073944 else result
     return size if x != x else result
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import copysign, sqrt
+from math import copysign, inf, nan, sqrt
 
 from .bits import high_part, product_rest
 
 HALF_PI, HALF_PI_LOW, QUARTER_PI, PI, PI_LOW = (
     1.5707963267948966, 6.123233995736766e-17, 0.7853981633974483, 3.141592653589793, 1.2246467991473532e-16
 )  # fmt: skip
-inf, nan = float("inf"), float("nan")
 
 
 def arcsine_rest(z: float) -> float:

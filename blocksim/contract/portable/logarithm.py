@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from math import copysign
+from math import copysign, inf, nan
 
-from .bits import binary_exponent, nearest, product_rest, scaled, sum_rest, two_to
-from .exponential import exponential_rest
+from .bits import binary_exponent, nearest_whole, product_rest, sum_rest, times_two_to, two_to
+from .exponential import LOG2_E, LOG_2_HIGH, LOG_2_LOW, exponential_rest
 
-LOG_2_HIGH, LOG_2_LOW = 0.6931471803691238, 1.9082149292705877e-10
-LOG2_E = 1.4426950408889634
 SMALLEST_NORMAL, ROOT_2 = 2.2250738585072014e-308, 1.4142135623730951
 TENTH_HIGH, TENTH_LOW = 0.4342944818781689, 2.5082946711645275e-11  # 1 / log 10, the first in 32 bits
 LOG10_2_HIGH, LOG10_2_LOW = 0.30102999566361177, 3.694239077158931e-13
-inf, nan = float("inf"), float("nan")
 
 
 def logarithm_parts(x: float) -> tuple[float, float]:
@@ -111,13 +108,13 @@ def libm_pow(x: float, y: float) -> float:
     product = exponent * log_high
     bounded = product if abs(product) < 800.0 else 800.0 if product > 0.0 else -800.0
     low = product_rest(exponent, log_high, product) + exponent * log_low if abs(product) < 800.0 else 0.0
-    n = nearest(bounded * LOG2_E)
+    n = nearest_whole(bounded * LOG2_E)
     above = bounded - n * LOG_2_HIGH
     below = n * LOG_2_LOW - low
     r = above - below
     rest = exponential_rest(r) + ((above - r) - below)
     total = 1.0 + r
-    value = scaled(total + (((1.0 - total) + r) + rest), n)
+    value = times_two_to(total + (((1.0 - total) + r) + rest), n)
     whole = y == whole_part(y)
     odd = whole and abs(y) < 9007199254740992.0 and 0.5 * y != whole_part(0.5 * y)
     grows = (size > 1.0) == (y > 0.0)
@@ -131,4 +128,4 @@ def libm_pow(x: float, y: float) -> float:
 
 def whole_part(y: float) -> float:
     """y where it is a whole number, another number where it is not."""
-    return nearest(y) if abs(y) < 2251799813685248.0 else y
+    return nearest_whole(y) if abs(y) < 2251799813685248.0 else y

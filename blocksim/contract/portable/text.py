@@ -10,11 +10,11 @@ from typing import Any
 
 from . import bits, circular, exponential, inverse, logarithm
 
-MODULES = (bits, exponential, circular, logarithm, inverse)
+PORTABLE_PARTS = (bits, exponential, circular, logarithm, inverse)
 #: What reads or writes the bits of a number: handed to a program from outside, as it is done otherwise under each compiler.
-GIVEN = {"two_to": bits.two_to, "binary_exponent": bits.binary_exponent}
+BIT_WORDS = {"two_to": bits.two_to, "binary_exponent": bits.binary_exponent}
 #: Words of the vocabulary that are correctly rounded everywhere, and need no function of ours.
-EXACT = ("sqrt", "copysign")
+EXACT_WORDS = ("sqrt", "copysign")
 
 
 class Folding(ast.NodeTransformer):
@@ -31,10 +31,10 @@ class Folding(ast.NodeTransformer):
 def functions() -> dict[str, ast.FunctionDef]:
     """Every function by name, without types and docstrings."""
     named: dict[str, ast.FunctionDef] = {}
-    for module in MODULES:
+    for module in PORTABLE_PARTS:
         numbers = {n: v for n, v in vars(module).items() if isinstance(v, float) and n not in ("inf", "nan")}
         for node in ast.parse(inspect.getsource(module)).body:
-            if not isinstance(node, ast.FunctionDef) or node.name in GIVEN:
+            if not isinstance(node, ast.FunctionDef) or node.name in BIT_WORDS:
                 continue
             for argument in node.args.args:
                 argument.annotation = None
@@ -53,7 +53,7 @@ def calls(name: str) -> frozenset[str]:
 @functools.cache
 def names() -> frozenset[str]:
     """All names that a program with these functions has."""
-    return frozenset(functions()) | GIVEN.keys()
+    return frozenset(functions()) | BIT_WORDS.keys()
 
 
 @functools.cache
@@ -61,18 +61,19 @@ def text_of(name: str) -> str:
     return ast.unparse(functions()[name]) + "\n"
 
 
-def portable_texts(wanted: Iterable[str]) -> list[str]:
+def portable_texts(words: Iterable[str]) -> list[str]:
     """The texts of functions by name, and of those they call."""
-    chosen: set[str] = set()
-    left = [name for name in wanted if name in functions()]
+    texts: set[str] = set()
+    left = [name for name in words if name in functions()]
     while left:
         name = left.pop()
-        if name not in chosen:
-            chosen.add(name)
+        if name not in texts:
+            texts.add(name)
             left += calls(name)
-    return [text_of(name) for name in sorted(chosen)]
+    return [text_of(name) for name in sorted(texts)]
 
 
 def meaning(name: str) -> Any:
     """The function of that name, where it is one of ours."""
-    return next((getattr(m, name) for m in MODULES if name in functions() and getattr(m, name).__module__ == m.__name__), None)
+    own = (getattr(module, name, None) for module in PORTABLE_PARTS) if name in functions() else ()
+    return next((function for function in own if function is not None), None)

@@ -10,21 +10,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.program import LANES
-from ..contract.portable.choice import PORTABLE
-from ..records.record import Record
-from ..solvers import find_tableau, kernel, stores
-from ..solvers.stores import ROWS, STORES, WHOLE
-from .experiment import Experiment
-from .noise import Draws
-from .pace import LOOK
-from .simulation import Simulation
+from ...compiler.program import LANES
+from ...contract.portable.choice import PORTABLE
+from ...records.record import Record
+from ...solvers import find_tableau, kernel, stores
+from ...solvers.stores import ROWS, STORES, WHOLE
+from ..experiment import Experiment
+from ..noise import Draws
+from ..pace import LOOK
+from ..simulation import Simulation
 
 if TYPE_CHECKING:
     import numpy as np
 
 #: Real numbers that all lanes share, and those that each lane keeps at a place of its own.
-SHARED, OWN = ("f", "g", "armed"), ("record", "noise")
+SHARED_STORES, OWN_STORES = ("f", "g", "armed"), ("record", "noise")
 #: Steps of runs that could go in lockstep, from which on that is compiled.
 WORTH = 1_000_000
 #: Bytes by which the logs of neighbouring lanes are moved apart, lest all of them want the same lines of the cache.
@@ -85,12 +85,12 @@ class Lockstep:
         first, places = self.machines[0], []
         for store in STORES:
             values = [getattr(machine, store.name) for machine in self.machines]
-            if store.name in OWN:
+            if store.name in OWN_STORES:
                 array = np.array(self.separate(store.name, values), dtype=np.int64)
             elif store.kind == ROWS:
                 places += [self.address(np.zeros((len(row), LANES))) for row in first.k]
                 continue
-            elif store.kind == WHOLE or store.name in SHARED:
+            elif store.kind == WHOLE or store.name in SHARED_STORES:
                 array = self.shared[store.name] = values[0].copy()
             else:
                 array = self.wide[store.name] = np.stack(values, axis=1)

@@ -7,8 +7,8 @@ import copy
 import math
 from typing import Any
 
-from ..contract.syntax import parse
-from ..contract.vocabulary import WORDS, power_outside
+from ..syntax import parse
+from ..vocabulary import WORDS, power_outside
 
 
 def ieee(text: str) -> Any:
