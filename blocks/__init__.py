@@ -31,6 +31,7 @@ MODULES = (
     "plants.joints",
     "plants.scara",
     "plants.serial.robot",
+    "plants.inverse_dynamics",
     "control.sensors",
     "control.channel",
     "control.controllers",
