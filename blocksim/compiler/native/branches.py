@@ -33,6 +33,7 @@ class Branches(Expressions):
     loops: list[OpenLoop]
     uneven: set[int]  # loops that some lanes leave before others
     alive: Any
+    node: ast.FunctionDef
 
     def statements(self, body: list[ast.stmt]) -> None:
         raise NotImplementedError
@@ -52,7 +53,7 @@ class Branches(Expressions):
     def do_if(self, node: ast.If) -> None:
         condition = self.truth(self.one(node.test))
         if condition.kind.wide:
-            if ends_the_run(node):  # a lane that fails takes the others with it: they are run again one by one
+            if ends_the_run(node, self.node.name):  # a lane that fails takes the others with it: they are run again one by one
                 mask = self.active()
                 code = condition.code if mask is None else self.builder.and_(condition.code, mask)
                 self.branch(self.any(code), node.body, node.orelse)
@@ -167,7 +168,11 @@ class Branches(Expressions):
         self.builder.branch(self.loops[-1].again)
 
 
-def ends_the_run(node: ast.If) -> bool:
-    """Whether a branch returns a status, a whole number."""
+#: Functions of the solvers that return a status: where a lane fails in them, all lanes end.
+DRIVING = ("advance", "integrate", "take", "rows")
+
+
+def ends_the_run(node: ast.If, function: str) -> bool:
+    """Whether a branch returns a status from a function of the solvers."""
     returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return any(isinstance(value, ast.Constant) and type(value.value) is int for value in returns)
+    return function in DRIVING and any(isinstance(value, ast.Constant) for value in returns)
