@@ -9,6 +9,7 @@ import hashlib
 import linecache
 import os
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +50,8 @@ class ProgramText:
         self.lockstep: Any = None  # the same for several runs at a time, or why not
         self.asked = 0  # steps of runs that were asked for several at a time
         self.beside: Any = None  # the process that was asked to compile it
+        self.compiling = False  # now, in this process
+        self.compile_seconds = 0.0  # that compiling it, or loading what was compiled, took in this process
         self.lock = threading.Lock()
 
     @property
@@ -85,7 +88,12 @@ class ProgramText:
         """The compiled `enter`: from memory, from disk, or compiled now."""
         with self.lock:
             if self.compiled is None:
-                self.compiled = compile_code(self)
+                start, self.compiling = time.perf_counter(), True
+                try:
+                    self.compiled = compile_code(self)
+                finally:
+                    self.compiling = False
+                    self.compile_seconds += time.perf_counter() - start
             return self.compiled
 
     def wide(self) -> Any:
