@@ -28,11 +28,11 @@ def look_command(
     """
     from ..diagram.spec import RecordSpec
     from ..errors import DiagramError
-    from ..records.looking import look_at
     from ..records.record import MAX_RECORD_BYTES
     from ..records.storage import read_record
     from ..records.writing import writing
     from ..running.identify import axis_of
+    from ..running.looking import look_at
     from . import results
 
     record = read_record(file, MAX_RECORD_BYTES, axis_of(RecordSpec(time=results.read_time(time), every=every)))

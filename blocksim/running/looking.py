@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .record import Record, scalar_columns
-from .timebase import JITTER, time_base
+from ..records.record import Record, scalar_columns
+from ..records.timebase import JITTER, time_base
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import blocksim as bs
 from blocksim.cli.commands import app
-from blocksim.records.looking import look_at
+from blocksim.running.looking import look_at
 
 
 def test_time_base_gaps_steps_and_guesses():
