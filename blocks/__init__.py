@@ -35,6 +35,7 @@ MODULES = (
     "smoothing.filters",
     "smoothing.resample",
     "smoothing.irw",
+    "smoothing.grw",
     "observers.ekf",
     "observers.rts",
     "observers.joint_ekf",

@@ -30,7 +30,11 @@ figure.savefig("gautier_ekf.png", dpi=110)
 figure = Figure(figsize=(9, 4.4), layout="constrained")
 for joint, row in enumerate(figure.subplots(2, 2, sharex=True)):
     for axis, number, measured, label in zip(
-        row, (joint, joint + 2), ("encoder", "robot.qd"), (f"position {joint + 1} [rad]", f"speed {joint + 1} [rad/s]"), strict=True
+        row,
+        (joint, joint + 2),
+        ("encoder", "robot.qd"),
+        (f"position {joint + 1} [rad]", f"speed {joint + 1} [rad/s]"),
+        strict=True,
     ):
         for (case, run), color in zip(runs.items(), ("#d9601a", "#1f6fb4"), strict=True):
             error = run["ekf.x_hat"][:, number] - run[measured][:, joint]

@@ -44,23 +44,43 @@ class Bias:
 
 def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, draws: int) -> Bias:
     """The bias of the regression at run.path, at these estimates."""
+    table = drawn_values(run, {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}, names, draws, {}, "bias")
+    return bias_of(table, values)
+
+
+def bias_of(table: np.ndarray, values: np.ndarray) -> Bias:
+    return Bias(table.mean(axis=0) - values, table.std(axis=0, ddof=1) / np.sqrt(len(table)), len(table))
+
+
+def drawn_values(
+    run: Run, truth: Mapping[str, float], names: Sequence[str], draws: int, settings: Mapping[str, Any], setting: str
+) -> np.ndarray:
+    """What the identifier at run.path finds, a row for each draw of the noise, where these paths have the values of the estimate.
+
+    `settings` are changed in the identifier; `setting` is the one that asks for this, named where it cannot be done.
+    """
     from blocksim.running.simulate import simulate_many
 
     if not run.simulated:
-        raise RecordError("bias: the noise of a measured record cannot be drawn again; simulate the same loop to tell its bias.")
+        raise RecordError(
+            f"{setting}: the noise of a measured record cannot be drawn again; simulate the same loop to tell what it does."
+        )
     top, _, inner = run.path.partition(".")
     if inner:
-        raise RecordError(f"bias: {run.path} is inside a subsystem; it is told where the block stands in the diagram itself.")
+        raise RecordError(f"{setting}: {run.path} is inside a subsystem; it works where the block stands in the diagram itself.")
     diagram = pruned(run.diagram, {top})
     node = diagram.nodes[top]
     assert isinstance(node.block, Block)
-    quiet = type(node.block)(**{**node.block.settings, "bias": "untold"})
+    silent = {n: v for n, v in (("bias", "untold"), ("errors", "white")) if n in node.block.settings}
+    quiet = type(node.block)(**{**node.block.settings, **silent, **settings})
     diagram = replace(diagram, nodes={**diagram.nodes, top: replace(node, block=quiet)}, log=kept_log(diagram))
     provenance = run.record.provenance
     options = {n: provenance[n] for n in RUN_OPTIONS if provenance.get(n) is not None}
     changes = {n: v for n, v in run.changes.items() if "." not in n or n.partition(".")[0] in diagram.nodes}
-    changes = {n: v for n, v in changes.items() if n != f"{top}.bias"}
-    changes |= {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}
+    changes = {
+        n: v for n, v in changes.items() if n.removeprefix(f"{top}.") not in {**silent, **settings} or not n.startswith(top)
+    }
+    changes |= truth
     seeds = np.random.SeedSequence([int(provenance.get("seed") or 0), STREAM]).generate_state(draws).tolist()
 
     def collected(record: Any) -> np.ndarray | None:
@@ -69,8 +89,8 @@ def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, d
     rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
     table = np.array([row for row in rows if isinstance(row, np.ndarray) and np.isfinite(row).all()])
     if len(table) < FEWEST_DRAWS:
-        raise RecordError(f"bias: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")
-    return Bias(table.mean(axis=0) - values, table.std(axis=0, ddof=1) / np.sqrt(len(table)), len(table))
+        raise RecordError(f"{setting}: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")
+    return table
 
 
 def kept_log(diagram: Any) -> list[Any]:
