@@ -64,6 +64,8 @@ PUBLIC = {
     "StudyResult": "studies.study",
     "process": "estimation.process",
     "pool": "estimation.pool",
+    "compare_encoders": "estimation.encoder_pair",
+    "EncoderPair": "estimation.encoder_pair",
     "identify": "running.identify",
     "validate": "running.validate",
     "Validation": "estimation.validation",

@@ -38,6 +38,8 @@ from .errors import Finding as Finding
 from .errors import RecordError as RecordError
 from .errors import SimulationError as SimulationError
 from .errors import StudyError as StudyError
+from .estimation.encoder_pair import EncoderPair as EncoderPair
+from .estimation.encoder_pair import compare_encoders as compare_encoders
 from .estimation.estimates import Estimate as Estimate
 from .estimation.estimates import Estimates as Estimates
 from .estimation.pool import pool as pool

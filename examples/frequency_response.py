@@ -6,7 +6,7 @@ python examples/frequency_response.py
 import numpy as np
 
 import blocksim as bs
-from blocks.identifiers.frequency_response import plot
+from blocks.identifiers.frequency_response import plot_response
 
 # A multisine that repeats every second. The axis settles for 10 s; the 10 periods after that differ by the noise alone.
 AXIS = """
@@ -24,7 +24,7 @@ found = bs.simulate(AXIS).estimates["response"]
 for name in ("Jm", "Ja", "k1", "notch", "resonance"):
     one = found[name]
     print(f"{name} = {one.value:.5g} +- {one.std:.2g} {one.unit}, in truth {one.truth:.5g}")
-plot(found, "response.png")
+plot_response(found, "response.png")
 
 # Friction and a cubic spring bend the response: the fit is a start, and says so.
 bent = bs.simulate(AXIS, params={"robot.Fc": 0.644, "robot.k3": 3.72e10}).estimates["response"]

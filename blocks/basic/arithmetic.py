@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from blocksim.contract.block import Block, brief, inport, outport, param, required, static
-from blocksim.contract.expression import function, names_in, parse
+from blocksim.contract.expression import function, names_in, parse_expression
 from blocksim.errors import DiagramError
 
 __all__ = ["Abs", "Function", "Gain", "MatrixGain", "Product", "Sum"]
@@ -123,6 +123,7 @@ class Abs(Block):
     """y = |u|."""
 
     family = "arithmetic"
+    icon = "0,0.95 0.5,0.05 1,0.95"
     same_unit = True
     example = """
 format: 1
@@ -209,7 +210,7 @@ blocks:
     @staticmethod
     def check(expression):
         try:
-            parse(expression, allowed_names(MOST_INPUTS))
+            parse_expression(expression, allowed_names(MOST_INPUTS))
         except ValueError as error:
             return f"expression: {error}"
         return None
@@ -251,11 +252,11 @@ def formula(expression: str, inputs: int) -> type[Block]:
     """The class whose output is this expression of `inputs` inputs."""
     names = allowed_names(inputs) - ({"u"} if inputs > 1 else set())
     try:
-        tree = parse(expression, names)
+        tree = parse_expression(expression, names)
     except ValueError as error:
         raise DiagramError(f"expression '{expression}' with {inputs} inputs: {error}") from None
     read = names_in(tree)
-    arguments = [name for name, wanted in (("u", read - {"t"}), ("t", "t" in read)) if wanted]
+    arguments = [name for name, needed in (("u", read - {"t"}), ("t", "t" in read)) if needed]
     source = f"def output({', '.join(arguments)}):\n    return {ast.unparse(Numbered().visit(tree))}\n"
     return type("Function", (Function,), {"__doc__": Function.__doc__, "output": staticmethod(function(source))})
 

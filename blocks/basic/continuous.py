@@ -11,7 +11,8 @@ from typing import Any
 
 from blocksim.contract.block import Block, inport, memory, outport, param, period, required, state, static
 from blocksim.contract.times import exact
-from blocksim.contract.vocabulary import floor, inf, maximum
+from blocksim.contract.vocabulary import floor, inf, maximum, minimum
+from blocksim.notation import FRACTION_BAR
 
 from .linear import (
     Fraction,
@@ -67,7 +68,7 @@ blocks:
         return Integrator if free else LimitedIntegrator
 
     def label(self) -> list[str]:
-        return ["1/s"]
+        return ["1", FRACTION_BAR, "s"]
 
 
 class LimitedIntegrator(Integrator):
@@ -244,14 +245,28 @@ class FeedthroughStateSpace(PassingMatrices, StateSpace):
     """x' = A x + B u, y = C x + D u with D not zero."""
 
 
+def kept_input(t, history, count, last, delay, initial, Ts, n):
+    """The input as it was `delay` ago, on the straight line between two that were kept."""
+    back = maximum((last + delay - t) / Ts, 0.0)
+    whole = floor(back)
+    newer, older = initial, initial
+    if whole < count:
+        newer = history[int(count - 1.0 - whole) % n]
+    if whole + 1.0 < count:
+        older = history[int(count - 2.0 - whole) % n]
+    return newer + (back - whole) * (older - newer)
+
+
 class TransportDelay(Block):
     """y(t) = u(t - delay): dead time, e.g. of a pipe or a slow bus.
 
     The input is kept every Ts and interpolated linearly, so what happens within Ts is smoothed; the delay must be at least Ts.
-    Before the first sample is through, the output is `initial`.
+    Before the first sample is through, the output is `initial`. With `longest`, room for that much is kept, and up to it
+    `delay` is a number like others: one that an identifier may look for.
     """
 
     family = "continuous"
+    icon = "0,0.1 0.2,0.1 0.2,0.9 0.45,0.9; 0.5,0.1 0.7,0.1 0.7,0.9 1,0.9"
     same_unit = True
     example = """
 format: 1
@@ -261,7 +276,8 @@ blocks:
   pipe: {type: TransportDelay, delay: 0.25, Ts: 1e-2, in: ref}
 """
 
-    delay: float = static(None, "dead time in seconds", kind=(int, float), required=True)
+    delay: float = required("dead time", "s")
+    longest: float | None = static(None, "the longest delay that may come, where it is to be sought [s]", kind=(int, float))
     initial: float = param(0.0, "output until the first input is through")
     Ts = period(doc="interval at which the input is kept", required=True)
     u = inport("input")
@@ -276,14 +292,7 @@ blocks:
 
     @staticmethod
     def output(t, history, count, last, delay, initial, Ts, n):
-        back = maximum((last + delay - t) / Ts, 0.0)
-        whole = floor(back)
-        newer, older = initial, initial
-        if whole < count:
-            newer = history[int(count - 1.0 - whole) % n]
-        if whole + 1.0 < count:
-            older = history[int(count - 2.0 - whole) % n]
-        return newer + (back - whole) * (older - newer)
+        return kept_input(t, history, count, last, delay, initial, Ts, n)
 
     @staticmethod
     def update(t, u, history, count, n):
@@ -291,9 +300,27 @@ blocks:
         return count + 1.0, t
 
     @staticmethod
-    def check(delay, Ts):
-        if not 0 < delay < inf or exact(delay) < exact(Ts):
+    def check(delay, longest, Ts):
+        most = max(elements(delay))
+        if not all(0 < one < inf and exact(one) >= exact(Ts) for one in elements(delay)):
             return f"delay: must be at least Ts = {Ts} s and finite, found {delay}; a UnitDelay gives exactly one sample."
-        if exact(delay) / exact(Ts) > 10_000_000:
-            return f"delay: {delay} s at Ts = {Ts} s would keep more than ten million samples; raise Ts."
+        if longest is not None and not most <= longest < inf:
+            return f"longest: must be at least the delay, {most} s, and finite, found {longest}."
+        if exact(longest or most) / exact(Ts) > 10_000_000:
+            return f"delay: {longest or most} s at Ts = {Ts} s would keep more than ten million samples; raise Ts."
         return None
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return TransportDelay if self.settings["longest"] is None else SoughtDelay
+
+
+class SoughtDelay(TransportDelay):
+    """y(t) = u(t - delay), with room for `longest` whatever the delay is."""
+
+    @staticmethod
+    def size_n(longest, Ts):
+        return ceiling(exact(longest) / exact(Ts)) + 2
+
+    @staticmethod
+    def output(t, history, count, last, delay, longest, initial, Ts, n):
+        return kept_input(t, history, count, last, minimum(delay, longest), initial, Ts, n)

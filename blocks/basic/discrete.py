@@ -9,6 +9,7 @@ from typing import Any
 
 from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, static
 from blocksim.contract.vocabulary import inf, maximum, minimum
+from blocksim.notation import FRACTION_BAR
 
 from .linear import (
     Fraction,
@@ -66,6 +67,7 @@ class ZeroOrderHold(SampledBlock):
     """y[k] = u(k Ts): samples the input and holds it."""
 
     family = "discrete"
+    icon = "0,0.05 0.25,0.05 0.25,0.35 0.5,0.35 0.5,0.65 0.75,0.65 0.75,0.95 1,0.95"
     same_unit = True
     example = """
 format: 1
@@ -124,9 +126,10 @@ blocks:
         ]
 
     def label(self) -> list[str]:
-        return {"forward": ["Ts/(z - 1)"], "backward": ["Ts z/(z - 1)"], "trapezoid": ["Ts (z + 1)", "/ 2(z - 1)"]}[
+        top, bottom = {"forward": ("Ts", "z - 1"), "backward": ("Ts z", "z - 1"), "trapezoid": ("Ts (z + 1)", "2 (z - 1)")}[
             self.settings["method"]
         ]
+        return [top, FRACTION_BAR, bottom]
 
 
 class BackwardIntegrator(DiscreteIntegrator):

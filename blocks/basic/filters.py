@@ -173,6 +173,7 @@ class LowPass(Cascade):
 
     abstract = True
     same_unit = True
+    icon = "0,0.85 0.5,0.85 1,0.05"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-3}
@@ -232,6 +233,7 @@ class Notch(Cascade):
 
     abstract = True
     same_unit = True
+    icon = "0,0.85 0.4,0.85 0.5,0.05 0.6,0.85 1,0.85"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blocksim.contract.declarations import inport, outport, param, required, table
+from blocksim.notation import FRACTION_BAR, raised_number, superscript
 
 
 def elements(value: Any) -> list[float]:
@@ -97,13 +98,10 @@ def matrices_problem(A: Any, B: Any, C: Any, D: Any) -> str | None:
 
 
 def fraction(num: Any, den: Any, variable: str) -> list[str]:
-    """A transfer function for the picture: '0.5/(2s + 1)', on two lines where one is too long."""
+    """A transfer function for the picture: numerator, bar, denominator."""
     if any(isinstance(c, (list, tuple)) for c in (*num, *den)):
-        return [f"num({variable})/den({variable})"]
-    top, bottom = polynomial(num, variable), polynomial(den, variable)
-    top = f"({top})" if " " in top else top
-    bottom = f"({bottom})" if " " in bottom else bottom
-    return [f"{top}/{bottom}"] if len(top + bottom) < 18 else [f"{top} /", bottom]
+        return [f"num({variable})", FRACTION_BAR, f"den({variable})"]
+    return [polynomial(num, variable), FRACTION_BAR, polynomial(den, variable)]
 
 
 def polynomial(coefficients: Any, variable: str) -> str:
@@ -112,10 +110,10 @@ def polynomial(coefficients: Any, variable: str) -> str:
     for power, c in zip(range(len(coefficients) - 1, -1, -1), coefficients, strict=True):
         if c == 0:
             continue
-        raised = "" if power == 0 else variable if power == 1 else variable + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(k)] for k in str(power))
-        size = "" if abs(c) == 1 and power else f"{abs(c):.3g}"
+        base = "" if power == 0 else variable if power == 1 else variable + superscript(power)
+        size = "" if abs(c) == 1 and power else raised_number(abs(c))
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
-        text += sign + size + raised
+        text += sign + size + base
     return text or "0"
 
 

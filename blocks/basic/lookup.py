@@ -17,6 +17,7 @@ class LookupTable(Block):
     """y = values at u, straight lines between points: a measured characteristic. Outside it clips or extrapolates."""
 
     family = "nonlinear"
+    icon = "0,0.1 0.3,0.2 0.6,0.75 1,0.9; 0,0 0,1; 0,0 1,0"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -55,6 +56,7 @@ class LookupTable2D(Block):
     """
 
     family = "nonlinear"
+    icon = "0,0 1,0 1,1 0,1 0,0; 0.33,0 0.33,1; 0.67,0 0.67,1; 0,0.33 1,0.33; 0,0.67 1,0.67"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}

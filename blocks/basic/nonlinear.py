@@ -15,6 +15,7 @@ class Saturation(Block):
     """y = min(max(u, lower), upper): limits a signal, e.g. the torque a motor can give."""
 
     family = "nonlinear"
+    icon = "0,0.1 0.3,0.1 0.7,0.9 1,0.9"
     same_unit = True
     example = """
 format: 1
@@ -42,6 +43,7 @@ class DeadZone(Block):
     """y = u - upper above `upper`, u - lower below `lower`, 0 between: small inputs have no effect."""
 
     family = "nonlinear"
+    icon = "0,0.05 0.3,0.5 0.7,0.5 1,0.95"
     same_unit = True
     example = """
 format: 1
@@ -76,6 +78,7 @@ class Sign(Block):
     """
 
     family = "nonlinear"
+    icon = "0,0.1 0.5,0.1 0.5,0.9 1,0.9; 0,0.5 1,0.5"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
@@ -110,6 +113,7 @@ class Relay(Block):
     """
 
     family = "nonlinear"
+    icon = "0,0.1 0.65,0.1 0.65,0.9; 1,0.9 0.35,0.9 0.35,0.1"
     example = """
 format: 1
 simulate: {stop: 20.0, solver: dopri5, rtol: 1e-8}
@@ -153,6 +157,7 @@ class Quantizer(Block):
     """
 
     family = "nonlinear"
+    icon = "0,0.05 0.2,0.05 0.2,0.35 0.4,0.35 0.4,0.65 0.6,0.65 0.6,0.95 0.8,0.95 1,0.95"
     same_unit = True
     example = """
 format: 1
@@ -188,6 +193,7 @@ class RateLimiter(SampledBlock):
     """
 
     family = "nonlinear"
+    icon = "0,0.1 0.2,0.1 0.8,0.9 1,0.9; 0.2,0.1 0.2,0.3"
     same_unit = True
     example = """
 format: 1
@@ -218,6 +224,7 @@ class Backlash(Block):
     """
 
     family = "nonlinear"
+    icon = "0.1,0.05 0.4,0.05 0.9,0.95 0.6,0.95 0.1,0.05"
     same_unit = True
     example = """
 format: 1
@@ -246,6 +253,7 @@ class Wrap(Block):
     """y = u - n period, n whole, so that |y - center| <= period/2: an angle within one turn; each jump is located."""
 
     family = "nonlinear"
+    icon = "0,0 0.33,1 0.33,0 0.67,1 0.67,0 1,1"
     same_unit = True
     example = """
 format: 1

@@ -92,11 +92,11 @@ blocks:
 
     @staticmethod
     def size_n(u, index):
-        chosen = indices(index)
-        wrong = [i for i in chosen if i >= u]
+        places = indices(index)
+        wrong = [i for i in places if i >= u]
         if wrong:
             raise DiagramError(f"index: {wrong[0]} is outside the input, which has {u} element(s): 0 to {u - 1}.")
-        return len(chosen)
+        return len(places)
 
     @staticmethod
     def output(u):
@@ -115,6 +115,7 @@ class Switch(Block):
     """y = above while control > threshold, else below: passes one of two signals; the instant of the change is located."""
 
     family = "routing"
+    icon = "0,0.85 0.3,0.85; 0,0.15 0.3,0.15; 0.3,0.85 0.75,0.5 1,0.5"
     same_unit = True
     example = """
 format: 1

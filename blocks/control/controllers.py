@@ -293,8 +293,8 @@ class ContinuousCascade(CascadePPI):
 
 def derivative_problem(kp: float, kd: float, Tf: float, form: str, Ts: object) -> str | None:
     """What is wrong with a derivative that nothing filters."""
-    known = exact(Ts) or form == "ideal" or all(Tf > 0 for Tf in elements(Tf)) or all(k == 0 for k in elements(kd))
-    if known or all(k != 0 for k in elements(kp)):
+    proper = exact(Ts) or form == "ideal" or all(Tf > 0 for Tf in elements(Tf)) or all(k == 0 for k in elements(kd))
+    if proper or all(k != 0 for k in elements(kp)):
         return None
     return "Tf: with kp = 0 a continuous derivative has no filter of its own; give Tf, or a sample time Ts."
 

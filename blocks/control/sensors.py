@@ -34,6 +34,7 @@ class Encoder(Block):
     """
 
     family = "sensors"
+    icon = "0,0.05 0.2,0.05 0.2,0.35 0.4,0.35 0.4,0.65 0.6,0.65 0.6,0.95 0.8,0.95 1,0.95"
     same_unit = True
     sampled = True
     example = """
@@ -74,12 +75,12 @@ blocks:
 
     @staticmethod
     def check(resolution, counts_per_turn):
-        given = [any(value > 0 for value in elements(setting)) for setting in (resolution, counts_per_turn)]
-        if sum(given) == 1:
-            missing = elements(resolution if given[0] else counts_per_turn).count(0)
+        present = [any(value > 0 for value in elements(setting)) for setting in (resolution, counts_per_turn)]
+        if sum(present) == 1:
+            missing = elements(resolution if present[0] else counts_per_turn).count(0)
             return "an encoder without a resolution: every element must be above 0." if missing else None
-        found = "both" if all(given) else "neither"
-        return f"give resolution (rad or m per count) or counts_per_turn, one of the two; found {found}."
+        which = "both" if all(present) else "neither"
+        return f"give resolution (rad or m per count) or counts_per_turn, one of the two; found {which}."
 
 
 class IdealEncoder(Encoder):

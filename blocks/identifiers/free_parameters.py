@@ -43,18 +43,18 @@ class FreeParameter:
 def free_parameters(block: Any, path: str, schedule: Any, run: Run | None) -> list[FreeParameter]:
     """The parameters with their starts and bounds, checked against the diagram."""
     scope = path.rpartition(".")[0]
-    given = block.settings["parameters"]
-    wanted = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    entry = block.settings["parameters"]
+    entries = entry if isinstance(entry, Mapping) else dict.fromkeys(entry)
     overrides = Overrides(run.changes if run is not None else {})
-    found = []
-    for name, more in wanted.items():
+    parameters = []
+    for name, more in entries.items():
         whole = f"{scope}.{name}" if scope else str(name)
         if run is not None and whole.rpartition(".")[0] not in schedule.by_path:
             raise RecordError(f"parameters: {whole} has no influence on what is compared.")
-        found.append(free_parameter(whole, more, schedule, overrides, first_of(whole, block.settings["start"])))
+        parameters.append(free_parameter(whole, more, schedule, overrides, first_of(whole, block.settings["start"])))
     if run is not None and run.simulated:
-        refuse_truth(found, block.settings["start"], schedule, overrides)
-    return found
+        refuse_truth(parameters, block.settings["start"], schedule, overrides)
+    return parameters
 
 
 def first_of(name: str, start: Any) -> Any:
@@ -92,6 +92,8 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, fi
     if not isinstance(more, Mapping) or set(more) - set(KEYS) or not all(fits_key(k, v) for k, v in more.items()):
         raise DiagramError(f"parameters: {name}: found {more!r}; numbers for {listing(KEYS)} are wanted, or a block for start.")
     low, high = declared.limits.closed()
+    if key == "delay" and unit.settings.get("longest") is not None:
+        high = min(high, float(unit.settings["longest"]))  # there is room for no more
     low, high = max(low, more.get("min", -math.inf)), min(high, more.get("max", math.inf))
     if not low < high:
         raise DiagramError(f"parameters: {name}: min {more.get('min')} and max {more.get('max')} leave nothing between them.")

@@ -27,7 +27,7 @@ from .two_mass_response import DERIVATIVES, FEWEST, FITTED, Robot, fitted, gear_
 __all__ = ["FrequencyResponse"]
 
 NEIGHBOURS = 5  # lines to either side whose noise is pooled: a variance of few periods is a poor weight
-ROUNDING = 1e-7  # of a gain: what solvers leave where there is no noise
+GAIN_ROUNDING = 1e-7  # of a gain: what solvers leave where there is no noise
 
 
 class FrequencyResponse(RecordBlock):
@@ -56,6 +56,7 @@ class FrequencyResponse(RecordBlock):
     """
 
     family = "identification"
+    icon = "0,0.45 0.4,0.5 0.52,0.95 0.62,0.5 1,0.05"
     example = """
 format: 1
 simulate: {stop: 4, solver: rk4, step: 1e-3, every: 2e-3, seed: 1}
@@ -89,8 +90,8 @@ blocks:
         for signal in (u, y) if r is None else (u, y, r):
             enough(signal, 16, "a frequency response")
         frames = self.periods(t, Ts) if self.method == "periodic" else self.segments(t, Ts)
-        found = self.inside(averaged(frames, u, y, r, self.method == "periodic"), frames, Ts)
-        return found.predicted(u, frames), self.estimates(found, frames, model, Ts)
+        response = self.inside(averaged(frames, u, y, r, self.method == "periodic"), frames, Ts)
+        return response.predicted(u, frames), self.estimates(response, frames, model, Ts)
 
     def periods(self, t: np.ndarray, Ts: float) -> Frames:
         left = len(t) - round(self.skip / Ts)
@@ -126,37 +127,37 @@ blocks:
         smeared = length * float(power @ power) / power.sum() ** 2
         return Frames(length, starts, window, len(starts) / (1 + 2 * repeated), smeared)
 
-    def inside(self, found: Response, frames: Frames, Ts: float) -> Response:
+    def inside(self, response: Response, frames: Frames, Ts: float) -> Response:
         """The lines within the band that were excited."""
         top = self.f_max or 0.5 / Ts
-        f = np.arange(len(found.G)) / (frames.length * Ts)
+        f = np.arange(len(response.G)) / (frames.length * Ts)
         lowest = 1 if self.method == "periodic" else 2  # a window spreads what is left of the mean to its neighbours
         used = (np.arange(len(f)) >= lowest) & (f >= self.f_min * (1 - 1e-9)) & (f <= top * (1 + 1e-9)) & (f < 0.5 / Ts)
         share = self.threshold if self.method == "periodic" else 1e-9
-        used &= found.drive > share * found.drive[lowest:].max()
+        used &= response.drive > share * response.drive[lowest:].max()
         if not used.any():
             raise RecordError(f"nothing is excited from {self.f_min:g} to {top:g} Hz; see f_min, f_max and threshold.")
         lines = np.flatnonzero(used)
-        return found.chosen(lines, 2 * np.pi * f[lines])
+        return response.chosen(lines, 2 * np.pi * f[lines])
 
-    def estimates(self, found: Response, frames: Frames, plant: Plant | None, Ts: float) -> Estimates:
-        var = np.maximum(found.noise(self.method == "periodic"), (ROUNDING * np.abs(found.G)) ** 2)
-        notch, resonance = modes_of(found.w, found.G, var, DERIVATIVES[self.quantity])
+    def estimates(self, response: Response, frames: Frames, plant: Plant | None, Ts: float) -> Estimates:
+        var = np.maximum(response.noise(self.method == "periodic"), (GAIN_ROUNDING * np.abs(response.G)) ** 2)
+        notch, resonance = modes_of(response.w, response.G, var, DERIVATIVES[self.quantity])
         details: dict[str, Any] = {
-            "w": found.w, "frequency": found.w / (2 * np.pi), "response": found.G, "gain": np.abs(found.G),
-            "phase": np.unwrap(np.angle(found.G)), "std": np.sqrt(var), "coherence": found.coherence,
+            "w": response.w, "frequency": response.w / (2 * np.pi), "response": response.G, "gain": np.abs(response.G),
+            "phase": np.unwrap(np.angle(response.G)), "std": np.sqrt(var), "coherence": response.coherence,
             "frames": len(frames.starts), "independent": frames.independent, "quantity": self.quantity,
             "notch": notch[0], "resonance": resonance[0],
         }  # fmt: skip
         if plant is None:
             read = (Estimate("notch", *notch, unit="rad/s"), Estimate("resonance", *resonance, unit="rad/s"))
             reason = "" if np.isfinite(notch[0]) else "no notch with a resonance above it lies within the band."
-            words = unrelated(found.coherence, frames.independent)
+            words = unrelated(response.coherence, frames.independent)
             words = words or ("" if len(frames.starts) > 1 else "of one period nobody can tell how far y follows u, or the noise")
-            details |= {"converged": False} if unrelated(found.coherence, frames.independent) else {}
+            details |= {"converged": False} if unrelated(response.coherence, frames.independent) else {}
             return Estimates(self.method, read, reason=reason, warnings=(words,) if words else (), details=details)
         robot = Robot(self.quantity, Ts if self.hold == "zero" else 0.0, gear_ratio(plant))
-        return fitted(self.method, robot, found.w, found.G, details["std"], found.gain, frames.smeared, plant, details)
+        return fitted(self.method, robot, response.w, response.G, details["std"], response.gain, frames.smeared, plant, details)
 
     @staticmethod
     def check(f_min, f_max):
@@ -283,7 +284,7 @@ def vertex(w: np.ndarray, power: np.ndarray, var: np.ndarray, at: int, exponent:
     return lowest(values), float(np.sqrt(np.sum((np.array(moved) * spread) ** 2)))
 
 
-def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
+def plot_response(estimates: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     """Magnitude, phase and coherence over frequency with the fit, the truth and both modes; returns the matplotlib Figure."""
     from matplotlib import ticker
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -293,7 +294,7 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     from blocksim.pictures.plots import suffix, write_figure
 
     kind = suffix(path) if path is not None else ""
-    d = found.details
+    d = estimates.details
     if "response" not in d:
         raise RecordError("plot: these estimates hold no frequency response; those of a FrequencyResponse do.")
     per = {"angle": "rad/(N m)", "speed": "rad/s/(N m)", "acceleration": "rad/s²/(N m)"}[d["quantity"]]
@@ -305,7 +306,7 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
         if name in d:
             robot = Robot(d["quantity"], d["held"], d["r"])
             fine = np.geomspace(w[0], w[-1], 2000)
-            curve = robot.response(fine, *(getattr(found[n], "truth" if name == "truth" else "value") for n in FITTED))
+            curve = robot.response(fine, *(getattr(estimates[n], "truth" if name == "truth" else "value") for n in FITTED))
             size.plot(fine, np.abs(curve), color=colour, linewidth=width, alpha=alpha, label=name)
             phase.plot(fine, np.degrees(np.unwrap(np.angle(curve))), color=colour, linewidth=width, alpha=alpha)
     size.errorbar(w, d["gain"], np.nan_to_num(d["std"]) / math.sqrt(2), fmt=".", color=COLOURS[0], markersize=4, linewidth=0.8,
@@ -313,7 +314,11 @@ def plot(found: Estimates, path: str | os.PathLike[str] | None = None) -> Any:
     turns = 360 * np.round((np.median(d["phase"]) - np.median(np.unwrap(np.angle(d.get("fit", d["response"]))))) / (2 * np.pi))
     phase.plot(w, np.degrees(d["phase"]) - turns, ".", color=COLOURS[0], markersize=4)
     alike.plot(w, d["coherence"], ".", color=COLOURS[0], markersize=4)
-    modes = [(name, found[name].value) for name in ("notch", "resonance") if name in found and math.isfinite(found[name].value)]
+    modes = [
+        (name, estimates[name].value)
+        for name in ("notch", "resonance")
+        if name in estimates and math.isfinite(estimates[name].value)
+    ]
     for name, at in modes:
         for axis in (size, phase, alike):
             axis.axvline(at, color="#858585", linewidth=0.8, linestyle="--")

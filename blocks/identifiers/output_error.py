@@ -30,9 +30,10 @@ from .regression.spectrum import ERROR_KINDS
 
 __all__ = ["CLOE", "OutputError"]
 
-ROUNDS = 10  # of weighting outputs by their residuals
+WEIGHT_ROUNDS = 10  # of weighting outputs by their residuals
 POOR = 0.5  # share of what was measured: a fit that leaves more is tried from other starts
 REACHES = (10.0, 10.0, 100.0, 100.0, 1000.0)  # factors within which those are drawn
+FINER = 8  # points of a spline to a sample
 SAME = 1e-4  # relative: searches that end at costs so near have found the same minimum
 
 
@@ -65,6 +66,11 @@ class CLOE(RecordBlock):
     """
 
     family = "identification"
+    icon = (
+        "0,0.5 0.0833,0.7 0.167,0.846 0.25,0.9 0.333,0.846 0.417,0.7 0.5,0.5 0.583,0.3 0.667,0.154 0.75,0.1 0.833,0.154 "
+        "0.917,0.3 1,0.5; 0,0.218 0.0833,0.462 0.167,0.716 0.25,0.913 0.333,0.999 0.417,0.951 0.5,0.782 0.583,0.538 "
+        "0.667,0.284 0.75,0.0873 0.833,0.00146 0.917,0.0492 1,0.218"
+    )
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3, every: 1e-2, seed: 1}
@@ -123,16 +129,16 @@ blocks:
             raise RecordError(
                 f"{left} samples are too few for {len(free)} parameters: skip: {skip_text(self.skip)} s of {np.ptp(t):g} s."
             )
-        found = self.restarted(task, self.ended(task, self.search(task)))
-        predicted = task.signals(found.theta) if found.ok else None
-        shown = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
-        rest = np.concatenate(measured, axis=1) - shown
-        slim = shown.shape[1] == 1
-        result = report(self.method, task, found, self.errors, self.smoothing, self.parts)
-        if self.errors == "drawn" and found.ok:
+        search = self.restarted(task, self.ended(task, self.search(task)))
+        predicted = task.signals(search.theta) if search.ok else None
+        curves = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
+        rest = np.concatenate(measured, axis=1) - curves
+        slim = curves.shape[1] == 1
+        result = report(self.method, task, search, self.errors, self.smoothing, self.parts)
+        if self.errors == "drawn" and search.ok:
             result = with_draws(result, run, *self.redrawn(task, result))
         result = result.warned(*self.true_start(task, run))
-        return (shown[:, 0] if slim else shown), (rest[:, 0] if slim else rest), result
+        return (curves[:, 0] if slim else curves), (rest[:, 0] if slim else rest), result
 
     def redrawn(self, task: Task, result: Estimates) -> tuple[dict[str, str], int, dict[str, Any]]:
         """Where the estimates stand in the diagram, how many draws, and the settings of the searches: from the estimate."""
@@ -179,14 +185,14 @@ blocks:
 
     def search(self, task: Task) -> Search:
         """From every start; with several series and no weights, again with those of the residuals, until they stay."""
-        given = self.settings["weights"]
-        if given is None:
+        weights = self.settings["weights"]
+        if weights is None:
             task.weights = [inverse_of(np.std(m, axis=0)) for m in task.measured]
         else:
-            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(given, task.measured, strict=True)]
+            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(weights, task.measured, strict=True)]
         best = self.from_starts(task)
         several = sum(m.shape[1] for m in task.measured) > 1
-        for _ in range(ROUNDS if best.ok and given is None and several else 0):
+        for _ in range(WEIGHT_ROUNDS if best.ok and weights is None and several else 0):
             rest = [task.rows(m - s) for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
             before, task.weights = task.weights, [inverse_of(np.sqrt(np.mean(r**2, axis=0))) for r in rest]
             again = descend(task, best.theta, self.tol, self.max_iterations)
@@ -209,8 +215,8 @@ blocks:
     def names(self, path: str) -> list[str]:
         """The compared signals by their whole path."""
         scope = path.rpartition(".")[0]
-        given = self.settings["output"]
-        return [f"{scope}.{n}" if scope else n for n in ([given] if isinstance(given, str) else given)]
+        entry = self.settings["output"]
+        return [f"{scope}.{n}" if scope else n for n in ([entry] if isinstance(entry, str) else entry)]
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
@@ -253,12 +259,18 @@ blocks:
 class OutputError(CLOE):
     """min sum |y - y_s(theta)|^2: the plant is simulated alone, driven by its recorded input u (output error, open loop).
 
-    As CLOE, but the drive of `model` is what was recorded, held between samples as a digital controller does (`hold: zero`) or
-    joined by straight lines (`hold: linear`). Only what `output` depends on is simulated. An unstable or integrating plant drifts
+    As CLOE, but the drive of `model` is what was recorded, held between samples as a digital controller does (`hold: zero`),
+    joined by straight lines (`hold: linear`) or by a cubic spline (`hold: cubic`, for what moves, such as a motor's
+    angle, whose speed that gives too). Only what `output` depends on is simulated. An unstable or integrating plant drifts
     away over a long record, and noise of a controller that reacted to y is in u too: with feedback and much noise prefer CLOE.
     Unknown initial states are parameters like others: `joint.q`.
     """
 
+    icon = (
+        "0,0.5 0.0833,0.7 0.167,0.846 0.25,0.9 0.333,0.846 0.417,0.7 0.5,0.5 0.583,0.3 0.667,0.154 0.75,0.1 0.833,0.154 "
+        "0.917,0.3 1,0.5; 0,0.218 0.0833,0.462 0.167,0.716 0.25,0.913 0.333,0.999 0.417,0.951 0.5,0.782 0.583,0.538 "
+        "0.667,0.284 0.75,0.0873 0.833,0.00146 0.917,0.0492 1,0.218"
+    )
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3, every: 1e-2, seed: 1}
@@ -271,13 +283,20 @@ blocks:
     method = "output error"
 
     model: str = model("the plant that the recorded input drives, a block of the diagram")
-    hold: str = static("zero", "the input between its samples", choices=("zero", "linear"))
+    hold: str = static("zero", "the input between its samples", choices=("zero", "linear", "cubic"))
     u = inport("recorded input of the plant", size="any")
 
     def process(self, t, run: Run, model: Plant, u, y):
         scope = run.path.rpartition(".")[0]
         path = f"{scope}.{self.settings['model']}" if scope else self.settings["model"]
-        return self.identify(t, run, y, [Played(f"{path}.{model.drive}", np.asarray(u, dtype=float), self.hold, True)])
+        values = np.asarray(u, dtype=float)
+        all_present({"u": values})
+        angle = model.kind.of(Inport)[model.drive].size == 2 and values.reshape(len(values), -1).shape[1] == 1
+        if angle and self.hold != "cubic":
+            raise RecordError(
+                f"u is one signal, and {model.name} takes an angle and its speed: hold: cubic makes the speed of it."
+            )
+        return self.identify(t, run, y, [played_drive(f"{path}.{model.drive}", t, values, self.hold, angle)])
 
     def fits(self, path: str, schedule: Any) -> None:
         plant = schedule.unit(path).plants["model"]
@@ -286,6 +305,18 @@ blocks:
         if not plant.kind.of(Inport):
             raise DiagramError(f"model: {plant.name} has no input that u could drive.")
         super().fits(path, schedule)
+
+
+def played_drive(signal: str, t: np.ndarray, u: np.ndarray, hold: str, speed: bool = False) -> Played:
+    """The recorded drive; a spline is played as straight lines between points that lie closer."""
+    if hold != "cubic":
+        return Played(signal, u, hold, True)
+    from scipy.interpolate import CubicSpline
+
+    rows = np.arange(FINER * (len(t) - 1) + 1) / FINER
+    curve, step = CubicSpline(np.arange(len(t)), u, axis=0), float(t[-1] - t[0]) / (len(t) - 1)
+    values = np.stack([curve(rows), curve(rows, 1) / step], axis=1) if speed else curve(rows)
+    return Played(signal, np.asarray(values), "linear", True, FINER)
 
 
 def inverse_of(sizes: np.ndarray) -> np.ndarray:
@@ -298,11 +329,11 @@ def check_output(schedule: Any, name: str) -> None:
     match = REFERENCE.match(name)
     path, _, port = (match["path"] if match else "").rpartition(".")
     whole = match["path"] if match else ""
-    known = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
+    ports = [f"{u.path}.{p}" for u in schedule.units for p in u.kind.of(Outport)]
     single = whole in schedule.by_path and len(schedule.by_path[whole].kind.of(Outport)) == 1
     own = path in schedule.by_path and port in schedule.by_path[path].kind.of(Outport)
     if not single and not own and subsystem_output(schedule, whole) is None:
         raise DiagramError(
             f"output: '{name}' is no signal of a running block."
-            + (did_you_mean(name, known) or f" There are: {listing(known[:20])}.")
+            + (did_you_mean(name, ports) or f" There are: {listing(ports[:20])}.")
         )

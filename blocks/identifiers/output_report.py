@@ -20,17 +20,17 @@ from .regression.words import null_words
 USELESS = 90.0  # %: a signal that is left unexplained
 
 
-def report(method: str, task: Task, found: Search, errors: str, smoothing: float, parts: int) -> Estimates:
+def report(method: str, task: Task, search: Search, errors: str, smoothing: float, parts: int) -> Estimates:
     """Values with the covariance s^2 (J'J)^-1, corrected for colour where asked; a search that failed found no numbers."""
-    model, names = named(task)
-    told = [] if found.reason.startswith("converged") else [found.reason]
-    details: dict[str, Any] = {"iterations": found.iterations, "costs": found.costs}
-    if not found.ok:
+    model, names = model_and_names(task)
+    remarks = [] if search.reason.startswith("converged") else [search.reason]
+    details: dict[str, Any] = {"iterations": search.iterations, "costs": search.costs}
+    if not search.ok:
         items = tuple(Estimate(n, math.nan, unit=s.unit) for n, s in zip(names, task.free, strict=True))
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
-        return Estimates(method, items, None, model, warnings=tuple(told), reason=found.reason, details=details)
-    rest = -task.residuals(found.theta)
-    J = seen(found.J)
+        return Estimates(method, items, None, model, warnings=tuple(remarks), reason=search.reason, details=details)
+    rest = -task.residuals(search.theta)
+    J = seen(search.J)
     linear = fit(J, rest)
     series = series_in(task, rest)
     colours = colours_of(task, series)
@@ -40,19 +40,19 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
     if errors != "white":
         covariance, quantile = undetermined(spread.covariance.copy(), linear.null), spread.quantile
     std = np.sqrt(np.diag(covariance))
-    told += [f"not identifiable: {words}" for words in null_words(linear, names)]
-    told += bound_remarks(task, found.theta) + valley_remarks(found) + assumed_sources(task.twin)
+    remarks += [f"not identifiable: {words}" for words in null_words(linear, names)]
+    remarks += bound_remarks(task, search.theta) + valley_remarks(search) + assumed_sources(task.twin)
     blind = ": the standard deviations take them for white" if errors == "white" else ""
-    told += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
+    remarks += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
     if task.failures:
-        told.append(f"{task.failures} simulations failed on the way")
+        remarks.append(f"{task.failures} simulations failed on the way")
     lost = [name for name, share in errors_of(task, rest).items() if share > USELESS]
     if lost:
-        told.append(f"the twin explains nothing of {', '.join(lost)}: a wrong minimum, or another model. Try other starts")
+        remarks.append(f"the twin explains nothing of {', '.join(lost)}: a wrong minimum, or another model. Try other starts")
     details |= {
         "simulations": task.simulations,
         "failures": task.failures,
-        "converged": found.reason.startswith("converged"),
+        "converged": search.reason.startswith("converged"),
         "rank": linear.rank,
         "condition": linear.condition,
         "weights": np.concatenate(task.weights).tolist(),
@@ -65,15 +65,15 @@ def report(method: str, task: Task, found: Search, errors: str, smoothing: float
     }
     items = tuple(
         Estimate(n, float(v), float(d), unit=s.unit, quantile=float(q), start=s.start)
-        for n, s, v, d, q in zip(names, task.free, found.theta, std, quantile, strict=True)
+        for n, s, v, d, q in zip(names, task.free, search.theta, std, quantile, strict=True)
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
-    reason = f"{found.reason} ({task.simulations} simulations); error of {shares}"
-    result = Estimates(method, items, covariance, model, warnings=tuple(told), reason=reason, details=details)
+    reason = f"{search.reason} ({task.simulations} simulations); error of {shares}"
+    result = Estimates(method, items, covariance, model, warnings=tuple(remarks), reason=reason, details=details)
     return with_parts(result, fitted_parts(*system, parts, smoothing)) if errors == "blocks" else result
 
 
-def named(task: Task) -> tuple[str, list[str]]:
+def model_and_names(task: Task) -> tuple[str, list[str]]:
     """The block whose parameters these are and their names in it, as other identifiers say them; '' and paths of several."""
     blocks = {s.path.rpartition(".")[0] for s in task.free}
     if len(blocks) > 1:
@@ -85,7 +85,7 @@ def rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
+def residual_parts(task: Task, rest: np.ndarray) -> list[np.ndarray]:
     """Residuals of each output."""
     ends = np.cumsum([task.count * m.shape[1] for m in task.measured])[:-1]
     return np.split(rest, ends)
@@ -93,7 +93,7 @@ def parts_of(task: Task, rest: np.ndarray) -> list[np.ndarray]:
 
 def errors_of(task: Task, rest: np.ndarray) -> dict[str, float]:
     """||y - y_s|| / ||y - its mean|| of each output, in %: near 100, the model explains nothing."""
-    parts = zip(task.outputs, parts_of(task, rest), parts_of(task, task.weighted(task.measured)), strict=True)
+    parts = zip(task.outputs, residual_parts(task, rest), residual_parts(task, task.weighted(task.measured)), strict=True)
     return {name: 100 * float(np.linalg.norm(r)) / (float(np.linalg.norm(y - y.mean())) or math.nan) for name, r, y in parts}
 
 
@@ -105,35 +105,37 @@ def series_of(task: Task) -> np.ndarray:
 
 
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
-    told = []
+    remarks = []
     for one, value in zip(task.free, theta, strict=True):
         word = one.at_bound(value)
         if word:
             bound = one.low if word == "min" else one.high
-            told.append(f"{one.path} ended at its {word}, {bound:g}: its standard deviation does not hold there")
-    return told
+            remarks.append(f"{one.path} ended at its {word}, {bound:g}: its standard deviation does not hold there")
+    return remarks
 
 
 def series_in(task: Task, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """Every element of every output by itself, over time."""
-    found = []
-    for name, part, m in zip(task.outputs, parts_of(task, values), task.measured, strict=True):
+    series = []
+    for name, part, m in zip(task.outputs, residual_parts(task, values), task.measured, strict=True):
         columns = part.reshape(-1, m.shape[1]).T
-        found += [(f"{name}[{k}]" if len(columns) > 1 else name, column) for k, column in enumerate(columns)]
-    return found
+        series += [(f"{name}[{k}]" if len(columns) > 1 else name, column) for k, column in enumerate(columns)]
+    return series
 
 
 def colours_of(task: Task, series: list[tuple[str, np.ndarray]]) -> dict[str, float]:
     """By series the correlation of neighbouring residuals, where they are not white."""
     whole = series_in(task, task.weighted(task.measured))
-    found = {n: colour_of(rest, y, np.ones(len(rest), dtype=bool)) for (n, rest), (_, y) in zip(series, whole, strict=True)}
-    return {name: correlation for name, correlation in found.items() if correlation is not None}
+    correlations = {
+        n: colour_of(rest, y, np.ones(len(rest), dtype=bool)) for (n, rest), (_, y) in zip(series, whole, strict=True)
+    }
+    return {name: correlation for name, correlation in correlations.items() if correlation is not None}
 
 
-def valley_remarks(found: Search) -> list[str]:
+def valley_remarks(search: Search) -> list[str]:
     """Said where starts ended in different places."""
-    ended = [c for c in found.costs if math.isfinite(c)]
+    ended = [c for c in search.costs if math.isfinite(c)]
     worse = [c for c in ended if c > 1.01 * min(ended) + 1e-300]
-    lost = len(found.costs) - len(ended)
-    told = [f"{len(worse)} of {len(found.costs)} starts ended in a worse minimum"] if worse else []
-    return told + ([f"{lost} of {len(found.costs)} starts led to no end"] if lost else [])
+    lost = len(search.costs) - len(ended)
+    remarks = [f"{len(worse)} of {len(search.costs)} starts ended in a worse minimum"] if worse else []
+    return remarks + ([f"{lost} of {len(search.costs)} starts led to no end"] if lost else [])

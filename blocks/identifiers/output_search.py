@@ -18,11 +18,11 @@ from .regression.regression import fit, unit_columns, upper
 
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
-NEAR = 1e-3  # relative change of the parameters up to which sensitivities are those of before
-NOTHING = 0.01  # standard deviations: a step this small is none
+NEAR_BEFORE = 1e-3  # relative change of the parameters up to which sensitivities are those of before
+MOVED_NOTHING = 0.01  # standard deviations: a step this small is none
 STUCK = 2.0  # standard deviations that a step at the end of a search may ask for; more is no minimum
-ROUNDING = 1e-7  # relative: so is one this small, which may be all that differences can tell
-KEPT = 4  # simulations that are remembered
+SMALLEST_TOLERANCE = 1e-7  # relative: so is one this small, which may be all that differences can tell
+RUNS_KEPT = 4  # simulations that are remembered
 
 
 @dataclass
@@ -50,12 +50,12 @@ class Task:
         key = theta.tobytes()
         if key not in self.runs:
             self.simulations += 1
-            found = self.compared(self.twin.run(self.params(theta)))
-            self.runs = {**dict(list(self.runs.items())[1 - KEPT :]), key: found}
+            outputs = self.compared(self.twin.run(self.params(theta)))
+            self.runs = {**dict(list(self.runs.items())[1 - RUNS_KEPT :]), key: outputs}
         return self.runs[key]
 
-    def compared(self, found: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        return [found[name].reshape(len(m), -1) for name, m in zip(self.outputs, self.measured, strict=True)]
+    def compared(self, signals: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        return [signals[name].reshape(len(m), -1) for name, m in zip(self.outputs, self.measured, strict=True)]
 
     def joined(self, signals: Sequence[np.ndarray]) -> np.ndarray:
         """What is compared, one signal after another; a size that does not fit was wired wrong."""
@@ -108,7 +108,7 @@ class Task:
 
     def slopes(self, theta: np.ndarray) -> np.ndarray:
         """Sensitivities for the search: to one side, from the run that is there, and those of before after a small step."""
-        if self.near is None or np.any(np.abs(theta - self.near[0]) > NEAR * self.sizes(theta)):
+        if self.near is None or np.any(np.abs(theta - self.near[0]) > NEAR_BEFORE * self.sizes(theta)):
             self.near = theta.copy(), self.differences(theta, self.central)
         return self.near[1] * self.row_weights[:, None]
 
@@ -144,18 +144,18 @@ class Task:
         moved = [(i, end[i]) for i in range(len(theta)) for end in ends if end[i] != theta[i]]
         table = [np.where(np.arange(len(theta)) == i, value, theta) for i, value in moved]
         self.simulations += len(table)
-        found = dict(zip(moved, self.twin.run_many([self.params(row) for row in table]), strict=True))
+        results = dict(zip(moved, self.twin.run_many([self.params(row) for row in table]), strict=True))
         columns = []
         for i, here in enumerate(theta):
-            pair = [self.signals(theta) if end[i] == here else found[i, end[i]] for end in ends]
-            made = [
+            pair = [self.signals(theta) if end[i] == here else results[i, end[i]] for end in ends]
+            stacks = [
                 self.joined(p if isinstance(p, list) else self.compared(p)) for p in pair if not isinstance(p, SimulationError)
             ]
-            if len(made) < len(pair):
+            if len(stacks) < len(pair):
                 self.failures += 1
                 columns.append(np.zeros(len(self.target)))
                 continue
-            columns.append((made[0] - made[1]) / (ends[0][i] - ends[1][i]))
+            columns.append((stacks[0] - stacks[1]) / (ends[0][i] - ends[1][i]))
         return np.stack(columns, axis=1)
 
 
@@ -185,7 +185,7 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
     if not task.slopes(first).any():  # scipy would divide by the length of this gradient
         rest = task.residuals(first)
         return Search(first, float(rest @ rest) / 2, "moved nothing: no parameter has any influence on what is compared")
-    found = least_squares(
+    result = least_squares(
         task.cost_vector,
         first,
         task.cost_slopes,
@@ -198,41 +198,41 @@ def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
     )
     words = {0: f"stopped after {limit} iterations without an end", 2: "converged: the cost no longer falls"}
     words |= {3: "converged: the parameters no longer change", 4: "converged: neither cost nor parameters change"}
-    return Search(found.x, float(found.cost), words.get(found.status, found.message), True, int(found.njev))
+    return Search(result.x, float(result.cost), words.get(result.status, result.message), True, int(result.njev))
 
 
-def ascertained(task: Task, found: Search, tol: float, limit: int) -> Search:
+def ascertained(task: Task, search: Search, tol: float, limit: int) -> Search:
     """The end of a search with central differences, which say whether it is one: if not, it goes on with them.
 
     Where the cost is rough, a search can stop on a slope, since no step lowers it. That is no minimum, and is said.
     """
-    found.J = task.sensitivities(found.theta)
-    if not found.reason.startswith("converged") or missing(task, found, tol) <= NOTHING:
-        return found
-    task.central, task.near = True, (found.theta, found.J / task.row_weights[:, None])
-    again = descend(task, found.theta, tol, limit)
+    search.J = task.sensitivities(search.theta)
+    if not search.reason.startswith("converged") or missing(task, search, tol) <= MOVED_NOTHING:
+        return search
+    task.central, task.near = True, (search.theta, search.J / task.row_weights[:, None])
+    again = descend(task, search.theta, tol, limit)
     if again.ok:
-        again.costs, again.iterations = found.costs, found.iterations + again.iterations
+        again.costs, again.iterations = search.costs, search.iterations + again.iterations
         again.J = task.sensitivities(again.theta)
-        found = again
-    left = missing(task, found, tol)
-    if left > STUCK and found.reason.startswith("converged"):
-        found.ok = False
-        found.reason = (
+        search = again
+    left = missing(task, search, tol)
+    if left > STUCK and search.reason.startswith("converged"):
+        search.ok = False
+        search.reason = (
             f"diverged: stuck where no step lowers the cost, {left:.2g} standard deviations from where its slope leads. The cost "
             "is rough there: try other starts (starts, bounds)"
         )
-    return found
+    return search
 
 
-def missing(task: Task, found: Search, tol: float) -> float:
+def missing(task: Task, search: Search, tol: float) -> float:
     """The Gauss-Newton step that is left, in standard deviations, of the parameters that are not at a bound."""
-    free = np.array([not s.at_bound(v) for s, v in zip(task.free, found.theta, strict=True)])
+    free = np.array([not s.at_bound(v) for s, v in zip(task.free, search.theta, strict=True)])
     if not free.any():
         return 0.0
-    linear = fit(seen(found.J[:, free]), -task.residuals(found.theta))
+    linear = fit(seen(search.J[:, free]), -task.residuals(search.theta))
     std = np.where(linear.determined, linear.std, math.inf)
-    left = np.abs(linear.values) - max(tol, ROUNDING) * task.sizes(found.theta)[free]
+    left = np.abs(linear.values) - max(tol, SMALLEST_TOLERANCE) * task.sizes(search.theta)[free]
     return float(np.max(np.divide(left, std, out=np.zeros(len(left)), where=left > 0)))
 
 
@@ -246,5 +246,5 @@ def seen(J: np.ndarray) -> np.ndarray:
     """The sensitivities without directions that are nothing but rounding, so that these count as not seen."""
     unit, lengths = unit_columns(J)
     s, vt = np.linalg.svd(upper(unit))[1:]
-    kept = vt[s >= BLIND * s.max(initial=0.0)]
-    return J if len(kept) == len(vt) else np.einsum("ij,jk->ik", unit, kept.T @ kept) * lengths
+    directions = vt[s >= BLIND * s.max(initial=0.0)]
+    return J if len(directions) == len(vt) else np.einsum("ij,jk->ik", unit, directions.T @ directions) * lengths

@@ -27,7 +27,7 @@ from blocksim.solvers import find_solver
 from ..smoothing.filters import enough, sample_time
 from .regression.drawn import with_draws
 from .regression.ends import skip_problem, skip_text
-from .rpem_search import Problem, Rules, Search, Twin, coloured_spread, covariance_of, searched, whiteness
+from .rpem_search import OutputTwin, Rules, SearchProblem, SearchState, coloured_spread, covariance_of, searched, whiteness
 
 __all__ = ["RPEMHybrid"]
 
@@ -58,6 +58,11 @@ class RPEMHybrid(RecordBlock):
     """
 
     family = "identification"
+    icon = (
+        "0,0.5 0.0833,0.7 0.167,0.846 0.25,0.9 0.333,0.846 0.417,0.7 0.5,0.5 0.583,0.3 0.667,0.154 0.75,0.1 0.833,0.154 "
+        "0.917,0.3 1,0.5; 0,0.218 0.0833,0.462 0.167,0.716 0.25,0.913 0.333,0.999 0.417,0.951 0.5,0.782 0.583,0.538 "
+        "0.667,0.284 0.75,0.0873 0.833,0.00146 0.917,0.0492 1,0.218"
+    )
     example = """
 format: 1
 simulate: {stop: 4, solver: rk4, step: 2e-3, every: 4e-3, seed: 1}
@@ -109,7 +114,7 @@ blocks:
                 f"{len(problem.names)} parameters."
             )
         rules = Rules(self.method, self.difference, self.tolerance, self.iterations, self.halvings)
-        search = Search(problem.start)
+        search = SearchState(problem.start)
         for end in (len(t) * (h + 1) // self.horizons for h in range(self.horizons)):
             twin = self.twin(model, run, Ts, u, end, problem)
             counted = slice(first, min(end, len(t) - last))
@@ -118,34 +123,37 @@ blocks:
                 break
         y_hat = search.y_hat if len(search.y_hat) == len(t) else np.full(np.shape(y), np.nan)
         y_hat = y_hat.reshape(np.shape(y))
-        found = reported(self.method, problem, search, model, self.errors)
+        estimates = report_of(self.method, problem, search, model, self.errors)
         if self.errors == "drawn" and not search.failed:
-            start = dict(zip(found, found.vector().tolist(), strict=True))
-            paths = {n: f"{self.settings['model']}.{n}" for n in found}
-            found = with_draws(found, run, paths, self.draws, {"start": start, "horizons": 1})
-        return y_hat, y - y_hat, found
+            start = dict(zip(estimates, estimates.vector().tolist(), strict=True))
+            paths = {n: f"{self.settings['model']}.{n}" for n in estimates}
+            estimates = with_draws(estimates, run, paths, self.draws, {"start": start, "horizons": 1})
+        return y_hat, y - y_hat, estimates
 
-    def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: Problem) -> Twin:
+    def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: SearchProblem) -> OutputTwin:
         """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
         from blocksim.simulation.prepare import experiment
 
-        made, spec = run.record.provenance, run.diagram.simulate
+        provenance, spec = run.record.provenance, run.diagram.simulate
         interval = Fraction(Ts).limit_denominator(10**7)
-        asked = {n: made.get(n) if made.get(n) is not None else getattr(spec, n) for n in ("solver", "step", "rtol", "atol")}
-        solver = self.solver or asked["solver"] or "rk4"
+        settings = {
+            n: provenance.get(n) if provenance.get(n) is not None else getattr(spec, n)
+            for n in ("solver", "step", "rtol", "atol")
+        }
+        solver = self.solver or settings["solver"] or "rk4"
         options: dict[str, Any] = {"solver": solver}
         if not find_solver(solver).adaptive:
-            options["step"] = str(self.step or asked["step"] or interval)
+            options["step"] = str(self.step or settings["step"] or interval)
         else:
-            options |= {n: asked[n] for n in ("rtol", "atol") if asked[n] is not None}
+            options |= {n: settings[n] for n in ("rtol", "atol") if settings[n] is not None}
         diagram = Diagram(f"{plant.kind.__name__} driven by a record")
         diagram.add("u", player(u, interval, self.hold))
         diagram.add("plant", plant.kind(**{**plant.settings, **problem.known}), {plant.drive: "u.y"})
         diagram.log = [LogSpec(f"plant.{self.signal}")]
         ready = experiment(diagram, start=0, stop=str(interval * (end - 1)), every=str(interval), **options)
-        return Twin(ready, f"plant.{self.signal}", tuple(problem.names))
+        return OutputTwin(ready, f"plant.{self.signal}", tuple(problem.names))
 
-    def problem(self, plant: Plant) -> Problem:
+    def problem(self, plant: Plant) -> SearchProblem:
         """What is sought, from where and within which limits."""
         outputs = plant.kind.of(Outport)
         if self.signal not in outputs:
@@ -166,8 +174,8 @@ blocks:
                     )
         if not self.start:
             raise RecordError("start: at least one parameter is wanted, {k1: 2e6}.")
-        start = np.array([number("start", n, v, plant) for n, v in self.start.items()])
-        known = {n: number("known", n, v, plant) for n, v in self.known.items()}
+        start = np.array([checked_number("start", n, v, plant) for n, v in self.start.items()])
+        constants = {n: checked_number("known", n, v, plant) for n, v in self.known.items()}
         scale = np.array([float(self.scale.get(n, abs(v))) for n, v in zip(self.start, start, strict=True)])
         for name, size in zip(self.start, scale, strict=True):
             if not size > 0:
@@ -177,7 +185,7 @@ blocks:
         for name, value, a, b in zip(self.start, start, low, high, strict=True):
             if not a <= value <= b:
                 raise RecordError(f"start: {name} = {value:g} lies outside its limits, {a:g} to {b:g}.")
-        return Problem(tuple(self.start), start, scale, low, high, known)
+        return SearchProblem(tuple(self.start), start, scale, low, high, constants)
 
     @staticmethod
     def size_n(y):
@@ -198,7 +206,7 @@ blocks:
         return None
 
 
-class Played(Block):
+class PlayedInput(Block):
     """y(t) = a polynomial in t within every interval of Ts: a recorded signal that was continuous."""
 
     pieces_: Any = Param(
@@ -239,12 +247,12 @@ def player(u: np.ndarray, interval: Fraction, hold: str) -> Block:
         from scipy.interpolate import CubicSpline
 
         pieces[:] = np.moveaxis(CubicSpline(np.arange(len(u)) * float(interval), rows).c, 0, -1)[..., ::-1]
-    played = Played(Ts=float(interval), pieces_=[[0.0] * (4 * rows.shape[1])])
+    played = PlayedInput(Ts=float(interval), pieces_=[[0.0] * (4 * rows.shape[1])])
     played.settings["pieces_"] = pieces.reshape(len(u) - 1, -1)
     return played
 
 
-def reported(method: str, problem: Problem, search: Search, plant: Plant, errors: str = "white") -> Estimates:
+def report_of(method: str, problem: SearchProblem, search: SearchState, plant: Plant, errors: str = "white") -> Estimates:
     """What was found; nan with the reason where the model could not be simulated."""
     truths = [float(plant.settings[n]) if plant.path else math.nan for n in problem.names]
     units = [plant.kind.declared[n].unit for n in problem.names]
@@ -266,55 +274,59 @@ def reported(method: str, problem: Problem, search: Search, plant: Plant, errors
         details.update(freedom=spread.freedom, smoothing_lines=spread.lines)
     correlation, probability = whiteness(search.residual.reshape(-1, 1 if search.y_hat.ndim == 1 else search.y_hat.shape[1]))
     details.update(sigma=math.sqrt(search.loss), autocorrelation=correlation, whiteness=probability)
-    made = tuple(
+    entries = tuple(
         Estimate(n, float(value), float(std), truth, unit, quantile=float(q), start=float(start))
         for n, value, std, truth, unit, start, q in zip(
             problem.names, search.values, np.sqrt(np.diag(covariance)), truths, units, problem.start, quantile, strict=True
         )
     )
     warnings = tuple(doubts(problem, search, visible, probability, errors) + leak(problem, plant))
-    return Estimates(method, made, covariance, plant.path, warnings, search.reason, details)
+    return Estimates(method, entries, covariance, plant.path, warnings, search.reason, details)
 
 
-def doubts(problem: Problem, search: Search, visible: np.ndarray, probability: float, errors: str) -> list[str]:
+def doubts(problem: SearchProblem, search: SearchState, visible: np.ndarray, probability: float, errors: str) -> list[str]:
     """What a reader of the numbers must know, in words."""
-    said = []
-    blind = [n for n, seen in zip(problem.names, visible, strict=True) if not seen]
+    remarks = []
+    blind = [n for n, sight in zip(problem.names, visible, strict=True) if not sight]
     if blind:
-        said.append(f"the output does not depend on {listing(blind)} here: the gradient vanishes and the start was kept.")
+        remarks.append(f"the output does not depend on {listing(blind)} here: the gradient vanishes and the start was kept.")
     at = [
         n
         for n, v, a, b in zip(problem.names, search.values, problem.low, problem.high, strict=True)
         if v <= a or v >= b
     ]  # fmt: skip
     if at:
-        said.append(f"{listing(at)} ended at a limit; its standard deviation does not hold there.")
+        remarks.append(f"{listing(at)} ended at a limit; its standard deviation does not hold there.")
     if not search.converged:
-        said.append(f"not converged: {search.reason}")
+        remarks.append(f"not converged: {search.reason}")
     if probability < COLOURED:
         small = ", and standard deviations are too small (errors: coloured)" if errors == "white" else ""
-        said.append(f"the residuals are coloured: the model misses something{small}.")
+        remarks.append(f"the residuals are coloured: the model misses something{small}.")
     if search.psi is not None and visible.sum() > 1:
         psi = search.psi[:, visible]
         spread = np.linalg.svd(psi / np.linalg.norm(psi, axis=0), compute_uv=False)
         if spread[-1] < 1e-3 * spread[0]:
-            said.append(f"the parameters act almost alike on y (condition {spread[0] / max(spread[-1], 1e-300):.2g}).")
-    return said
+            remarks.append(f"the parameters act almost alike on y (condition {spread[0] / max(spread[-1], 1e-300):.2g}).")
+    return remarks
 
 
-def leak(problem: Problem, plant: Plant) -> list[str]:
+def leak(problem: SearchProblem, plant: Plant) -> list[str]:
     """A word on what was taken from the simulated plant itself."""
-    taken = [n for n, v in plant.truth.items() if v and n not in problem.names and n not in problem.known]
-    words = [f"leak of truth: {listing(taken)} held at the plant's own value; give it under `known` instead."] if taken else []
+    constants = [n for n, v in plant.truth.items() if v and n not in problem.names and n not in problem.known]
+    words = (
+        [f"leak of truth: {listing(constants)} held at the plant's own value; give it under `known` instead."]
+        if constants
+        else []
+    )
     states = true_states(plant, (*problem.names, *problem.known)) if plant.path else []
     return words + ([first_state_words(states, "give it under `known` or `start`")] if states else [])
 
 
-def held_settings(problem: Problem, plant: Plant) -> dict[str, Any]:
+def held_settings(problem: SearchProblem, plant: Plant) -> dict[str, Any]:
     return {n: problem.known.get(n, v) for n, v in plant.settings.items() if n not in problem.names}
 
 
-def number(setting: str, name: str, value: Any, plant: Plant) -> float:
+def checked_number(setting: str, name: str, value: Any, plant: Plant) -> float:
     """A setting as a number; `truth` is that of the plant."""
     if value == "truth":
         value = plant.settings[name]
@@ -327,7 +339,7 @@ def holds_number(plant: Plant, name: str) -> bool:
     return isinstance(plant.settings.get(name), (int, float)) and not isinstance(plant.settings.get(name), bool)
 
 
-def limits_of(declared: Any, asked: Any) -> tuple[float, float]:
+def limits_of(declared: Any, bounds: Any) -> tuple[float, float]:
     """The tighter of what the plant and the user allow."""
     low, high = declared.limits.closed() if isinstance(declared, Param) else (-math.inf, math.inf)
-    return max(low, float(asked[0])), min(high, float(asked[1]))
+    return max(low, float(bounds[0])), min(high, float(bounds[1]))

@@ -13,9 +13,9 @@ from blocksim.simulation.experiment import Experiment
 from .regression.regression import fit
 from .regression.spectrum import Spread, spectral_spread
 
-LIMIT = 0.5  # of a parameter: the longest step, as in the appendix of the thesis
-SMALL = 1e-3  # of a standard deviation: a step that changes nothing
-LAGS = 20
+LONGEST = 0.5  # of a parameter: the longest step, as in the appendix of the thesis
+SMALL_STEP = 1e-3  # of a standard deviation: a step that changes nothing
+WHITENESS_LAGS = 20
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """Parameters by name, with start, size and limits; and what is known beside them."""
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class Problem:
 
 
 @dataclass
-class Twin:
+class OutputTwin:
     """A model to simulate, and how often that was done."""
 
     ready: Experiment
@@ -56,12 +56,12 @@ class Twin:
 
         self.simulations += len(points)
         rows = [{f"plant.{n}": float(v) for n, v in zip(self.names, point, strict=True)} for point in points]
-        made = simulate_many(self.ready, params=rows, collect=lambda record: record[self.signal], on_error="keep")
-        return [one if isinstance(one, np.ndarray) and np.isfinite(one).all() else None for one in made]
+        results = simulate_many(self.ready, params=rows, collect=lambda record: record[self.signal], on_error="keep")
+        return [one if isinstance(one, np.ndarray) and np.isfinite(one).all() else None for one in results]
 
 
 @dataclass
-class Search:
+class SearchState:
     """Where the search stands, and the way it came."""
 
     values: np.ndarray
@@ -79,7 +79,9 @@ class Search:
     residual: np.ndarray | None = None
 
 
-def searched(rules: Rules, twin: Twin, problem: Problem, y: np.ndarray, counted: slice, search: Search) -> Search:
+def searched(
+    rules: Rules, twin: OutputTwin, problem: SearchProblem, y: np.ndarray, counted: slice, search: SearchState
+) -> SearchState:
     """Algorithm 3 on one horizon, from where the search stands."""
     first = twin.outputs([search.values])[0]
     if first is None:
@@ -122,30 +124,30 @@ def loss(residual: np.ndarray, counted: slice) -> float:
     return float(np.mean(residual[counted] ** 2))
 
 
-def gradient(rules: Rules, twin: Twin, problem: Problem, search: Search, counted: slice) -> np.ndarray | None:
+def gradient(rules: Rules, twin: OutputTwin, problem: SearchProblem, search: SearchState, counted: slice) -> np.ndarray | None:
     """psi = d y_hat / d theta, a column for each parameter, by central differences; one-sided at a limit."""
     x = search.values
     moves = np.diag(rules.difference * np.maximum(np.abs(x), 1e-2 * problem.scale))
     up = [np.minimum(x + move, problem.high) for move in moves]
     down = [np.maximum(x - move, problem.low) for move in moves]
-    made = twin.outputs([*up, *down])
+    results = twin.outputs([*up, *down])
     columns = []
-    for i, (above, below) in enumerate(zip(made[: len(x)], made[len(x) :], strict=True)):
+    for i, (above, below) in enumerate(zip(results[: len(x)], results[len(x) :], strict=True)):
         if above is None or below is None:
             return None
         columns.append(((above - below)[counted] / (up[i][i] - down[i][i])).ravel())
     return np.stack(columns, axis=1)
 
 
-def direction(rules: Rules, problem: Problem, search: Search) -> tuple[np.ndarray, np.ndarray]:
+def direction(rules: Rules, problem: SearchProblem, search: SearchState) -> tuple[np.ndarray, np.ndarray]:
     """The step with D = 1 and which parameters it moves: not those that V pushes out of their limits."""
     psi, e = search.psi, search.residual
     assert psi is not None and e is not None
     downhill = 2 * psi.T @ e / len(e)  # -V'
     size = np.linalg.norm(psi, axis=0) * problem.scale
     visible = size > 1e-12 * np.linalg.norm(search.y_hat)
-    held = ((search.values <= problem.low) & (downhill < 0)) | ((search.values >= problem.high) & (downhill > 0))
-    free = visible & ~held
+    stopped = ((search.values <= problem.low) & (downhill < 0)) | ((search.values >= problem.high) & (downhill > 0))
+    free = visible & ~stopped
     way = np.zeros(len(psi[0]))
     if rules.method == "gradient":
         way[free] = (downhill * problem.scale**2)[free]
@@ -155,14 +157,14 @@ def direction(rules: Rules, problem: Problem, search: Search) -> tuple[np.ndarra
     return way, free
 
 
-def nothing_left(rules: Rules, problem: Problem, search: Search, way: np.ndarray, free: np.ndarray) -> bool:
+def nothing_left(rules: Rules, problem: SearchProblem, search: SearchState, way: np.ndarray, free: np.ndarray) -> bool:
     """Whether the step is small against the scale of the parameters, or for newton against their standard deviations."""
     if (np.abs(way) <= rules.tolerance * problem.scale).all():
         return True
-    return rules.method == "newton" and within(search, free, way / SMALL)
+    return rules.method == "newton" and within(search, free, way / SMALL_STEP)
 
 
-def ended(rules: Rules, problem: Problem, search: Search, way: np.ndarray, free: np.ndarray) -> bool:
+def ended(rules: Rules, problem: SearchProblem, search: SearchState, way: np.ndarray, free: np.ndarray) -> bool:
     """Whether a place from which no step lowers V is its minimum: Newton's step from there is shorter than what noise makes.
 
     A gradient with one step length for all can be stuck on the wall of a valley as well, so it is asked for a tenth of that.
@@ -172,7 +174,7 @@ def ended(rules: Rules, problem: Problem, search: Search, way: np.ndarray, free:
     return within(search, free, 10 * direction(replace(rules, method="newton"), problem, search)[0], problem.scale)
 
 
-def within(search: Search, free: np.ndarray, way: np.ndarray, scale: np.ndarray | None = None) -> bool:
+def within(search: SearchState, free: np.ndarray, way: np.ndarray, scale: np.ndarray | None = None) -> bool:
     """Whether a step is shorter than the standard deviations, or than a millionth of the scale: rounding."""
     spread = np.sqrt(np.diag(covariance_of(search, free)))[free]
     small = np.abs(way[free]) <= spread
@@ -181,17 +183,19 @@ def within(search: Search, free: np.ndarray, way: np.ndarray, scale: np.ndarray 
     return bool(small.all())
 
 
-def stepped(rules: Rules, twin: Twin, problem: Problem, search: Search, y: np.ndarray, counted: slice, way: np.ndarray) -> bool:
+def stepped(
+    rules: Rules, twin: OutputTwin, problem: SearchProblem, search: SearchState, y: np.ndarray, counted: slice, way: np.ndarray
+) -> bool:
     """One step, halved until V falls; False where it never does."""
     D, size = 1.0, np.abs(search.values)
-    longest = LIMIT * np.where((size == 0) | (rules.method == "newton"), np.maximum(size, problem.scale), size)
+    longest = LONGEST * np.where((size == 0) | (rules.method == "newton"), np.maximum(size, problem.scale), size)
     while (D * np.abs(way) > longest).any() and D > 1e-300:
         D /= 2
     for count in range(rules.halvings + 1):
         trial = np.clip(search.values + D * way, problem.low, problem.high)
-        made = twin.outputs([trial])[0]
-        if made is not None and loss(y - made, counted) < search.loss:
-            search.values, search.y_hat, search.loss = trial, made, loss(y - made, counted)
+        output = twin.outputs([trial])[0]
+        if output is not None and loss(y - output, counted) < search.loss:
+            search.values, search.y_hat, search.loss = trial, output, loss(y - output, counted)
             search.history.append(trial)
             search.losses.append(search.loss)
             search.halvings.append(count)
@@ -200,7 +204,7 @@ def stepped(rules: Rules, twin: Twin, problem: Problem, search: Search, y: np.nd
     return False
 
 
-def covariance_of(search: Search, free: np.ndarray) -> np.ndarray:
+def covariance_of(search: SearchState, free: np.ndarray) -> np.ndarray:
     """sigma^2 (psi' psi)^-1 of the parameters that are free, infinite for the others."""
     assert search.psi is not None
     covariance = np.full((len(free), len(free)), 0.0)
@@ -215,7 +219,7 @@ def covariance_of(search: Search, free: np.ndarray) -> np.ndarray:
     return covariance
 
 
-def coloured_spread(search: Search, free: np.ndarray) -> Spread:
+def coloured_spread(search: SearchState, free: np.ndarray) -> Spread:
     """The covariance of the parameters that are free where residuals have a colour, every output a series of its own."""
     assert search.psi is not None and search.residual is not None
     psi = search.psi[:, free]
@@ -231,8 +235,8 @@ def whiteness(residual: np.ndarray) -> tuple[np.ndarray, float]:
 
     e = residual - residual.mean(axis=0)
     power, n = np.sum(e**2, axis=0), len(e)
-    if n <= 2 * LAGS or not power.all():
-        return np.zeros((LAGS, e.shape[1])), 1.0
-    r = np.array([np.sum(e[k:] * e[:-k], axis=0) / power for k in range(1, LAGS + 1)])
-    weights = n * (n + 2) / (n - np.arange(1, LAGS + 1))
-    return r, float(chi2.sf(weights @ r**2, LAGS).min())
+    if n <= 2 * WHITENESS_LAGS or not power.all():
+        return np.zeros((WHITENESS_LAGS, e.shape[1])), 1.0
+    r = np.array([np.sum(e[k:] * e[:-k], axis=0) / power for k in range(1, WHITENESS_LAGS + 1)])
+    weights = n * (n + 2) / (n - np.arange(1, WHITENESS_LAGS + 1))
+    return r, float(chi2.sf(weights @ r**2, WHITENESS_LAGS).min())

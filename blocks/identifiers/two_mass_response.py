@@ -21,7 +21,7 @@ FEWEST = 8  # lines that a fit of five parameters needs at least
 RELATED = 0.3  # share of the lines at which y must follow u
 UNEXPLAINED = 0.5  # share of the power of a response that a fit of one period may leave
 BEYOND = 3.0  # times the ends of the band: a mode further out was not seen
-FAR = 10.0  # times the variance of the noise: the linear robot is not what was measured, and the noise no measure of weight
+MISFIT = 10.0  # times the variance of the noise: the linear robot is not what was measured, and the noise no measure of weight
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def start_of_fit(w: np.ndarray, A: np.ndarray, notch: float, resonance: float, r
 
 
 @dataclass(frozen=True)
-class Fit:
+class ResponseFit:
     """Values by least squares, in the order of FITTED."""
 
     values: np.ndarray
@@ -123,24 +123,26 @@ def fitted(
         return nothing("no notch with a resonance above it lies within the band")
     A = G * (1j * w) ** DERIVATIVES[robot.quantity]
     details["relations"] = relations(A, notch, robot.r)
-    known = bool(np.isfinite(std).all())
-    noise = (std if known else np.sqrt(gain)) / math.sqrt(2)  # of each of the two parts
+    repeated = bool(np.isfinite(std).all())
+    noise = (std if repeated else np.sqrt(gain)) / math.sqrt(2)  # of each of the two parts
     try:
-        fit, warnings = best_fit(robot, w, G, noise, start_of_fit(w, A, notch, resonance, robot.r), known, smeared)
+        fit, warnings = best_fit(robot, w, G, noise, start_of_fit(w, A, notch, resonance, robot.r), repeated, smeared)
     except (np.linalg.LinAlgError, ValueError):  # of a Jacobian that is not finite
         return nothing("no linear robot comes near this response")
-    if words := implausible(robot, w, G, noise, fit, known):
+    if words := implausible(robot, w, G, noise, fit, repeated):
         return nothing(words)
     values = dict(zip(FITTED, map(float, fit.values), strict=True))
     values["notch"], values["resonance"] = robot.modes(*fit.values[:3])
     covariance = with_modes(fit.covariance, robot, fit.values[:3])
     spread = np.sqrt(np.diag(covariance))
-    made = tuple(Estimate(n, values[n], float(s), truths.get(n, math.nan), units[n]) for n, s in zip(values, spread, strict=True))
+    entries = tuple(
+        Estimate(n, values[n], float(s), truths.get(n, math.nan), units[n]) for n, s in zip(values, spread, strict=True)
+    )
     details.update(fit=robot.response(w, *fit.values), misfit=fit.misfit, r=robot.r, held=robot.Ts, converged=fit.converged)
     if truths:
         details["truth"] = robot.response(w, *(truths[n] for n in FITTED))
-    warnings += unphysical(values, dict(zip(values, spread, strict=True))) + (() if fit.converged else (fit.reason,))
-    return Estimates(method, made, covariance, plant.path, warnings, fit.reason, details)
+    warnings += negative_values(values, dict(zip(values, spread, strict=True))) + (() if fit.converged else (fit.reason,))
+    return Estimates(method, entries, covariance, plant.path, warnings, fit.reason, details)
 
 
 def unrelated(coherence: np.ndarray, frames: float) -> str:
@@ -157,10 +159,10 @@ def unrelated(coherence: np.ndarray, frames: float) -> str:
     )
 
 
-def implausible(robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, fit: Fit, known: bool) -> str:
+def implausible(robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, fit: ResponseFit, repeated: bool) -> str:
     """In words, where a fit is no two-mass robot: it leaves most of the response, or has its modes far outside the band."""
     rest, whole = (np.sum(np.abs(part / noise) ** 2) for part in (robot.response(w, *fit.values) - G, G))
-    if not known and rest > UNEXPLAINED * whole:
+    if not repeated and rest > UNEXPLAINED * whole:
         return f"the linear robot leaves {100 * math.sqrt(rest / whole):.0f} % of the response unexplained"
     notch, resonance = robot.modes(*fit.values[:3])
     outside = [f"{name} at {at:.3g} rad/s" for name, at in (("notch", notch), ("resonance", resonance))
@@ -170,15 +172,15 @@ def implausible(robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, f
     return ""
 
 
-def unphysical(values: Mapping[str, float], spread: Mapping[str, float]) -> tuple[str, ...]:
+def negative_values(values: Mapping[str, float], spread: Mapping[str, float]) -> tuple[str, ...]:
     """Said where friction or damping came out negative by more than its uncertainty."""
     below = [n for n in ("Fv", "d") if values[n] < -2 * spread[n]]
     return tuple(f"unphysical: {n} = {values[n]:.3g}, and cannot be below 0; is there a delay between u and y?" for n in below)
 
 
 def best_fit(
-    robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, start: Mapping[str, float], known: bool, smeared: float
-) -> tuple[Fit, tuple[str, ...]]:
+    robot: Robot, w: np.ndarray, G: np.ndarray, noise: np.ndarray, start: Mapping[str, float], repeated: bool, smeared: float
+) -> tuple[ResponseFit, tuple[str, ...]]:
     """Weighted by the noise of each line; by relative errors where the linear robot misses the response by far more."""
     from scipy.optimize import least_squares
 
@@ -195,7 +197,7 @@ def best_fit(
         error = (robot.response(w, *values(x)) - G) / noise
         return np.concatenate([error.real, error.imag])
 
-    def judged(function: Callable[[np.ndarray], np.ndarray], solution: Any, words: str) -> Fit:
+    def judged(function: Callable[[np.ndarray], np.ndarray], solution: Any, words: str) -> ResponseFit:
         best = values(solution.x)
         slopes = central(function, solution.x) / np.concatenate([best[:3], scale[3:]])
         lengths = np.linalg.norm(slopes, axis=0)
@@ -204,13 +206,13 @@ def best_fit(
         inverse = np.linalg.pinv((slopes / lengths).T @ (slopes / lengths)) / np.outer(lengths, lengths)
         misfit = float(np.sum(function(solution.x) ** 2)) / (2 * len(w) - len(FITTED))
         end = "converged" if solution.status > 0 else "did not converge within 200 evaluations"
-        return Fit(best, smeared * inverse, misfit, f"the fit {words} {end}.", solution.status > 0)
+        return ResponseFit(best, smeared * inverse, misfit, f"the fit {words} {end}.", solution.status > 0)
 
     first = least_squares(relative, [0.0, 0.0, 0.0, 0.0, 1.0], loss="soft_l1", f_scale=0.1, max_nfev=200)
     tight: dict[str, Any] = {"xtol": 1e-11, "ftol": 1e-11, "gtol": 1e-11, "x_scale": "jac", "max_nfev": 200}
-    words = "weighted by noise" if known else "of one period, whose noise is taken from the misfit,"
+    words = "weighted by noise" if repeated else "of one period, whose noise is taken from the misfit,"
     fit = judged(weighted, least_squares(weighted, first.x, **tight), words)
-    if not known:
+    if not repeated:
         return replace(fit, covariance=fit.covariance * fit.misfit), ()
     if fit.misfit <= 1 + 4 * math.sqrt(2 * smeared / (2 * len(w) - len(FITTED))):
         return fit, ()
@@ -218,7 +220,7 @@ def best_fit(
         f"the linear robot misses the response by {math.sqrt(fit.misfit):.3g} times its noise (friction, cubic spring, leaks?): "
         "starting values, with standard deviations that take the misfit for noise."
     )
-    if fit.misfit <= FAR:
+    if fit.misfit <= MISFIT:
         return replace(fit, covariance=fit.covariance * fit.misfit), (warning,)
     far = judged(relative, first, "of relative errors")
     return replace(far, covariance=far.covariance * far.misfit, misfit=fit.misfit), (warning,)
@@ -264,5 +266,5 @@ def mean_springs(k: Any, windups: Any, equal: bool = False) -> tuple[float, floa
     )
     torque = np.concatenate([s * stiffness * np.asarray(x) for s, stiffness, x in zip(says, k, windups, strict=True)])
     size = np.abs(rows).max(axis=0)
-    found = np.linalg.lstsq(rows / size, torque, rcond=None)[0] / size
-    return float(found[0]), float(found[1])
+    springs = np.linalg.lstsq(rows / size, torque, rcond=None)[0] / size
+    return float(springs[0]), float(springs[1])

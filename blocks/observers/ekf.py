@@ -24,7 +24,7 @@ from .observed import (
     port_like,
     port_name,
     reading_variance,
-    spread,
+    spread_over,
     state_names,
     values_of,
 )
@@ -76,7 +76,7 @@ class StateFilter(PlantObserver):
 
     @staticmethod
     def table_drift(model, parameters, Q):
-        return spread(Q, equations_of(known_plant(model, parameters)).states, "Q")
+        return spread_over(Q, equations_of(known_plant(model, parameters)).states, "Q")
 
     @staticmethod
     def table_variances(R, sensor, m):
@@ -168,7 +168,7 @@ def first_variances(model, parameters, measures, P0, R, sensor, m):
     plant = known_plant(model, parameters)
     states = equations_of(plant).states
     if P0 is not None:
-        return spread(P0, states, "P0")
+        return spread_over(P0, states, "P0")
     first = np.full(len(states), UNMEASURED)
     where = places(equations_of(plant), measured_ports(plant, measures))
     if where is not None:
@@ -193,4 +193,4 @@ def noise_variances(plant: Plant, values: np.ndarray, sigma_w2: Any) -> np.ndarr
     eq = equations_of(plant)
     moving = noisy(plant, eq)
     own = np.array([values[eq.parameters.index(name)] for name in moving])
-    return spread(sigma_w2, moving, "sigma_w2") * own**2
+    return spread_over(sigma_w2, moving, "sigma_w2") * own**2

@@ -39,7 +39,7 @@ from .observed import (
     port_like,
     port_name,
     reading_variance,
-    spread,
+    spread_over,
     starting_plant,
     state_names,
     values_of,
@@ -93,7 +93,7 @@ class JointFilter(ParameterObserver):
     def table_drift(model, parameters, estimate, Q, Q_parameters):
         plant = known_plant(model, parameters)
         names = chosen_parameters(plant, estimate)
-        return [*spread(Q, equations_of(plant).states, "Q"), *spread(Q_parameters, names, "Q_parameters")]
+        return [*spread_over(Q, equations_of(plant).states, "Q"), *spread_over(Q_parameters, names, "Q_parameters")]
 
     @staticmethod
     def table_variances(R, sensor, m):
@@ -196,7 +196,7 @@ def first_joint_variances(model, parameters, estimate, P0, P0_parameters):
     """The first variances of states and parameters."""
     plant = known_plant(model, parameters)
     names = chosen_parameters(plant, estimate)
-    return [*spread(P0, equations_of(plant).states, "P0"), *spread(P0_parameters, names, "P0_parameters")]
+    return [*spread_over(P0, equations_of(plant).states, "P0"), *spread_over(P0_parameters, names, "P0_parameters")]
 
 
 def factor_output(y, z_next, P_next, own, readings, variances, n, d, N, m):

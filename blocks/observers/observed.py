@@ -121,7 +121,7 @@ def port_name(name: str) -> str:
     return name.replace(".", "_")
 
 
-def spread(value: Any, names: Sequence[str], what: str) -> np.ndarray:
+def spread_over(value: Any, names: Sequence[str], what: str) -> np.ndarray:
     """One number for all, or one for each of the names."""
     numbers = np.atleast_1d(np.asarray(value, dtype=float))
     if numbers.size not in (1, len(names)):
@@ -302,7 +302,7 @@ class ParameterObserver(PlantObserver):
 
     def first_variances(self, plant: Plant, names: Sequence[str]) -> np.ndarray:
         """The variances that a plant with the first values of these parameters gives them."""
-        return spread(self.settings["P0_parameters"], names, "P0_parameters")
+        return spread_over(self.settings["P0_parameters"], names, "P0_parameters")
 
     @abstractmethod
     def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
@@ -311,4 +311,4 @@ class ParameterObserver(PlantObserver):
 
 def first_state(plant: Plant, x0: Any) -> np.ndarray:
     """Where the estimate of the state starts: as given, or where the plant does."""
-    return initial_state(plant) if x0 is None else spread(x0, equations_of(plant).states, "x0")
+    return initial_state(plant) if x0 is None else spread_over(x0, equations_of(plant).states, "x0")

@@ -14,7 +14,7 @@ from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 
 from ..identifiers.regression.least_squares import fast_rows, motion_ports, rows_at_once
 from .correction import sigmas_of
-from .observed import estimate_port, spread
+from .observed import estimate_port, spread_over
 
 __all__ = ["RecursiveLeastSquares", "Regressor"]
 
@@ -51,7 +51,7 @@ def determined(F, d):
     return result
 
 
-def solved(F, d):
+def back_substituted(F, d):
     """theta of F theta = g, whose g is the last column, by back substitution; P = F^-1 F^-T."""
     theta, inverse, P = zeros(d), zeros(d, d), zeros(d, d)
     for r in range(d):
@@ -163,7 +163,7 @@ blocks:
         variance = 1.0 if sure[0] > 0.0 else (loss / freedom if freedom > 0.0 else UNKNOWN)
         theta, P = theta_next, scale(identity(d), UNKNOWN * UNKNOWN)
         if (past[2] + 1.0 >= wait or sure[1] > 0.0) and determined(F, d) > 0.0:
-            theta, P = solved(F, d)
+            theta, P = back_substituted(F, d)
             P = scale(P, variance)
         return theta, sigmas_of(P, d), P, residual, F, loss, used, theta
 
@@ -173,7 +173,7 @@ blocks:
 
     @staticmethod
     def table_variances(R, m):
-        return np.ones(m) if R is None or np.size(R) == 0 else spread(R, [f"row {k}" for k in range(1, m + 1)], "R")
+        return np.ones(m) if R is None or np.size(R) == 0 else spread_over(R, [f"row {k}" for k in range(1, m + 1)], "R")
 
     @staticmethod
     def table_sure(R, P0):
@@ -188,7 +188,7 @@ blocks:
         first = first_values(model, names, start)
         prior = np.zeros((len(first), len(first) + 1))
         if P0 is not None and np.size(P0) > 0:
-            weight = 1.0 / np.sqrt(spread(P0, named(model, names), "P0"))
+            weight = 1.0 / np.sqrt(spread_over(P0, parameter_names(model, names), "P0"))
             prior[:, :-1], prior[:, -1] = np.diag(weight), weight * first
         return prior
 
@@ -205,7 +205,7 @@ blocks:
 
     def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         settings, plant = self.settings, plants.get("model")
-        names = tuple(named(plant, settings["names"]))
+        names = tuple(parameter_names(plant, settings["names"]))
         rows = settings["rows"] or (rows_at_once(plant) if plant is not None else 1) or 1
         first_values(plant, settings["names"], settings["start"])
         wait = settings["count"] or len(names)
@@ -219,12 +219,15 @@ blocks:
         settings, plant = self.settings, plants.get("model")
         if settings["P0"] is None:
             return {}
-        names = named(plant, settings["names"])
-        spreads, first = np.sqrt(spread(settings["P0"], names, "P0")), first_values(plant, settings["names"], settings["start"])
+        names = parameter_names(plant, settings["names"])
+        spreads, first = (
+            np.sqrt(spread_over(settings["P0"], names, "P0")),
+            first_values(plant, settings["names"], settings["start"]),
+        )
         return {n: (float(v), float(s)) for n, v, s in zip(names, first, spreads, strict=True)}
 
 
-def named(plant: Plant | None, names: list[str] | None) -> list[str]:
+def parameter_names(plant: Plant | None, names: list[str] | None) -> list[str]:
     """The parameters' names."""
     if plant is None and not names:
         raise DiagramError("names: name the parameters, or a plant under `model` that has them.")
@@ -237,7 +240,7 @@ def named(plant: Plant | None, names: list[str] | None) -> list[str]:
 
 def first_values(plant: Plant | None, names: list[str] | None, start: Mapping[str, Any] | str | None) -> np.ndarray:
     """Where the estimates start; 0 in place of what another block is yet to find."""
-    names_of = named(plant, names)
+    names_of = parameter_names(plant, names)
     firsts = dict.fromkeys(names_of, start) if isinstance(start, str) else dict(start or {})
     for name in firsts:
         if name not in names_of:

@@ -38,7 +38,7 @@ from .observed import (
     known_plant,
     port_name,
     reading_variance,
-    spread,
+    spread_over,
     starting_plant,
     values_of,
     with_theta,
@@ -209,7 +209,7 @@ blocks:
 
     @staticmethod
     def table_drift(model, parameters, estimate, R1):
-        return spread(R1, chosen_parameters(known_plant(model, parameters), estimate), "R1")
+        return spread_over(R1, chosen_parameters(known_plant(model, parameters), estimate), "R1")
 
     @staticmethod
     def table_variances(R2, sensor, m):
@@ -217,7 +217,7 @@ blocks:
 
     @staticmethod
     def table_P_next(model, parameters, estimate, P0):
-        return np.diag(spread(P0, chosen_parameters(known_plant(model, parameters), estimate), "P0"))
+        return np.diag(spread_over(P0, chosen_parameters(known_plant(model, parameters), estimate), "P0"))
 
     @staticmethod
     def table_x_next(model, parameters, x0):
@@ -232,7 +232,7 @@ blocks:
         return limits(known_plant(model, parameters), estimate)[1]
 
     def first_variances(self, plant: Plant, names: Sequence[str]) -> np.ndarray:
-        return spread(self.settings["P0"], names, "P0") * scales(plant, names, self.settings["scale"]) ** 2
+        return spread_over(self.settings["P0"], names, "P0") * scales(plant, names, self.settings["scale"]) ** 2
 
     def decided_for(self, plant: Plant, ports: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
         eq = equations_of(plant)
@@ -245,7 +245,7 @@ blocks:
 def scales(plant: Plant, names: Sequence[str], scale: Any) -> np.ndarray:
     """What each parameter is divided by, given a plant with their first values."""
     if scale is not None:
-        return spread(scale, names, "scale")
+        return spread_over(scale, names, "scale")
     first = np.abs(values_of(plant, names))
     if not first.all():
         zero = names[int(np.argmin(first))]

@@ -17,12 +17,12 @@ from blocksim.tracing.equations import Equations
 
 from ..smoothing.filters import sample_time
 from .ekf import EKF, believed, noise_variances, noisy
-from .observed import equations_of, known_plant, port_like, port_name, spread, state_names
+from .observed import equations_of, known_plant, port_like, port_name, spread_over, state_names
 from .transition import rates_of, spread_on, steps, transition
 
 __all__ = ["RTSSmoother"]
 
-LARGE = 400  # samples from which compiling pays, in a study at the latest
+MANY_SAMPLES = 400  # samples from which compiling pays, in a study at the latest
 LOST = 1e-13  # share of a variance that is left by rounding alone
 
 
@@ -109,14 +109,14 @@ blocks:
         n, d = len(eq.states), len(noisy(plant, eq))
         Ts = float(exact(ekf.settings["Ts"]))
         check_samples(t, Ts, ekf.name)
-        noise, drift = noise_variances(plant, values, ekf.settings["sigma_w2"]), spread(ekf.settings["Q"], eq.states, "Q")
+        noise, drift = noise_variances(plant, values, ekf.settings["sigma_w2"]), spread_over(ekf.settings["Q"], eq.states, "Q")
         signals = [np.array(values, dtype=float).reshape(len(t), -1) for values in (x_hat, P, u)]
         for name, signal in zip(("x_hat", "P", "u"), signals, strict=True):
             if not np.isfinite(signal).all():
                 raise RecordError(f"{name} is not finite everywhere; the smoother needs every sample of the filter.")
         x_s, P_s = signals[0].copy(), signals[1].copy()
         law = rates_of(plant, noisy(plant, eq))
-        if len(t) > LARGE:
+        if len(t) > MANY_SAMPLES:
             run = backward_pass(law, n, d, turns, signals[2].shape[1], len(values))
             run(*signals, x_s, P_s, values, noise, drift, Ts)
         else:
@@ -170,10 +170,10 @@ def backward_pass(rates: Callable[..., Any], n: int, d: int, turns: int, inputs:
     from numba import njit, types
 
     from blocksim.compiler import cache as disk
-    from blocksim.compiler.program import Code, load_module
+    from blocksim.compiler.program import ProgramText, load_module
 
     text, arrays = program_text(rates, n, d, turns, inputs, count)
-    code = Code(text, "")
+    code = ProgramText(text, "")
     row, table, real = types.float64[::1], types.float64[:, ::1], types.float64
     signature = types.void(*[table] * 5, row, row, row, real, *[row] * (len(arrays) + 1))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
@@ -189,7 +189,7 @@ def backward_pass(rates: Callable[..., Any], n: int, d: int, turns: int, inputs:
 
 def program_text(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: int, count: int) -> tuple[str, dict[str, int]]:
     """`smoothed` in loops with all it calls and the pass over the samples, and the arrays it wants, with their lengths."""
-    from blocksim.compiler.codegen import helper_functions, prelude
+    from blocksim.compiler.codegen import helper_functions, prelude_texts
     from blocksim.contract.vocabulary import LIBM
     from blocksim.tracing.loops.entry import looped_text
     from blocksim.tracing.specialise import Helpers, bound, constant
@@ -207,4 +207,4 @@ def program_text(rates: Callable[..., Any], n: int, d: int, turns: int, inputs: 
     )
     code = "\n\n".join([*helper_functions(helpers), entry, BACKWARD.format(arrays=", ".join(arrays), n=n)])
     head = f"from math import {', '.join((*LIBM, 'inf', 'nan'))}\nfrom math import pow as libm_pow\n"
-    return "\n\n".join([head, *prelude(code), code]) + "\n", arrays
+    return "\n\n".join([head, *prelude_texts(code), code]) + "\n", arrays

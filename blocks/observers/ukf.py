@@ -28,7 +28,7 @@ from blocksim.contract.vocabulary import (
 from .correction import sigmas_of
 from .ekf import StateFilter, believed, first_variances, noise_variances, noisy
 from .joint_ekf import JointFilter, first_joint_variances
-from .observed import equations_of, known_plant, reading_variance, spread
+from .observed import equations_of, known_plant, reading_variance, spread_over
 from .rpem import limits
 from .sigma_points import after_points, deviations_from, flowed, plain_laws, point_weights, points, triangular
 
@@ -132,7 +132,7 @@ blocks:
 
     @staticmethod
     def table_wander(model, parameters, Q):
-        return np.sqrt(spread(Q, equations_of(known_plant(model, parameters)).states, "Q"))
+        return np.sqrt(spread_over(Q, equations_of(known_plant(model, parameters)).states, "Q"))
 
     @staticmethod
     def table_lowest(model, parameters):

@@ -88,6 +88,7 @@ class Coulomb(Block):
     """
 
     family = "friction"
+    icon = "0,0.1 0.5,0.1 0.5,0.9 1,0.9; 0,0.5 1,0.5"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: dopri5, rtol: 1e-8}
@@ -153,6 +154,7 @@ class Stribeck(Coulomb):
     The falling part makes a drive stick and slip. `law` and `applied` as in Coulomb; the body breaks away at Fs.
     """
 
+    icon = "0,0.2 0.35,0.25 0.5,0 0.5,1 0.65,0.75 1,0.8; 0,0.5 1,0.5"
     example = """
 format: 1
 simulate: {stop: 20.0, solver: dopri5, rtol: 1e-8}
@@ -208,6 +210,7 @@ class LuGre(Block):
     """
 
     family = "friction"
+    icon = "0,0.2 0.35,0.25 0.5,0 0.5,1 0.65,0.75 1,0.8; 0,0.5 1,0.5"
     example = """
 format: 1
 simulate: {stop: 5.0, solver: rodas4, rtol: 1e-6}
@@ -246,6 +249,7 @@ class BoucWen(Block):
     """
 
     family = "friction"
+    icon = "0.05,0 0.5,0.25 0.95,1 0.5,0.75 0.05,0"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: dopri5, rtol: 1e-8}

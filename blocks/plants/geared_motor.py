@@ -81,6 +81,13 @@ def arm_torque(tau, load, phi_a, Ms, theta0, g, loaded):
     return tau - load - Ms * g * cos(phi_a + theta0) if loaded else tau
 
 
+def arm_acceleration(tau, load, inertia, inertia_rate, phi_a, w_a, Ja, Ms, theta0, g, loaded):
+    """d/dt ((Ja + inertia) w_a) = what is left of a torque on the arm, to whose inertia its pose may add."""
+    if loaded:
+        return (arm_torque(tau, load, phi_a, Ms, theta0, g, loaded) - inertia_rate * w_a) / (Ja + inertia)
+    return tau / Ja
+
+
 def refuse_gravity(Ms: float) -> None:
     """The rows of an inverse model have no place for gravity."""
     if Ms:

@@ -49,6 +49,7 @@ class GravityJoint(Block):
     """
 
     family = "robots"
+    icon = "0.15,1 0.35,1; 0.25,1 0.75,0.2; 0.68,0.3 0.82,0.3 0.82,0.02 0.68,0.02 0.68,0.3"
     colour = "plant"
     example = """
 format: 1
@@ -72,6 +73,9 @@ blocks:
     q: float = state(0.0, "angle of the motor", "rad", port=True)
     qd: float = state(0.0, "speed of the motor", "rad/s", port=True)
     qdd = outport("acceleration of the motor", "rad/s^2")
+
+    def figure(self) -> dict[str, Any]:
+        return {"kind": "link", "signals": ("q",), "scale": 1.0 / self.settings["N"], "offset": self.settings["theta0"]}
 
     @staticmethod
     def output(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, beta):
@@ -133,6 +137,7 @@ class ElectroMechanicalPositioner(Block):
     """
 
     family = "robots"
+    icon = "0,0 1,0; 0.3,0.1 0.75,0.1 0.75,0.75 0.3,0.75 0.3,0.1; 0,0.42 0.3,0.42"
     colour = "plant"
     example = """
 format: 1
@@ -155,6 +160,9 @@ blocks:
     q: float = state(0.0, "position", "m", port=True)
     qd: float = state(0.0, "speed", "m/s", port=True)
     qdd = outport("acceleration", "m/s^2")
+
+    def figure(self) -> dict[str, Any]:
+        return {"kind": "slide", "signals": ("q",)}
 
     @staticmethod
     def output(qd, v, M, Fv, Fc, offset, gtau, beta):
@@ -220,6 +228,7 @@ class AsymmetricPositioner(ElectroMechanicalPositioner):
     rows of `emps/least_squares`.
     """
 
+    icon = "0,0 1,0; 0.3,0.1 0.75,0.1 0.75,0.75 0.3,0.75 0.3,0.1; 0,0.42 0.3,0.42"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3}

@@ -90,6 +90,7 @@ class SpringDamper(Block):
     """tau = k1 phi + k3 phi^3 + d w, phi = phi_a - phi_b, w = w_a - w_b: a spring that may stiffen, beside a damper."""
 
     family = "drives"
+    icon = "0,0.5 0.2,0.5 0.28,0.9 0.4,0.1 0.52,0.9 0.64,0.1 0.72,0.5 1,0.5"
     colour = "plant"
     example = """
 format: 1
@@ -127,6 +128,7 @@ class ElastoBacklash(SpringDamper):
     Modelica's. Where the torque jumps, the instants of contact are located.
     """
 
+    icon = "0,0.05 0.35,0.5 0.65,0.5 1,0.95"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
@@ -194,6 +196,7 @@ class Hysteresis(Block):
     """z' = -alpha |w| z + A w, w = w_a - w_b: the hysteresis of a gear, a torque that saturates at A/alpha (thesis, 4.7)."""
 
     family = "drives"
+    icon = "0.05,0 0.5,0.25 0.95,1 0.5,0.75 0.05,0"
     colour = "plant"
     example = """
 format: 1

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from blocksim.contract.block import Block, inport, memory, outport, param, period, state, static
+from blocksim.contract.block import Block, inport, memory, model, outport, param, period, state, static
 from blocksim.contract.times import exact
 from blocksim.contract.vocabulary import cos, sign, sin, tanh
 
+from ..basic.linear import elements
 from .friction import slip_direction
 from .joints import dry_column, stiction_margin
+
+if TYPE_CHECKING:
+    from blocksim.contract.plant import Plant
 
 __all__ = ["ComputedTorque", "ScaraRobot"]
 
@@ -78,6 +83,16 @@ def scara_modes(b1, b2, qd1, qd2, q2, ZZR1, Fs1, ZZ2, LMX2, LMY2, Fs2):
     return first, second
 
 
+def two_links(q: Any) -> Any:
+    """Base, elbow and tip of two links in the plane, for angles with a row per instant: the first 1 long, the second 0.8."""
+    import numpy as np
+
+    first, both = q[:, 0], q[:, 0] + q[:, 1]
+    elbow = np.stack([np.cos(first), np.sin(first), 0 * first], axis=1)
+    tip = elbow + 0.8 * np.stack([np.cos(both), np.sin(both), 0 * both], axis=1)
+    return np.stack([0 * elbow, elbow, tip], axis=1)
+
+
 class ScaraRobot(Block):
     """M(q) qdd = tau - N(q, qd) - Fv qd - Fs sign(qd): two rotary joints in a horizontal plane (Gautier 2001, section 4).
 
@@ -94,6 +109,7 @@ class ScaraRobot(Block):
     """
 
     family = "robots"
+    icon = "0.1,0 0.4,0; 0.25,0 0.25,0.35 0.6,0.95 1,0.75"
     colour = "plant"
     example = """
 format: 1
@@ -120,6 +136,9 @@ blocks:
     q: Any = state(0.0, "joint angles", "rad", size=2, port=True)
     qd: Any = state(0.0, "joint speeds", "rad/s", size=2, port=True)
     qdd = outport("joint accelerations", "rad/s^2", size=2)
+
+    def figure(self) -> dict[str, Any]:
+        return {"kind": "chain", "signals": ("q",), "points": two_links, "note": "lengths are not to scale: the model has none"}
 
     @staticmethod
     def output(q, qd, tau, ZZR1, Fv1, Fs1, ZZ2, LMX2, LMY2, Fv2, Fs2, beta):
@@ -226,6 +245,9 @@ class ComputedTorque(Block):
     1/s^2 and kd in 1/s; kd = 2 sqrt(kp) damps critically. `form: feedforward` computes the inverse model at the reference
     instead and adds kp (q_ref - q) + kd (qd_ref - qd), in N m/rad and N m s/rad: no measured speed in the model, so less noise,
     but gains that depend on the posture. The parameters are those of ScaraRobot; give others to see what a wrong model costs.
+
+    `model` names a SerialRobot instead: then it is the inverse model of all its joints, with the robot's own numbers but for
+    those in `parameters`, and kp and kd have a number per joint.
     """
 
     family = "control"
@@ -238,8 +260,10 @@ blocks:
   robot:  {type: ScaraRobot, in: torque}
 """
 
-    kp: Any = param([400.0, 400.0], "gain on the position of each joint", "1/s^2 or N m/rad", shape=(2,))
-    kd: Any = param([40.0, 40.0], "gain on the speed of each joint", "1/s or N m s/rad", shape=(2,))
+    model: str = model("a SerialRobot that is made linear instead, with as many joints as it has", required=False)
+    parameters: Any = static(None, "numbers of that robot as they are believed to be, {M3: 2.0}", kind=dict)
+    kp: Any = param([400.0, 400.0], "gain on the position of each joint", "1/s^2 or N m/rad", shape=(None,))
+    kd: Any = param([40.0, 40.0], "gain on the speed of each joint", "1/s or N m s/rad", shape=(None,))
     ZZR1: float = param(3.42, "inertia of link 1 with the mass of link 2 at its end", "kg m^2", above=0)
     Fv1: float = param(0.07, "viscous friction of joint 1", "N m s/rad")
     Fs1: float = param(0.58, "Coulomb friction of joint 1", "N m")
@@ -269,7 +293,21 @@ blocks:
         tau2 = (ZZ2 + h) * a1 + ZZ2 * a2 + c * v1 * v1 + Fv2 * v2 + Fs2 * tanh(beta * v2)
         return (tau1 + pd1, tau2 + pd2) if form == "feedforward" else (tau1, tau2)
 
+    @staticmethod
+    def check(model, kp, kd):
+        short = [name for name, value in (("kp", kp), ("kd", kd)) if model is None and len(elements(value)) != 2]
+        return f"{short[0]}: two numbers are wanted, one for each joint of the SCARA." if short else None
+
+    def modelled(self, plants: Mapping[str, Plant]) -> type[Block]:
+        if "model" not in plants:
+            return type(self)
+        from .inverse_dynamics import robot_torque
+
+        return robot_torque(plants["model"], self.settings)
+
     def variant(self, inputs: int = 1) -> type[Block]:
+        if self.bound is not None and self.settings["model"] is not None:
+            return self.bound
         return SampledComputedTorque if exact(self.settings["Ts"]) else ComputedTorque
 
 

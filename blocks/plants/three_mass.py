@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from blocksim.contract.block import Block, outport, param, state
 from blocksim.contract.vocabulary import sign
 
@@ -44,6 +46,10 @@ class ThreeMassRobot(GearedMotor):
     Its inverse dynamic model, one row for each mass, is linear in `inverse_parameters`: see `regressor`.
     """
 
+    icon = (
+        "0,0.2 0.2,0.2 0.2,0.8 0,0.8 0,0.2; 0.2,0.5 0.26,0.75 0.33,0.25 0.4,0.5; 0.4,0.2 0.6,0.2 0.6,0.8 0.4,0.8 "
+        "0.4,0.2; 0.6,0.5 0.66,0.75 0.73,0.25 0.8,0.5; 0.8,0.2 1,0.2 1,0.8 0.8,0.8 0.8,0.2"
+    )
     example = """
 format: 1
 simulate: {stop: 5.0, solver: dopri5, rtol: 1e-8, every: 0.005}
@@ -65,6 +71,10 @@ blocks:
     tau_a = outport("torque of the gearbox on the arm", "N m")
     torsion = outport("how far the gear is twisted, r phi_m - phi_g", "rad")
     z: float = state(0.0, "torque of the hysteresis", "N m", port=True)
+
+    def figure(self) -> dict[str, Any]:
+        shafts = {"names": ("motor", "gearbox", "arm"), "scales": (self.settings["r"], 1.0, 1.0), "gap": self.settings["q"]}
+        return {"kind": "masses", "signals": ("phi_m", "phi_g", "phi_a", "tau_s", "tau_a", "torsion"), **shafts}
 
     @staticmethod
     def output_tau_s(phi_m, w_m, phi_g, w_g, z, side, k1, k3, d, q, r, backlash):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blocksim.contract.block import Block, outport, param, state
+from blocksim.contract.block import Block, inport, outport, param, state
 from blocksim.contract.vocabulary import sign
 
 from .friction import contact_margin, contact_side, gear_torque, hysteresis_rate, motor_load
 from .geared_motor import (
     GearedMotor,
     StickingMotor,
-    arm_torque,
+    arm_acceleration,
     drive_torque,
     dry_friction,
     friction_column,
@@ -49,11 +49,17 @@ class TwoMassRobot(GearedMotor):
     still jumps; `elasto` never pulls and lets the damper add at most what the spring gives, so it is continuous.
 
     `offset` is a torque lost at the motor, `load` one that holds the arm back, and Ms gives the arm a weight: Ms g cos(phi_a +
-    theta0). Where nothing of it is said, the equations are those above, and nothing is computed for it.
+    theta0). `inertia` is what the pose of other axes adds to Ja, e.g. from a LookupTable of their angle, and `inertia_rate` its
+    derivative, which acts as a damper: (Ja + inertia) phi_a'' = tau_s - inertia_rate w_a - ... Where nothing of it is said, the
+    equations are those above, and nothing is computed for it.
 
     Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`: see `regressor`.
     """
 
+    icon = (
+        "0,0.15 0.3,0.15 0.3,0.85 0,0.85 0,0.15; 0.3,0.5 0.38,0.5 0.43,0.8 0.5,0.2 0.57,0.8 0.62,0.5 0.7,0.5; 0.7,0.15 "
+        "1,0.15 1,0.85 0.7,0.85 0.7,0.15"
+    )
     example = """
 format: 1
 simulate: {stop: 5.0, solver: dopri5, rtol: 1e-8, every: 0.005}
@@ -64,11 +70,17 @@ blocks:
     inverse_parameters = ("Jm", "Ja", "Fv", "Fc", "k1", "k3", "d", "A")
 
     Ja: float = param(1.13e3, "inertia of the arm", "kg m^2", above=0)
+    inertia = inport("what the pose adds to Ja; observers take it for 0", "kg m^2", optional=True)
+    inertia_rate = inport("its derivative", "kg m^2/s", optional=True)
     phi_a: float = state(0.0, "angle of the arm", "rad", port=True)
     w_a: float = state(0.0, "speed of the arm", "rad/s", port=True)
     tau_s = outport("torque of the gear on the arm", "N m")
     torsion = outport("how far the gear is twisted, r phi_m - phi_a", "rad")
     z: float = state(0.0, "torque of the hysteresis", "N m", port=True)
+
+    def figure(self) -> dict[str, Any]:
+        shafts = {"names": ("motor", "arm"), "scales": (self.settings["r"], 1.0)}
+        return {"kind": "masses", "signals": ("phi_m", "phi_a", "tau_s", "torsion"), "gap": self.settings["q"], **shafts}
 
     @staticmethod
     def output_torsion(phi_m, phi_a, r):
@@ -81,7 +93,7 @@ blocks:
 
     @staticmethod
     def derivative(
-        phi_m, w_m, phi_a, w_a, z, mode, side, tau, load,
+        phi_m, w_m, phi_a, w_a, z, mode, side, tau, load, inertia, inertia_rate,
         Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, offset, Ms, theta0, g, friction, backlash, loaded,
     ):  # fmt: skip
         w = r * w_m - w_a
@@ -89,19 +101,19 @@ blocks:
         dry = dry_friction(w_m, mode, Fc, Fs, vs, beta, friction == "tanh", friction == "stribeck")
         sticks = friction != "tanh" and mode == 0.0
         dw_m = 0.0 if sticks else (drive_torque(tau, offset, loaded) - r * tau_s - dry - Fv * w_m) / Jm
-        dw_a = arm_torque(tau_s, load, phi_a, Ms, theta0, g, loaded) / Ja
+        dw_a = arm_acceleration(tau_s, load, inertia, inertia_rate, phi_a, w_a, Ja, Ms, theta0, g, loaded)
         return w_m, dw_m, w_a, dw_a, hysteresis_rate(z, w, alpha, A)
 
     @staticmethod
     def equations(
-        phi_m, w_m, phi_a, w_a, z, tau, load,
+        phi_m, w_m, phi_a, w_a, z, tau, load, inertia, inertia_rate,
         Jm, Ja, Fv, Fc, k1, k3, d, alpha, A, q, r, beta, Fs, vs, offset, Ms, theta0, g, friction, backlash, loaded,
     ):  # fmt: skip
         phi, w = r * phi_m - phi_a, r * w_m - w_a
         tau_s = gear_torque(phi, w, contact_side(phi, q), k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         dry = dry_friction(w_m, sign(w_m), Fc, Fs, vs, beta, friction == "tanh", friction == "stribeck")
         dw_m = (drive_torque(tau, offset, loaded) - r * tau_s - dry - Fv * w_m) / Jm
-        dw_a = arm_torque(tau_s, load, phi_a, Ms, theta0, g, loaded) / Ja
+        dw_a = arm_acceleration(tau_s, load, inertia, inertia_rate, phi_a, w_a, Ja, Ms, theta0, g, loaded)
         return w_m, dw_m, w_a, dw_a, hysteresis_rate(z, w, alpha, A)
 
     def variant(self, inputs: int = 1) -> type[Block]:
@@ -131,6 +143,11 @@ blocks:
         motor = [dw_m, none, w_m, dry, r * spring, r * cubic, r * damper, r * bent]
         arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
         return model_rows((motor, arm), none)
+
+    #: For regressions, the motor's row is replaced by the sum of both: no gear is in it, and what it says of Ja holds whatever
+    #: phi is. The others come from the encoder of the arm, which may be late or have another zero.
+    balance = ((1.0, 1.0), (0.0, 1.0))
+    late_signals = ("phi_a", "w_a", "dw_a")
 
     @staticmethod
     def effort(tau, offset):

@@ -24,6 +24,7 @@ class ZeroPhaseFilter(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0.85 0.5,0.85 1,0.05"
     same_unit = True
     example = """
 format: 1
@@ -124,7 +125,7 @@ blocks:
         return decimate(u, self.factor, self.rule)
 
     def times(self, t):
-        return t[kept(len(t), self.factor, self.rule)]
+        return t[kept_samples(len(t), self.factor, self.rule)]
 
     @staticmethod
     def size_n(u):
@@ -178,7 +179,7 @@ blocks:
         return self.factor or max(1, round(EDGE / 2 / (2 * self.mode(Ts) * Ts)))
 
     def times(self, t):
-        return t[kept(len(t), self.ratio(sample_time(t)), self.rule)]
+        return t[kept_samples(len(t), self.ratio(sample_time(t)), self.rule)]
 
     @staticmethod
     def size_n(u):
@@ -257,10 +258,10 @@ def decimate(u: np.ndarray, factor: int, rule: str) -> np.ndarray:
         from scipy.signal import decimate as as_scipy
 
         return as_scipy(u, factor, axis=0)
-    return there_and_back(chebyshev(factor), u, 3 * CHEBYSHEV)[kept(len(u), factor, rule)]
+    return there_and_back(chebyshev(factor), u, 3 * CHEBYSHEV)[kept_samples(len(u), factor, rule)]
 
 
-def kept(samples: int, factor: int, rule: str) -> slice:
+def kept_samples(samples: int, factor: int, rule: str) -> slice:
     """Which samples decimation keeps. MATLAB counts from 1: factor - (factor ceil(n / factor) - n)."""
     if rule == "scipy":
         return slice(0, None, factor)

@@ -68,12 +68,12 @@ blocks:
         Ts = sample_time(t)
         columns = np.asarray(y, dtype=float).reshape(len(t), -1).T
         out = np.empty((len(columns), 4, len(t)))
-        found = [self.smoothed(np.ascontiguousarray(column), Ts, rows) for column, rows in zip(columns, out, strict=True)]
-        self.result = {name: np.array([one[name] for one in found]) for name in found[0]}
+        tables = [self.smoothed(np.ascontiguousarray(column), Ts, rows) for column, rows in zip(columns, out, strict=True)]
+        self.result = {name: np.array([one[name] for one in tables]) for name in tables[0]}
         return tuple(out[:, port].T.reshape(np.shape(y)) for port in range(4))
 
     def smoothed(self, y: np.ndarray, Ts: float, out: np.ndarray) -> dict[str, Any]:
-        """One element: x, dx and their standard deviations into the rows of `out`; returns what was found."""
+        """One element: x, dx and their standard deviations into the rows of `out`; returns its ratios and likelihood."""
         seen = int(np.count_nonzero(~np.isnan(y)))
         if np.isinf(y).any():
             raise RecordError("samples are infinite; mark missing ones as nan.")

@@ -76,21 +76,21 @@ blocks:
         Ts = sample_time(t)
         columns = np.asarray(y, dtype=float).reshape(len(t), -1).T
         out = np.empty((len(columns), 6, len(t)))
-        found = [self.smoothed(column, Ts, rows) for column, rows in zip(columns, out, strict=True)]
-        self.result = {name: np.array([one[name] for one in found]) for name in found[0]}
+        results = [self.smoothed(column, Ts, rows) for column, rows in zip(columns, out, strict=True)]
+        self.result = {name: np.array([one[name] for one in results]) for name in results[0]}
         return tuple(out[:, port].T.reshape(np.shape(y)) for port in range(6))
 
     def smoothed(self, y: np.ndarray, Ts: float, out: np.ndarray) -> dict[str, float]:
         """One element: x, dx, ddx, their standard deviations into the rows of `out`; returns what was found."""
         n = self.order
         there = ~np.isnan(y)
-        seen = int(np.count_nonzero(there))
+        count = int(np.count_nonzero(there))
         if np.isinf(y).any():
             raise RecordError("samples are infinite; mark missing ones as nan.")
-        if seen <= n:
-            raise RecordError(f"a smoother of order {n} needs at least {n + 1} samples that are not missing, found {seen}.")
+        if count <= n:
+            raise RecordError(f"a smoother of order {n} needs at least {n + 1} samples that are not missing, found {count}.")
         y, level = np.ascontiguousarray(y), float(np.mean(y, where=there))
-        nvr = self.nvr or self.nvr_of_bandwidth(Ts) or most_likely(y, level, n, seen)
+        nvr = self.nvr or self.nvr_of_bandwidth(Ts) or most_likely(y, level, n, count)
         half = half_amplitude(nvr, n) / Ts
         if not (self.nvr or self.bandwidth) and half > LIMIT / Ts:
             warnings.warn(
@@ -98,9 +98,9 @@ blocks:
                 f"at {half:.4g} Hz, above a tenth of the sampling frequency of {1 / Ts:.4g} Hz. Give nvr or bandwidth instead.",
                 stacklevel=2,
             )
-        squares, logs = smooth(y, level, n, nvr, self.differences == "centred", Ts, seen, out)
-        sigma = float(np.sqrt(squares / (seen - n)))
-        return {"nvr": nvr, "sigma_e": sigma, "bandwidth": half, "log_likelihood": likelihood(squares, logs, seen - n)}
+        squares, logs = smooth(y, level, n, nvr, self.differences == "centred", Ts, count, out)
+        sigma = float(np.sqrt(squares / (count - n)))
+        return {"nvr": nvr, "sigma_e": sigma, "bandwidth": half, "log_likelihood": likelihood(squares, logs, count - n)}
 
     def nvr_of_bandwidth(self, Ts: float) -> float:
         if self.bandwidth * Ts >= 0.5:
@@ -128,7 +128,7 @@ def likelihood(squares: float, logs: float, count: int) -> float:
     return -0.5 * (count * (np.log(2 * np.pi * max(squares, 1e-300) / count) + 1) + logs)
 
 
-def most_likely(y: np.ndarray, level: float, n: int, seen: int) -> float:
+def most_likely(y: np.ndarray, level: float, n: int, count: int) -> float:
     """The NVR of greatest likelihood: the best of a coarse grid of bandwidths, then Brent's method between its neighbours."""
     from scipy.optimize import minimize_scalar
 
@@ -137,7 +137,7 @@ def most_likely(y: np.ndarray, level: float, n: int, seen: int) -> float:
 
     def cost(exponent: float) -> float:
         squares, logs = forward(y, level, n, 10.0**exponent, np.zeros(ROOM), *nothing)
-        return -likelihood(squares, logs, seen - n)
+        return -likelihood(squares, logs, count - n)
 
     lowest = 2 * n * np.log10(0.5 / len(y))  # half a cycle in several records
     grid = np.linspace(lowest, 4.0, 30)
@@ -147,14 +147,14 @@ def most_likely(y: np.ndarray, level: float, n: int, seen: int) -> float:
 
 
 def smooth(
-    y: np.ndarray, level: float, n: int, nvr: float, centred: bool, Ts: float, seen: int, out: np.ndarray
+    y: np.ndarray, level: float, n: int, nvr: float, centred: bool, Ts: float, count: int, out: np.ndarray
 ) -> tuple[float, float]:
     """x, its derivatives and their standard deviations into the rows of `out`; sums of innovations as `forward`."""
     forward, backward = passes(n, worth_compiling(len(y)))
     # Only samples near ends and gaps are stored in full; the rest of these arrays is never touched.
     limit, steady, information = np.empty((n, n)), np.empty(len(y), dtype=bool), np.empty((n * (n + 1) // 2, len(y)))
     squares, logs = forward(y, level, n, nvr, np.zeros(ROOM), limit, steady, information, out)
-    sigma = np.sqrt(squares / (seen - n))
+    sigma = np.sqrt(squares / (count - n))
     units = np.array([1.0, Ts, Ts * Ts])
     backward(
         y, level, n, nvr, centred, np.concatenate((1 / units, sigma / units)), np.zeros(ROOM), limit, steady, information, out
@@ -191,15 +191,15 @@ def passes(n: int, compiled: bool) -> tuple[Callable[..., Any], Callable[..., An
     from numba import njit, types
 
     from blocksim.compiler import cache
-    from blocksim.compiler.program import Code, load_module
+    from blocksim.compiler.program import ProgramText, load_module
 
-    code = Code(inspect.getsource(irw_passes) + ENTRIES.format(n=n), "")
+    code = ProgramText(inspect.getsource(irw_passes) + ENTRIES.format(n=n), "")
     whole, real, flag = types.int64, types.float64, types.boolean
-    given = types.Array(real, 1, "C", readonly=True), real, whole, real
+    inputs = types.Array(real, 1, "C", readonly=True), real, whole, real
     places = real[:, :, ::1], real[:, ::1], flag[::1], real[:, ::1], real[:, ::1]
     signatures = {
-        "forward_of_order": types.UniTuple(real, 2)(*given, *places),
-        "backward_of_order": types.void(*given, flag, real[::1], *places),
+        "forward_of_order": types.UniTuple(real, 2)(*inputs, *places),
+        "backward_of_order": types.void(*inputs, flag, real[::1], *places),
     }
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
     private: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -208,5 +208,5 @@ def passes(n: int, compiled: bool) -> tuple[Callable[..., Any], Callable[..., An
         module = load_module(code, place)
         functions = {name: value for name, value in vars(module).items() if inspect.isfunction(value)}
         module.__dict__.update({name: inner(value) for name, value in functions.items() if name not in signatures})
-        outer = [njit(taken, **options, cache=place is not None)(functions[name]) for name, taken in signatures.items()]
+        outer = [njit(signature, **options, cache=place is not None)(functions[name]) for name, signature in signatures.items()]
     return outer[0], outer[1]

@@ -20,7 +20,7 @@ def forward(y, level, n, nvr, room, limit, steady, information, vector):
     """
     Y, before, L = room[0], room[1], room[2]
     z, c, x, gain = room[3, 0], room[3, 1], room[3, 2], room[4, 0]
-    seen, run, known, keep = 0, 0, False, len(steady) > 0
+    count, run, limited, keep = 0, 0, False, len(steady) > 0
     squares, logs, variance = 0.0, 0.0, 1.0
     k = 0
     while k < len(y):
@@ -29,14 +29,14 @@ def forward(y, level, n, nvr, room, limit, steady, information, vector):
         forget(Y, z, n, nvr)
         value = y[k] - level
         if value == value:
-            if seen >= n:
+            if count >= n:
                 factor(Y, L, n)
                 substitute(L, z, n, x)
                 c[0], c[1], c[n - 1] = 1.0, 0.0, 0.0
-                variance = 1.0 + spread(L, c, n)
+                variance = 1.0 + spread_of(L, c, n)
                 squares += (value - x[0]) ** 2 / variance
                 logs += math.log(variance)
-            seen += 1
+            count += 1
             run += 1
             Y[0, 0] += 1.0
             z[0] += value
@@ -46,11 +46,11 @@ def forward(y, level, n, nvr, room, limit, steady, information, vector):
             steady[k] = False
             store(Y, z, n, k, information, vector)
         k += 1
-        if run > n and seen > n and settled(Y, before, n):
+        if run > n and count > n and unchanged(Y, before, n):
             factor(Y, L, n)
             substitute(L, z, n, x)
-            if not known:  # one limit for all stretches
-                known = True
+            if not limited:  # one limit for all stretches
+                limited = True
                 copy(Y, limit, n)
                 first_column(L, n, c, gain)
             begin = k
@@ -99,7 +99,7 @@ def backward(y, level, n, nvr, centred, scales, room, limit, steady, information
     Y, before, J, L, rest, blend = room[0], room[1], room[2], room[3], room[4], room[5]
     z, w, tie, x, gain, mean, std = room[6, 0], room[6, 1], room[6, 2], room[7, 0], room[7, 1], room[7, 2], room[8, 0]
     half, late = (0.5, 1) if centred else (0.0, 0)
-    seen, run, coasting, blended = 0, 0, False, False
+    count, run, coasting, blended = 0, 0, False, False
     share, pull = 0.0, 0.0
     k = len(y) - 1
     while k >= -1:
@@ -117,10 +117,10 @@ def backward(y, level, n, nvr, centred, scales, room, limit, steady, information
             x[0] -= x[1]
             copy(rest, Y, n)
             times(Y, x, n, z)
-            pull = dot(tie, x, n)
+            pull = dot_of(tie, x, n)
         else:
             copy(Y, before, n)
-            share = bind(Y, n, nvr, tie)
+            share = tie_of(Y, n, nvr, tie)
             pull = share * z[n - 1]
             forget(Y, z, n, nvr)
             back(Y, z, n)
@@ -128,9 +128,9 @@ def backward(y, level, n, nvr, centred, scales, room, limit, steady, information
         factor(J, L, n)
         substitute(L, w, n, mean)
         if n == 2:
-            mean[2] = pull - dot(tie, mean, n)
+            mean[2] = pull - dot_of(tie, mean, n)
         deviations(L, tie, share, half, n, w, std)
-        write(mean, std, level, k, half, late, scales, out)
+        write_row(mean, std, level, k, half, late, scales, out)
         if k < 0:
             break
         value = y[k] - level
@@ -142,11 +142,11 @@ def backward(y, level, n, nvr, centred, scales, room, limit, steady, information
             for i in range(n):
                 x[i] += gain[i] * e
         else:
-            seen += 1
+            count += 1
             run += 1
             Y[0, 0] += 1.0
             z[0] += value
-            if run > n and seen > n and settled(Y, before, n):
+            if run > n and count > n and unchanged(Y, before, n):
                 coasting, blended = True, False
                 share = hold(Y, z, n, nvr, L, w, x, gain, tie, rest)
 
@@ -156,7 +156,7 @@ def hold(Y, z, n, nvr, L, w, x, gain, tie, rest):
     factor(Y, L, n)
     substitute(L, z, n, x)
     first_column(L, n, w, gain)
-    share = bind(Y, n, nvr, tie)
+    share = tie_of(Y, n, nvr, tie)
     copy(Y, rest, n)
     forget(rest, w, n, nvr)
     back(rest, w, n)
@@ -191,7 +191,7 @@ def glide(y, level, k, x, gain, blend, std, half, late, scales, steady, out):
     return k
 
 
-def write(mean, std, level, k, half, late, scales, out):
+def write_row(mean, std, level, k, half, late, scales, out):
     """One state into its columns, as far as there are such."""
     if k >= 0:
         out[0, k] = mean[0] * scales[0] + level
@@ -242,7 +242,7 @@ def forget(Y, z, n, nvr):
         Y[i, m] = Y[m, i]
 
 
-def bind(Y, n, nvr, tie):
+def tie_of(Y, n, nvr, tie):
     """What later samples make of eta, its mean being `pull - tie x` with the variance returned; Y: theirs on A x + D eta."""
     share = nvr / (1.0 + nvr * Y[n - 1, n - 1])
     tie[0] = share * Y[n - 1, 0]
@@ -280,7 +280,7 @@ def mix(L, rest, tie, n, column, part, blend):
         for i in range(n):
             blend[i, j] = part[i]
         if n == 2:
-            blend[2, j] = tie[j] - dot(tie, part, n)
+            blend[2, j] = tie[j] - dot_of(tie, part, n)
 
 
 def deviations(L, tie, share, half, n, c, std):
@@ -293,7 +293,7 @@ def deviations(L, tie, share, half, n, c, std):
             c[2] = second
         if row < 2:
             c[row] += 1.0
-        std[row] = math.sqrt(spread(L, c, n) + (second * second * share if n == 2 else 0.0))
+        std[row] = math.sqrt(spread_of(L, c, n) + (second * second * share if n == 2 else 0.0))
 
 
 def factor(J, L, n):
@@ -322,7 +322,7 @@ def substitute(L, w, n, x):
             x[i] -= L[j, i] * x[j]
 
 
-def spread(L, c, n):
+def spread_of(L, c, n):
     """c^T J^-1 c from the factors of J; spoils c."""
     total = 0.0
     for i in range(n):
@@ -338,7 +338,7 @@ def first_column(L, n, c, x):
     substitute(L, c, n, x)
 
 
-def settled(Y, before, n):
+def unchanged(Y, before, n):
     """Whether Y is what it was, but for rounding."""
     for i in range(n):
         for j in range(i + 1):
@@ -371,7 +371,7 @@ def times(Y, x, n, z):
             z[i] += Y[i, j] * x[j]
 
 
-def dot(a, b, n):
+def dot_of(a, b, n):
     total = 0.0
     for i in range(n):
         total += a[i] * b[i]

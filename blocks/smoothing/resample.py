@@ -90,15 +90,15 @@ blocks:
     def kept(self, t: np.ndarray) -> np.ndarray:
         """Which samples stay."""
         place, slack = np.arange(len(t)), 1e-9 * float(np.ptp(t)) if len(t) else 0.0
-        found = (place >= self.first) & (place < len(t) - self.last)
+        inside = (place >= self.first) & (place < len(t) - self.last)
         if self.start is not None:
-            found &= t >= self.start - slack
+            inside &= t >= self.start - slack
         if self.stop is not None:
-            found &= t <= self.stop + slack
-        if not found.any():
+            inside &= t <= self.stop + slack
+        if not inside.any():
             span = f"{len(t)} samples" + (f", {t[0]:g} to {t[-1]:g} s" if len(t) else "")
             raise RecordError(f"no sample is left of {span}.")
-        return found
+        return inside
 
     @staticmethod
     def size_n(u):

@@ -17,6 +17,7 @@ class LevelSequence(Block):
     """
 
     family = "sources"
+    icon = "0,0.5 0.167,0.5 0.167,0.9 0.333,0.9 0.333,0.3 0.5,0.3 0.5,0.1 0.667,0.1 0.667,0.7 0.833,0.7 0.833,0.5 1,0.5"
     colour = "source"
     sampled = True
     example = """

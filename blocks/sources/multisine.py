@@ -15,15 +15,15 @@ __all__ = ["Multisine"]
 #: Samples for each period of the highest line when the peak is looked for, and at least in a whole period of the signal.
 OVERSAMPLING, FINEST = 32, 4096
 #: A signal that repeats only after more periods of its highest line than this counts as one that never does.
-LONGEST = 65536
+HIGHEST_ORDER = 65536
 #: The norms of the descent and the samples for each period of the highest line: a large p sees peaks between the samples.
 DESCENT = ((4, 8), (8, 8), (16, 8), (32, 16), (64, 16), (128, 16), (256, 16), (512, 32))
 #: Up to so many lines the descent is started from this many random phases beside Schroeder's.
 FEW, FURTHER = 16, 4
 #: Up to so many lines the descent keeps a matrix of second derivatives; beyond, it would cost more than it saves.
-SMALL = 64
+FEW_LINES = 64
 #: Iterations of each norm, and samples a descent may look at: lines far apart, up to a high multiple, have long periods.
-ITERATIONS, MOST_SAMPLES, FAR = 200, 3e7, 4096
+ITERATIONS, MOST_SAMPLES, HIGHEST_HARMONIC = 200, 3e7, 4096
 
 
 class Multisine(Block):
@@ -39,6 +39,12 @@ class Multisine(Block):
     """
 
     family = "sources"
+    icon = (
+        "0,0.771 0.0333,0.748 0.0667,0.641 0.1,0.581 0.133,0.615 0.167,0.678 0.2,0.684 0.233,0.63 0.267,0.606 0.3,0.695 "
+        "0.333,0.866 0.367,0.981 0.4,0.912 0.433,0.664 0.467,0.382 0.5,0.229 0.533,0.252 0.567,0.359 0.6,0.419 "
+        "0.633,0.385 0.667,0.322 0.7,0.316 0.733,0.37 0.767,0.394 0.8,0.305 0.833,0.134 0.867,0.0191 0.9,0.0881 "
+        "0.933,0.336 0.967,0.618 1,0.771"
+    )
     colour = "source"
     example = """
 format: 1
@@ -98,9 +104,11 @@ blocks:
         return phases_problem(phases, f) or amplitudes_problem(amplitudes, phases, f)
 
     def label(self) -> list[str]:
-        asked = self.settings
-        f = asked["frequencies"] or (asked["f_min"], asked["f_max"])
-        size = f"peak {brief(asked['amplitude'])}" if asked["amplitudes"] is None else f"{len(asked['amplitudes'])} lines"
+        settings = self.settings
+        f = settings["frequencies"] or (settings["f_min"], settings["f_max"])
+        size = (
+            f"peak {brief(settings['amplitude'])}" if settings["amplitudes"] is None else f"{len(settings['amplitudes'])} lines"
+        )
         return ["Multisine", f"{brief(min(f))} to {brief(max(f))} Hz, {size}"]
 
     def variant(self, inputs: int = 1) -> type[Block]:
@@ -220,9 +228,9 @@ def harmonics(f: tuple[float, ...]) -> Any:
             return None
     counts = [int(v * scale) for v in exact]
     base = gcd(*counts)
-    found = np.array([c // base for c in counts])
-    apart = np.abs(found * (base / scale) / np.asarray(f) - 1.0).max()
-    return found if found.max() <= LONGEST and apart < 1e-9 else None
+    orders = np.array([c // base for c in counts])
+    apart = np.abs(orders * (base / scale) / np.asarray(f) - 1.0).max()
+    return orders if orders.max() <= HIGHEST_ORDER and apart < 1e-9 else None
 
 
 def waveform(lines: Any, phi: Any, oversampling: int) -> Any:
@@ -254,11 +262,11 @@ def flattest(lines: Any, phi: Any) -> Any:
     import numpy as np
 
     draws = np.random.default_rng(len(lines)).uniform(0.0, 2.0 * np.pi, (FURTHER, len(lines)))
-    starts = [phi, *draws] if len(lines) <= FEW and lines.max() <= FAR else [phi]
-    return min((flattened(lines, start) for start in starts), key=lambda found: peak(lines, found))
+    starts = [phi, *draws] if len(lines) <= FEW and lines.max() <= HIGHEST_HARMONIC else [phi]
+    return min((flattened_phases(lines, start) for start in starts), key=lambda found: peak(lines, found))
 
 
-def flattened(lines: Any, phi: Any) -> Any:
+def flattened_phases(lines: Any, phi: Any) -> Any:
     """Phases with a lower peak: descent of the L_p norm over one period for growing p (Guillaume et al. 1991)."""
     import numpy as np
     from scipy.optimize import minimize
@@ -271,7 +279,7 @@ def flattened(lines: Any, phi: Any) -> Any:
         overlap = np.fft.rfft(weights)[lines] * np.exp(-1j * phi)
         return np.log(top) + np.log(share.mean()) / p, overlap.imag / share.sum()
 
-    method = "BFGS" if len(lines) <= SMALL else "CG"
+    method = "BFGS" if len(lines) <= FEW_LINES else "CG"
     best = phi
     for p, oversampling in DESCENT:
         turns = min(ITERATIONS, int(MOST_SAMPLES / (len(DESCENT) * oversampling * lines.max())))

@@ -20,6 +20,7 @@ class Clock(Block):
     """y = t: the time of the simulation."""
 
     family = "sources"
+    icon = "0.5,0.5 0.5,0.95; 0.5,0.5 0.68,0.35"
     colour = "source"
     example = """
 format: 1
@@ -48,6 +49,7 @@ class RepeatingSequence(Block):
     """
 
     family = "sources"
+    icon = "0,0 0.5,1 0.5,0 1,1 1,0"
     colour = "source"
     example = """
 format: 1

@@ -21,6 +21,7 @@ class Constant(Block):
     """y = value, a number or a list of them."""
 
     family = "sources"
+    icon = "0,0.5 1,0.5; 0,0 0,1; 0,0 1,0"
     colour = "source"
     example = """
 format: 1
@@ -46,6 +47,7 @@ class Step(Block):
     """y = before until `time`, then after; at `time` itself it is after. The instant is located by the solver."""
 
     family = "sources"
+    icon = "0,0.1 0.45,0.1 0.45,0.9 1,0.9"
     colour = "source"
     example = """
 format: 1
@@ -78,6 +80,7 @@ class Ramp(Block):
     """y = slope * (t - start) after `start`, 0 before."""
 
     family = "sources"
+    icon = "0,0.05 0.35,0.05 1,0.95"
     colour = "source"
     example = """
 format: 1
@@ -99,6 +102,10 @@ class Sine(Block):
     """y = amplitude sin(2 pi frequency t + phase) + bias."""
 
     family = "sources"
+    icon = (
+        "0,0.5 0.0833,0.75 0.167,0.933 0.25,1 0.333,0.933 0.417,0.75 0.5,0.5 0.583,0.25 0.667,0.067 0.75,0 0.833,0.067 "
+        "0.917,0.25 1,0.5"
+    )
     colour = "source"
     example = """
 format: 1
@@ -126,6 +133,12 @@ class Chirp(Block):
     """
 
     family = "sources"
+    icon = (
+        "0,0.5 0.0333,0.611 0.0667,0.731 0.1,0.847 0.133,0.942 0.167,0.995 0.2,0.986 0.233,0.899 0.267,0.732 0.3,0.506 "
+        "0.333,0.265 0.367,0.0738 0.4,3.95e-05 0.433,0.089 0.467,0.333 0.5,0.655 0.533,0.921 0.567,0.995 0.6,0.814 "
+        "0.633,0.451 0.667,0.106 0.7,0.00772 0.733,0.249 0.767,0.683 0.8,0.983 0.833,0.883 0.867,0.44 0.9,0.0449 "
+        "0.933,0.0951 0.967,0.57 1,0.976"
+    )
     colour = "source"
     example = """
 format: 1
@@ -169,6 +182,7 @@ class Pulse(Block):
     """
 
     family = "sources"
+    icon = "0,0.1 0.15,0.1 0.15,0.9 0.4,0.9 0.4,0.1 0.65,0.1 0.65,0.9 0.9,0.9 0.9,0.1 1,0.1"
     colour = "source"
     example = """
 format: 1
@@ -210,6 +224,7 @@ class FromRecord(Block):
     """
 
     family = "sources"
+    icon = "0,0 0,1; 0,0 1,0; 0.08,0.3 0.3,0.7 0.5,0.45 0.7,0.9 0.95,0.6"
     colour = "source"
 
     file: str = static(None, "npz, csv, mat or parquet file, relative to the diagram's folder", kind=str, required=True)
@@ -269,11 +284,11 @@ def recorded(file: str, signal: str) -> tuple[Any, Any]:
     """Times and samples [samples, n] of one signal of a file."""
     import os
 
-    return read(file, signal, os.stat(file).st_mtime_ns if os.path.exists(file) else 0)
+    return samples_of(file, signal, os.stat(file).st_mtime_ns if os.path.exists(file) else 0)
 
 
 @lru_cache(maxsize=16)
-def read(file: str, signal: str, changed: int) -> tuple[Any, Any]:
+def samples_of(file: str, signal: str, changed: int) -> tuple[Any, Any]:
     import numpy as np
 
     from blocksim.records.conversion import to_base

@@ -14,7 +14,7 @@ from .curves import bracket, ramp, ramp_bend, ramp_speed
 __all__ = ["FourierTrajectory", "PolynomialTrajectory", "TrapezoidTrajectory"]
 
 
-class Rows(Param):
+class RowsParam(Param):
     """A list of numbers per joint; one list alone is that of a single joint."""
 
     def problems(self, value: Any) -> list[str]:
@@ -49,6 +49,11 @@ class FourierTrajectory(Trajectory):
     t = 0 on without coming to rest: a plant that starts still, or elsewhere, sees a jump of its reference.
     """
 
+    icon = (
+        "0,0.651 0.05,0.772 0.1,0.816 0.15,0.788 0.2,0.72 0.25,0.649 0.3,0.606 0.35,0.603 0.4,0.631 0.45,0.658 "
+        "0.5,0.651 0.55,0.587 0.6,0.463 0.65,0.303 0.7,0.149 0.75,0.0485 0.8,0.035 0.85,0.118 0.9,0.278 0.95,0.473 "
+        "1,0.651"
+    )
     example = """
 format: 1
 simulate: {stop: 10.0, solver: rk4, step: 1e-2}
@@ -58,8 +63,8 @@ blocks:
 """
 
     base_frequency: float = param(0.1, "frequency of the first harmonic", "Hz", above=0)
-    a: Any = Rows(doc="sine coefficients, from the first harmonic on", shape=(None, None), required=True)
-    b: Any = Rows(doc="cosine coefficients, as many; zero when left out", shape=(None, None))
+    a: Any = RowsParam(doc="sine coefficients, from the first harmonic on", shape=(None, None), required=True)
+    b: Any = RowsParam(doc="cosine coefficients, as many; zero when left out", shape=(None, None))
     offset: Any = PerJoint(doc="mean position", shape=(None,), default=0.0)
     coefficients: str = static("position", "what a and b are coefficients of", choices=("position", "velocity"))
     S = table("sine coefficients of the position, a row per joint", shape=(None, None))
@@ -127,7 +132,7 @@ blocks:
     @staticmethod
     def check(a, b, offset):
         if b is not None and joint_rows(a).shape != joint_rows(b).shape:
-            return f"a is {shape_of(a)}, b is {shape_of(b)}; both have one coefficient for each joint and harmonic."
+            return f"a is {shape_words(a)}, b is {shape_words(b)}; both have one coefficient for each joint and harmonic."
         return per_joint_problem("offset", offset, len(joint_rows(a)))
 
 
@@ -138,6 +143,10 @@ class PolynomialTrajectory(Trajectory):
     and after the last point the joint rests there, so both are zero at the ends. Lists of lists serve several joints.
     """
 
+    icon = (
+        "0,0.05 0.0833,0.0546 0.167,0.0819 0.25,0.143 0.333,0.239 0.417,0.362 0.5,0.5 0.583,0.638 0.667,0.761 "
+        "0.75,0.857 0.833,0.918 0.917,0.945 1,0.95"
+    )
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-2}
@@ -146,9 +155,9 @@ blocks:
 """
 
     times: Any = param([0.0, 1.0], "when each way point is reached, rising", "s", shape=(None,))
-    points: Any = Rows(doc="way points, one for each time", shape=(None, None), required=True)
-    velocities: Any = Rows(doc="speed at each way point; zero when left out", shape=(None, None))
-    accelerations: Any = Rows(doc="acceleration at each way point; zero when left out", shape=(None, None))
+    points: Any = RowsParam(doc="way points, one for each time", shape=(None, None), required=True)
+    velocities: Any = RowsParam(doc="speed at each way point; zero when left out", shape=(None, None))
+    accelerations: Any = RowsParam(doc="acceleration at each way point; zero when left out", shape=(None, None))
     legs = table("coefficients from (t - time)^0 up, a row for each joint and leg", shape=(None, 6))
 
     def label(self) -> list[str]:
@@ -194,12 +203,12 @@ blocks:
         if len(times) < 2 or any(b <= a for a, b in pairwise(times)):
             return f"times: at least two, rising, are wanted, found {list(times)}."
         if joint_rows(points).shape[1] != len(times):
-            return f"points: one for each of the {len(times)} times is wanted, found {shape_of(points)}."
+            return f"points: one for each of the {len(times)} times is wanted, found {shape_words(points)}."
         for name, rates in (("velocities", velocities), ("accelerations", accelerations)):
             if rates is None:
                 continue
             if joint_rows(rates).shape != joint_rows(points).shape:
-                return f"{name}: one for each point is wanted, {shape_of(points)}, found {shape_of(rates)}."
+                return f"{name}: one for each point is wanted, {shape_words(points)}, found {shape_words(rates)}."
             if joint_rows(rates)[:, [0, -1]].any():
                 return f"{name}: the first and the last must be 0, because the joint rests before and after."
         return None
@@ -213,6 +222,7 @@ class TrapezoidTrajectory(Trajectory):
     joints move along one line: the slowest sets the time of all. It starts at `start` and rests for `pause` at every point.
     """
 
+    icon = "0,0.05 0.25,0.9 0.75,0.9 1,0.05"
     example = """
 format: 1
 simulate: {stop: 6.0, solver: rk4, step: 1e-2}
@@ -220,7 +230,7 @@ blocks:
   move: {type: TrapezoidTrajectory, points: [[0, 2, 0], [0, 0.5, 1]], speed: 1.5, acceleration: [4.0, 2.0], pause: 0.2}
 """
 
-    points: Any = Rows(doc="way points, at least two", shape=(None, None), required=True)
+    points: Any = RowsParam(doc="way points, at least two", shape=(None, None), required=True)
     speed: Any = PerJoint(doc="largest speed", shape=(None,), required=True, above=0)
     acceleration: Any = PerJoint(doc="largest acceleration", shape=(None,), required=True, above=0)
     pause: float = param(0.0, "rest at every way point", "s", min=0)
@@ -279,7 +289,7 @@ blocks:
     def check(points, speed, acceleration):
         places = joint_rows(points)
         if places.shape[1] < 2:
-            return f"points: at least two are wanted, found {shape_of(points)}."
+            return f"points: at least two are wanted, found {shape_words(points)}."
         still = abs(places[:, 1:] - places[:, :-1]).max(axis=0) == 0
         if still.any():
             return f"points: number {int(still.argmax()) + 2} is where the one before it is; 'pause' gives a rest."
@@ -355,6 +365,6 @@ def per_joint_problem(name: str, value: Any, joints: int) -> str | None:
     return f"{name}: one for each of the {joints} joint(s), or one for all, is wanted, found {count}."
 
 
-def shape_of(value: Any) -> str:
+def shape_words(value: Any) -> str:
     joints, numbers = joint_rows(value).shape
     return f"{numbers} for {joints} joint(s)"

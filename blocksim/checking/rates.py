@@ -56,14 +56,14 @@ def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -
 
 def sampled_sources(unit: Unit, schedule: Schedule) -> list[Unit]:
     """The sampled blocks whose outputs reach a block at once: straight, or through blocks without a clock and without states."""
-    waiting, seen, sources = [unit], {unit.path}, []
+    waiting, visits, sources = [unit], {unit.path}, []
     while waiting:
         for refs in waiting.pop().inputs.values():
             for ref in refs:
                 source = schedule.by_path.get(ref.block)
-                if source is None or source.path in seen:
+                if source is None or source.path in visits:
                     continue
-                seen.add(source.path)
+                visits.add(source.path)
                 if source.group is not None:
                     sources.append(source)
                 elif all(isinstance(d, Memory) for d in source.kind.of(State).values()):

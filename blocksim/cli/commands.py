@@ -12,8 +12,9 @@ import typer
 
 from .. import __version__
 from ..errors import SimulationError
-from .arguments import AllowOutside, File, Output, Set, reported
+from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .design_commands import design_command, information_command, sequential_command
+from .studio_command import studio_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -34,8 +35,8 @@ def main() -> None:
     app(prog_name="blocksim")
 
 
-def show_version(asked: bool) -> None:
-    if asked:
+def show_version(wish: bool) -> None:
+    if wish:
         typer.echo(f"blocksim {__version__}")
         raise typer.Exit
 
@@ -67,7 +68,7 @@ def blocksim(
 
 
 @app.command()
-@reported
+@with_errors_told
 def run(
     file: File,
     set_: Set = None,
@@ -104,19 +105,19 @@ def run(
     outer, inner = results.read_settings(set_ or [])
     diagram = verdicts.open_file(file, outer, allow_outside)
     if with_estimates is not None:
-        estimated, told = results.estimated_settings(with_estimates, estimates_of, diagram)
+        estimated, changes = results.estimated_settings(with_estimates, estimates_of, diagram)
         inner = {**estimated, **inner}
         if not (quiet or json):
-            typer.echo(f"from {with_estimates}: {', '.join(told)}\n")
+            typer.echo(f"from {with_estimates}: {', '.join(changes)}\n")
     if out is not None:
         make_folder(out)
-    with console.progress_bar(shown=not (quiet or json)) as progress:
-        outcome = results.run(diagram, inner, options, "python" if debug else "auto", progress)
+    with console.progress_bar(visible=not (quiet or json)) as progress:
+        outcome = results.run_diagram(diagram, inner, options, "python" if debug else "auto", progress)
     deliver(outcome, file, out, plot, json, quiet)
 
 
 @app.command()
-@reported
+@with_errors_told
 def identify(
     file: File,
     record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="The measured record.")] = None,
@@ -134,6 +135,7 @@ def identify(
     every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
     missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
+    assume: Assume = None,
     set_: Set = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
@@ -152,16 +154,17 @@ def identify(
 
     outer, inner = results.read_settings(set_ or [])
     diagram = open_diagram(file, outer, allow_outside=allow_outside)
-    given = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
-    given["columns"] = results.read_columns(map_ or [])
+    options = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
+    options["columns"] = results.read_columns(map_ or [])
     if out is not None:
         make_folder(out)
-    outcome = results.identified(diagram, record, inner, given)
+    outcome = results.identified(diagram, record, inner, options)
     deliver(outcome, file, out, plot, json, quiet)
+    results.refuse_unconverged(outcome)
 
 
 @app.command("validate")
-@reported
+@with_errors_told
 def judge(
     file: File,
     record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before.")] = None,
@@ -183,6 +186,7 @@ def judge(
     every: Annotated[str | None, typer.Option(help="As for identify.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="As for identify.")] = None,
     missing: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    assume: Assume = None,
     set_: Set = None,
     output: Output = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -196,7 +200,7 @@ def judge(
     from . import results, validating
 
     outer, inner = results.read_settings(set_ or [])
-    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
+    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
     reading["columns"] = results.read_columns(map_ or [])
     options = {
         "block": estimates_of or "",
@@ -211,7 +215,7 @@ def judge(
 
 
 @app.command()
-@reported
+@with_errors_told
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A diagram or a study: a path, or a bundled name.")],
     set_: Set = None,
@@ -235,7 +239,7 @@ def check(
 
 
 @app.command()
-@reported
+@with_errors_told
 def draw(file: File, output: Output = None, set_: Set = None, allow_outside: AllowOutside = False) -> None:
     """Draw a diagram as SVG, PNG or PDF.
 
@@ -255,7 +259,7 @@ def draw(file: File, output: Output = None, set_: Set = None, allow_outside: All
 
 
 @app.command()
-@reported
+@with_errors_told
 def show(
     file: File,
     program: Annotated[bool, typer.Option("--program", help="The generated program.")] = False,
@@ -269,11 +273,11 @@ def show(
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
-    built = open_diagram(file, outer, allow_outside=allow_outside)
+    whole = open_diagram(file, outer, allow_outside=allow_outside)
     if diagram or not (program or schedule):
-        console.show_diagram(results.changed_diagram(built, inner))
+        console.show_diagram(results.changed_diagram(whole, inner))
     if schedule or program:
-        ready = results.readied(built, inner)
+        ready = results.readied(whole, inner)
         if schedule:
             typer.echo(str(ready.schedule))
         if program:
@@ -283,7 +287,7 @@ def show(
 
 
 @app.command()
-@reported
+@with_errors_told
 def blocks(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One block type, for its page.")] = None) -> None:
     """List the block types, or show one of them.
 
@@ -299,7 +303,7 @@ def blocks(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="On
 
 
 @app.command()
-@reported
+@with_errors_told
 def schema(output: Output = None) -> None:
     """Write the JSON Schema of diagram files.
 
@@ -321,7 +325,7 @@ def schema(output: Output = None) -> None:
 
 
 @app.command()
-@reported
+@with_errors_told
 def demo() -> None:
     """Run a robot joint in closed loop and identify it, into ./blocksim-demo/."""
     from ..diagram.build import open_diagram
@@ -331,7 +335,7 @@ def demo() -> None:
     folder = Path(DEMO_FOLDER)
     make_folder(folder)
     with console.progress_bar() as progress:
-        outcome = results.run(open_diagram(DEMO), {}, {}, "auto", progress)
+        outcome = results.run_diagram(open_diagram(DEMO), {}, {}, "auto", progress)
     results.write_folder(outcome, folder, plot=True)
     console.show_outcome(outcome)
     copy = folder / "diagram.yaml"
@@ -348,7 +352,7 @@ Or try    blocksim run {DEMO} --set smooth.bandwidth=40   too wide a band: least
 
 
 @app.command()
-@reported
+@with_errors_told
 def signal(
     file: File,
     names: Annotated[list[str] | None, typer.Argument(metavar="[BLOCK]...", help="Blocks; all sources when left out.")] = None,
@@ -372,18 +376,18 @@ def signal(
     options = results.checked_options(stop=stop, every=every, seed=seed)
     outer, inner = results.read_settings(set_ or [])
     diagram = results.changed_diagram(open_diagram(file, outer, allow_outside=allow_outside), inner)
-    found = signals.analyse_sources(diagram, names or (), **options)
-    written = [] if output is None else write_figures(diagram, found, output)
+    analyses = signals.analyse_sources(diagram, names or (), **options)
+    paths = [] if output is None else write_figures(diagram, analyses, output)
     if json:
-        typer.echo(signals.as_json(found, written))
+        typer.echo(signals.analyses_as_json(analyses, paths))
         return
-    console.show_table(signals.COLUMNS, signals.rows(found), numbers=signals.COLUMNS[2:])
-    if written:
-        typer.echo(f"wrote {', '.join(written)}")
+    console.show_table(signals.SIGNAL_COLUMNS, signals.analysis_rows(analyses), numbers=signals.SIGNAL_COLUMNS[2:])
+    if paths:
+        typer.echo(f"wrote {', '.join(paths)}")
 
 
 @app.command()
-@reported
+@with_errors_told
 def study(
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A study file.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes to use; all cores by default.")] = None,
@@ -419,6 +423,7 @@ def study(
 app.command("information")(information_command)
 app.command("design")(design_command)
 app.command("sequential")(sequential_command)
+app.command("studio")(studio_command)
 
 
 if __name__ == "__main__":

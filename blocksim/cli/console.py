@@ -73,13 +73,16 @@ def show_table(
 
 def show_outcome(outcome: Outcome) -> None:
     """The signals of a run, what was identified, how it was run, and the files written."""
-    from .results import rows
+    from ..notation import unit_label
+    from .results import record_rows
 
-    found = rows(outcome.record)
-    shown = [[r.signal, r.unit, number(r.min), number(r.max), number(r.final)] for r in found[:MOST_ROWS]]
-    show_table(("signal", "unit", "min", "max", "final"), shown, numbers=("min", "max", "final"))
-    if len(found) > MOST_ROWS:
-        typer.echo(f"... and {len(found) - MOST_ROWS} more")
+    table = record_rows(outcome.record)
+    cells = [
+        [r.signal, unit_label(r.unit), figure_text(r.min), figure_text(r.max), figure_text(r.final)] for r in table[:MOST_ROWS]
+    ]
+    show_table(("signal", "unit", "min", "max", "final"), cells, numbers=("min", "max", "final"))
+    if len(table) > MOST_ROWS:
+        typer.echo(f"... and {len(table) - MOST_ROWS} more")
     for block, estimates in outcome.record.estimates.items():
         typer.echo(f"\n{block}: {estimates}")
     typer.echo(f"\n{story(outcome)}")
@@ -103,7 +106,7 @@ def story(outcome: Outcome) -> str:
     return f"{span:g} s simulated in {outcome.seconds:.2f} s: {', '.join([*parts, 'seed ' + str(provenance['seed'])])}"
 
 
-def number(value: float) -> str:
+def figure_text(value: float) -> str:
     return f"{value:.6g}"
 
 
@@ -119,11 +122,13 @@ def show_diagram(diagram: Diagram) -> None:
     for path, node in walk(diagram):
         settings = node.block.parameters if isinstance(node.block, Diagram) else own_settings(node.block)
         inputs = "" if node.inputs is None else flow(node.inputs)
-        rows.append([path, kind_of(node.block), inputs, ", ".join(f"{name}={brief(value)}" for name, value in settings.items())])
+        rows.append(
+            [path, kind_name(node.block), inputs, ", ".join(f"{name}={brief(value)}" for name, value in settings.items())]
+        )
     show_table(("block", "type", "in", "settings"), rows)
 
 
-def kind_of(block: Any) -> str:
+def kind_name(block: Any) -> str:
     from ..diagram.diagram import Diagram
 
     return os.path.basename(block.path) if isinstance(block, Diagram) else type(block).__name__
@@ -161,12 +166,12 @@ def show_block(cls: type[Block]) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool = True) -> Iterator[Callable[[float], None]]:
+def progress_bar(visible: bool = True) -> Iterator[Callable[[float], None]]:
     """A bar with the time left on stderr, for runs long enough to wonder; gives the function to call with the share done.
 
     A run that reports its progress also hears Ctrl-C, so there is a function even where nothing is shown.
     """
-    if not (shown and sys.stderr.isatty()):
+    if not (visible and sys.stderr.isatty()):
         yield lambda share: None
         return
     bar = Bar()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import AllowOutside, File, Set, reported
+from .arguments import AllowOutside, File, Set, with_errors_told
 
 if TYPE_CHECKING:
     from ..planning.design.search import SearchProgress
@@ -21,7 +21,7 @@ def comma_names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-@reported
+@with_errors_told
 def information_command(
     file: File,
     parameters: Annotated[str, typer.Option("--parameters", "-p", metavar="A,B", help="Numbers of blocks, initial states too.")],
@@ -91,7 +91,7 @@ def noise_of(text: str | None) -> Any:
     return {name.strip(): value(word) for name, _, word in (part.partition("=") for part in text.split(","))}
 
 
-@reported
+@with_errors_told
 def design_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A design file.")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the result; the file's name when left out.")] = None,
@@ -107,26 +107,26 @@ def design_command(
     from ..planning.design.design import design
 
     folder = out or Path(f"{Path(file).stem}-design")
-    with search_bar(shown=not (quiet or json)) as watch:
+    with search_bar(visible=not (quiet or json)) as watch:
         result = design(file, out=folder, resume=resume, progress=watch)
-    written = [str(folder)]
+    paths = [str(folder)]
     if plot:
         from ..planning.figures import write_design_figures
 
-        written += write_design_figures(result, folder)
+        paths += write_design_figures(result, folder)
     if json:
         import json as writer
 
         typer.echo(writer.dumps(result.plain()))
     elif not quiet:
         typer.echo(str(result))
-        typer.echo(f"wrote {', '.join(written)}")
+        typer.echo(f"wrote {', '.join(paths)}")
 
 
 @contextlib.contextmanager
-def search_bar(shown: bool) -> Iterator[Callable[[SearchProgress], None] | None]:
+def search_bar(visible: bool) -> Iterator[Callable[[SearchProgress], None] | None]:
     """A bar on stderr with the share of the budget used and the best so far."""
-    if not (shown and sys.stderr.isatty()):
+    if not (visible and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console
@@ -139,7 +139,7 @@ def search_bar(shown: bool) -> Iterator[Callable[[SearchProgress], None] | None]
         yield lambda state: bar.update(task, completed=state.share, description=state.summary())
 
 
-@reported
+@with_errors_told
 def sequential_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A design file.")],
     guess: Annotated[

@@ -39,7 +39,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Row:
+class SignalRow:
     """One line of the table of results: a scalar signal, or one element of a vector."""
 
     signal: str
@@ -53,18 +53,18 @@ def checked_options(**options: Any) -> dict[str, Any]:
     """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
     from ..solvers import DEFAULT, find_solver
 
-    given = {name: value for name, value in options.items() if value is not None}
+    present = {name: value for name, value in options.items() if value is not None}
     for name in TIMES:
-        if name in given:
-            given[name] = scalar_or_text(given[name])
-    problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **given), {})]
+        if name in present:
+            present[name] = scalar_or_text(present[name])
+    problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **present), {})]
     try:
-        find_solver(given.get("solver", DEFAULT))
+        find_solver(present.get("solver", DEFAULT))
     except DiagramError as error:
         problems += [Problem(f"--solver: {p.what}") for p in error.problems]
     if problems:
         raise DiagramError(problems)
-    return given
+    return present
 
 
 def scalar_or_text(text: str) -> Any:
@@ -76,24 +76,24 @@ def scalar_or_text(text: str) -> Any:
 
 def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
-    problems, found = [], {}
+    problems, settings = [], {}
     for item in items:
-        name, equals, written = (part.strip() for part in item.partition("="))
-        if not (name and equals and written):
+        name, equals, text = (part.strip() for part in item.partition("="))
+        if not (name and equals and text):
             problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
             continue
         try:
-            root, more = read_yaml(written, "")
+            root, more = read_yaml(text, "")
             problems += [Problem(f"--set {item}: {p.what}") for p in more]
             if not isinstance(root.value, dict):
-                found[name] = root.plain()
+                settings[name] = root.plain()
             else:
                 problems.append(Problem(f"--set {item}: a number, a word or a list is wanted, found a mapping."))
         except DiagramError as error:
             problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
     if problems:
         raise DiagramError(problems)
-    return {n: v for n, v in found.items() if "." not in n}, {n: v for n, v in found.items() if "." in n}
+    return {n: v for n, v in settings.items() if "." not in n}, {n: v for n, v in settings.items() if "." in n}
 
 
 def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
@@ -114,14 +114,14 @@ def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
     return ready
 
 
-def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
+def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
     """Simulate; a run that fails half way, or is interrupted, still has an outcome."""
     from ..checking.findings import quick_findings
     from ..running.simulate import simulate
     from ..simulation.failures import InterruptedRun
     from ..simulation.prepare import prepared
 
-    begun, seed = time.perf_counter(), options.get("seed")
+    clock, seed = time.perf_counter(), options.get("seed")
     ready, rest = prepared(diagram, params, {n: v for n, v in options.items() if n != "seed"})
     findings = tuple(quick_findings(ready))
     failure: BlocksimError | InterruptedRun | None
@@ -133,68 +133,78 @@ def run(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engin
         if error.record is None:
             raise
         record, failure = error.record, error
-    return Outcome(diagram, record, time.perf_counter() - begun, failure, findings=findings)
+    return Outcome(diagram, record, time.perf_counter() - clock, failure, findings=findings)
 
 
-def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], given: dict[str, Any]) -> Outcome:
+def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], options: dict[str, Any]) -> Outcome:
     """The diagram's record blocks over a measured record."""
     from ..running.identify import identify
 
-    begun = time.perf_counter()
+    clock = time.perf_counter()
     try:
-        made, failure = identify(diagram, record, params=params, **given), None
+        result, failure = identify(diagram, record, params=params, **options), None
     except BlocksimError as error:
         if error.record is None:
             raise
-        made, failure = error.record, error
-    return Outcome(diagram, made, time.perf_counter() - begun, failure)
+        result, failure = error.record, error
+    return Outcome(diagram, result, time.perf_counter() - clock, failure)
+
+
+def refuse_unconverged(outcome: Outcome) -> None:
+    """An identification that found nothing is a failure, though what it looked at is kept: scripts must not go on with it."""
+    from ..errors import SimulationError
+
+    lost = {block: one for block, one in outcome.record.estimates.items() if not one.converged}
+    if lost:
+        reasons = "; ".join(f"{block}: {one.reason or 'nothing was learnt'}" for block, one in lost.items())
+        raise SimulationError(f"no estimates of {', '.join(lost)}. {reasons}.", time=float(outcome.record.t[-1]))
 
 
 def read_columns(items: list[str]) -> dict[str, Any]:
     """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
     from ..records.conversion import name_and_unit
 
-    found = {}
+    columns = {}
     for item in items:
-        signal, equals, written = (part.strip() for part in item.partition("="))
-        column, unit = name_and_unit(written)
+        signal, equals, text = (part.strip() for part in item.partition("="))
+        column, unit = name_and_unit(text)
         names = [name.strip() for name in column.split(",")]
         if not (signal and equals and all(names)):
             raise DiagramError(f"--map {item}: write SIGNAL=COLUMN, e.g. --map encoder=qm or --map 'arm.q=angle [deg]'.")
-        found[signal] = {"column": names if len(names) > 1 else names[0], "unit": unit}
-    return found
+        columns[signal] = {"column": names if len(names) > 1 else names[0], "unit": unit}
+    return columns
 
 
-def read_time(written: str | None) -> Any:
+def read_time(text: str | None) -> Any:
     """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
     from ..records.conversion import name_and_unit
 
-    column, unit = name_and_unit(written) if written is not None else ("", "")
-    return {"column": column, "unit": unit} if unit else written
+    column, unit = name_and_unit(text) if text is not None else ("", "")
+    return {"column": column, "unit": unit} if unit else text
 
 
-def rows(record: Record) -> list[Row]:
+def record_rows(record: Record) -> list[SignalRow]:
     """The table of results: every scalar signal and every element."""
     from ..records.record import scalar_columns
 
-    found = []
+    table = []
     for name in record:
         for label, values in scalar_columns(name, record[name]):
             if len(values):
-                found.append(Row(label, record.unit(name), float(values.min()), float(values.max()), float(values[-1])))
-    return found
+                table.append(SignalRow(label, record.unit(name), float(values.min()), float(values.max()), float(values[-1])))
+    return table
 
 
 def as_json(outcome: Outcome) -> str:
     """One JSON object for scripts. Numbers that JSON cannot carry (nan, inf) are null."""
-    signals = {r.signal: {"unit": r.unit, "min": r.min, "max": r.max, "final": r.final} for r in rows(outcome.record)}
+    signals = {r.signal: {"unit": r.unit, "min": r.min, "max": r.max, "final": r.final} for r in record_rows(outcome.record)}
     t = outcome.record.t
     summary = {"start": float(t[0]) if len(t) else None, "end": float(t[-1]) if len(t) else None, "samples": len(t)}
     whole = {
         **described(outcome),
         **summary,
         "signals": signals,
-        "estimates": estimates(outcome.record),
+        "estimates": estimates_as_dicts(outcome.record),
         "written": list(outcome.written),
     }
     return json.dumps(finite_or_none(whole), allow_nan=False)
@@ -209,9 +219,9 @@ def described(outcome: Outcome) -> dict[str, Any]:
     return {**provenance, "wall_seconds": outcome.seconds, "error": failed, "warnings": [str(f) for f in outcome.findings]}
 
 
-def estimates(record: Record) -> dict[str, Any]:
+def estimates_as_dicts(record: Record) -> dict[str, Any]:
     """What identifiers found, by block, as plain values."""
-    return {block: found.to_dict() for block, found in record.estimates.items()}
+    return {block: result.to_dict() for block, result in record.estimates.items()}
 
 
 def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Diagram) -> tuple[dict[str, float], list[str]]:
@@ -223,15 +233,15 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     from ..estimation.estimate_files import read_estimates
     from ..running.validate import owner_of
 
-    found = read_estimates(path, of or "")
+    result = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
-    settings = found.as_params(owner_of(found, diagram))
-    told = []
+    settings = result.as_params(owner_of(result, diagram))
+    changes = []
     for name, value in settings.items():
         block, _, setting = name.rpartition(".")
         before = blocks[block].settings.get(setting) if block in blocks else None
-        told.append(f"{name} = {value:.6g}" + (f" (was {before:.6g})" if isinstance(before, (int, float)) else ""))
-    return settings, told
+        changes.append(f"{name} = {value:.6g}" + (f" (was {before:.6g})" if isinstance(before, (int, float)) else ""))
+    return settings, changes
 
 
 def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
@@ -242,7 +252,7 @@ def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
         names = ["record.npz", "diagram.yaml", "run.json"]
         write_json(folder / "run.json", {**described(outcome), "versions": versions()})
         if outcome.record.estimates:
-            write_json(folder / "estimates.json", estimates(outcome.record))
+            write_json(folder / "estimates.json", estimates_as_dicts(outcome.record))
             names.append("estimates.json")
     outcome.written += tuple(str(folder / name) for name in names)
     if plot:

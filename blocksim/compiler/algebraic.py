@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..schedule.schedule import Element, Evaluation, evaluation_of, output_functions
 from ..tracing.code import SUM, code
-from .emitter import STORES, Emitter
+from .emitter import STORE_LIST, Emitter
 from .following import element_of, written
 from .scope import Scope, indented
 from .slots import Slot
@@ -47,28 +47,28 @@ def make_loop(emitter: Emitter, number: int, evaluations: list[Evaluation]) -> A
         emitter.slots.region(-1 - number, part, (), length)
     guesses = {e: code(f"z[{i}]") for i, e in enumerate(unknown)}
     scope = Scope(signals={**guesses, **{e: code("m[", i, "]") for e, i in loop.borrowed.items()}})
-    for evaluation in within(evaluations, torn, needs):
+    for evaluation in inside_loop(evaluations, torn, needs):
         emitter.evaluate(scope, evaluation)
         if evaluation in torn:  # others in the loop read the guess, not what was made of it
             for i, element in enumerate(unknown):
                 if evaluation_of(units[element[0]], element[1]) == evaluation:
                     scope.write(code(f"r[{i}] = ", written(scope.signals[element]).within(SUM), f" - z[{i}]"))
                     scope.signals[element] = guesses[element]
-    loop.text = f"def loop_{number}(z, r, t, {STORES}):\n{indented(scope.blocks())}\n"
+    loop.text = f"def loop_{number}(z, r, t, {STORE_LIST}):\n{indented(scope.blocks())}\n"
     return loop
 
 
-def solve(emitter: Emitter, scope: Scope, loop: AlgebraicLoop) -> None:
+def solution_call(emitter: Emitter, scope: Scope, loop: AlgebraicLoop) -> None:
     """Solve a loop, then compute its signals from the solution."""
     scope.begin()
     for element, address in loop.borrowed.items():
         scope.write(code("m[", address, "] = ", written(emitter.signal(scope, element))))
-    scope.write(f"solve_loop_{loop.number}(t, {STORES})")
+    scope.write(f"solve_loop_{loop.number}(t, {STORE_LIST})")
     region = emitter.slots.arrays[(-1 - loop.number, "z")]
     for i, element in enumerate(loop.unknown):
         scope.signals[element] = emitter.keep(scope, emitter.units[element[0]], element[1], element[2], element_of(region, i))
     torn = {evaluation_of(emitter.units[e[0]], e[1]) for e in loop.unknown}
-    for evaluation in within(loop.evaluations, torn, emitter.schedule.needs):
+    for evaluation in inside_loop(loop.evaluations, torn, emitter.schedule.needs):
         if evaluation not in torn:
             emitter.evaluate(scope, evaluation)
 
@@ -86,7 +86,7 @@ def tear(loop: list[Evaluation], needs: Needs) -> set[Evaluation]:
     return torn
 
 
-def within(loop: list[Evaluation], torn: Iterable[Evaluation], needs: Needs) -> list[Evaluation]:
+def inside_loop(loop: list[Evaluation], torn: Iterable[Evaluation], needs: Needs) -> list[Evaluation]:
     """A loop's evaluations in order, given the torn ones."""
     import networkx as nx
 

@@ -33,11 +33,11 @@ KEEP = 200
 
 def root() -> Path | None:
     """The cache folder, made private; None where there can be none (set BLOCKSIM_CACHE to move it, or to 'off')."""
-    chosen = os.environ.get("BLOCKSIM_CACHE", "")
-    if chosen == "off":
+    folder = os.environ.get("BLOCKSIM_CACHE", "")
+    if folder == "off":
         return None
     try:
-        base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "blocksim"
+        base = Path(folder) if folder else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "blocksim"
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         return base if private(base) else None
     except (OSError, RuntimeError):  # no such place, or nobody's home

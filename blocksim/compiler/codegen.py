@@ -18,7 +18,7 @@ from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..tracing.specialise import Helpers, specialise
 from .generator import Generator
-from .instants import hit
+from .instants import hit_text
 from .slots import Slot, Slots
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -34,14 +34,14 @@ class Source:
     loops: list[list[Evaluation]]
 
 
-def prelude(text: str) -> list[str]:
+def prelude_texts(text: str) -> list[str]:
     """The prelude functions a text uses, each after those it uses itself."""
     used: set[str] = set()
     texts = [text]
     while texts:
-        found = (set(IDENTIFIER.findall(texts.pop())) & set(PRELUDE)) - used
-        used |= found
-        texts += [prelude_text(name) for name in found]
+        words = (set(IDENTIFIER.findall(texts.pop())) & set(PRELUDE)) - used
+        used |= words
+        texts += [prelude_text(name) for name in words]
     return [prelude_text(name) for name in sorted(used)]
 
 
@@ -52,31 +52,36 @@ def prelude_text(name: str) -> str:
 
 def helper_functions(helpers: Helpers) -> list[str]:
     """Functions of the block authors' own modules, with those they call."""
-    written: dict[str, str] = {}
-    while len(written) < len(helpers):
+    texts: dict[str, str] = {}
+    while len(texts) < len(helpers):
         for name, function in list(helpers.items()):
-            if name not in written:
-                written[name] = specialise(function, name, {}, helpers) + "\n"
-    return [written[n] for n in sorted(written)]
+            if name not in texts:
+                texts[name] = specialise(function, name, {}, helpers) + "\n"
+    return [texts[n] for n in sorted(texts)]
 
 
 def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
     """The whole program for a schedule, its log and a solver."""
     from . import driver_text
 
-    made = Generator(schedule, logs)
-    guards = made.guard_functions() if made.guards else []
-    body = [made.derivative(), *guards, hit(made)]
-    if made.loops:  # the last memory tells that a loop found no solution
-        made.slots.m.append(Slot("", "loop"))
-    loops = [loop.text for loop in made.loops] + [driver_text.loop_solver(n, made.slots) for n in range(len(made.loops))]
+    generator = Generator(schedule, logs)
+    guards = generator.guard_functions() if generator.guards else []
+    body = [generator.derivative(), *guards, hit_text(generator)]
+    if generator.loops:  # the last memory tells that a loop found no solution
+        generator.slots.m.append(Slot("", "loop"))
+    loops = [loop.text for loop in generator.loops] + [
+        driver_text.loop_solver(n, generator.slots) for n in range(len(generator.loops))
+    ]
     loose = sum(group.follows is None for group in logs)  # logged inside steps too
-    counts = (len(schedule.groups), len(made.guards), len(logs) if loose else 0, len(made.loops))
-    driver = driver_text.driver(solver, len(made.slots.x), len(made.slots.m), *counts)
-    functions = [text + "\n" for _, text in made.functions.values()]
-    code = [*helper_functions(made.helpers), *functions, *loops, *made.part_functions, *body, *driver]
+    counts = (len(schedule.groups), len(generator.guards), len(logs) if loose else 0, len(generator.loops))
+    driver = driver_text.driver(solver, len(generator.slots.x), len(generator.slots.m), *counts)
+    functions = [text + "\n" for _, text in generator.functions.values()]
+    code = [*helper_functions(generator.helpers), *functions, *loops, *generator.part_functions, *body, *driver]
     words = ", ".join((*LIBM, "inf", "nan"))
     head = [f'"""A blocksim program."""\n\nfrom math import {words}\nfrom math import pow as libm_pow\n']
     return Source(
-        "\n\n".join([*head, *prelude("\n".join(code)), *code]), made.slots, made.guards, [loop.evaluations for loop in made.loops]
+        "\n\n".join([*head, *prelude_texts("\n".join(code)), *code]),
+        generator.slots,
+        generator.guards,
+        [loop.evaluations for loop in generator.loops],
     )

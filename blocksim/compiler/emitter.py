@@ -20,13 +20,13 @@ from ..tracing.loops.matrix_loops import Results
 from ..tracing.specialise import Helpers, bound, constant, of_arrays, specialise
 from ..tracing.values import Untraceable
 from .following import Binding, Following, array_view, element_of, flat_binding, is_constant, split, written
-from .scope import Scope, Signal
+from .scope import Operand, Scope
 from .slots import Region, Slot, lay_out
 
 #: What every function of a program passes on.
-STORES = ", ".join(passed("derivative"))
+STORE_LIST = ", ".join(passed("derivative"))
 #: From this many blocks on, signals live in memory, so that equal blocks can share a loop and long functions be cut.
-LARGE = 60
+LARGE_PROGRAM = 60
 
 
 class Emitter:
@@ -35,7 +35,7 @@ class Emitter:
     def __init__(self, schedule: Schedule):
         self.schedule, self.units = schedule, schedule.units
         self.slots = lay_out(schedule)
-        self.large = len(self.units) > LARGE
+        self.large = len(self.units) > LARGE_PROGRAM
         self.names = unique_names(self.units)
         self.helpers: Helpers = {}
         self.functions: dict[tuple[object, ...], tuple[str, str]] = {}  # functions that stay functions: key -> name, text
@@ -50,7 +50,7 @@ class Emitter:
         unit, port, k = element
         return code("m[", self.slots.where[(unit, port)][k], "]")
 
-    def signal(self, scope: Scope, element: Element) -> Signal:
+    def signal(self, scope: Scope, element: Element) -> Operand:
         if element in scope.signals:
             return scope.signals[element]
         if self.units[element[0]].kind.sampled:
@@ -99,8 +99,8 @@ class Emitter:
 
     def elements_read(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Element]:
         """The signals these functions ask for."""
-        asked = {a for f in functions for a in arguments(f)}
-        return [e for port in unit.kind.of(Inport) if port in asked for elements in unit.elements.get(port, []) for e in elements]
+        names = {a for f in functions for a in arguments(f)}
+        return [e for port in unit.kind.of(Inport) if port in names for elements in unit.elements.get(port, []) for e in elements]
 
     def inputs_of(self, unit: Unit, functions: Iterable[Callable[..., Any]]) -> list[Evaluation]:
         """The evaluations whose outputs these functions ask for."""
@@ -108,7 +108,7 @@ class Emitter:
 
     # ---- block functions -------------------------------------------------------------------------------------------
 
-    def apply(self, scope: Scope, unit: Unit, name: str, results: Results, copy: int = 0) -> dict[str, list[Signal]]:
+    def apply(self, scope: Scope, unit: Unit, name: str, results: Results, copy: int = 0) -> dict[str, list[Operand]]:
         """Write the code of one block function; gives an expression per scalar of each result."""
         function = unit.kind.functions[name]
         bound = {n: self.binding(scope, unit, n, copy) for n in arguments(function) if n != "out"}
@@ -128,7 +128,7 @@ class Emitter:
         role = "" if function in ("output", "step") else f"{function}_"
         return f"{self.names[unit.index]}_{role}" + (f"{copy}_" if unit.wide else "")
 
-    def call(self, scope: Scope, unit: Unit, name: str, results: Results, bound: dict[str, Binding]) -> dict[str, list[Signal]]:
+    def call(self, scope: Scope, unit: Unit, name: str, results: Results, bound: dict[str, Binding]) -> dict[str, list[Operand]]:
         """A function that stays a function: vectors are passed as arrays, `out` is a stretch of the array store."""
         function = unit.kind.functions[name]
         count = sum(size for _, size in results)
@@ -160,7 +160,7 @@ class Emitter:
 
     def call_looped(
         self, scope: Scope, unit: Unit, name: str, results: Results, bindings: dict[str, Binding]
-    ) -> dict[str, list[Signal]]:
+    ) -> dict[str, list[Operand]]:
         """Write a call of the function in loops; gives an expression per scalar of each result."""
         function = unit.kind.functions[name]
         env: dict[str, Any] = {}
@@ -205,7 +205,7 @@ class Emitter:
 
     def unused(self, title: str) -> str:
         """A title that no function has yet, not even of another class with the same name."""
-        while any(title == taken for taken, _ in self.functions.values()):
+        while any(title == other for other, _ in self.functions.values()):
             title += "_"
         return title
 
@@ -234,7 +234,7 @@ class Emitter:
                     index = copy if unit.wide else k
                     scope.signals[(unit.index, port, index)] = self.keep(scope, unit, port, index, part)
 
-    def keep(self, scope: Scope, unit: Unit, port: str, index: int, value: Signal) -> Signal:
+    def keep(self, scope: Scope, unit: Unit, port: str, index: int, value: Operand) -> Operand:
         """Give a computed output a name, unless it is one already or cannot change."""
         if not isinstance(value, Code) or value.shape in (("x[", None, "]"), ("p[", None, "]")):
             return value
@@ -267,14 +267,14 @@ def unique_names(units: list[Unit]) -> list[str]:
     """Dotted paths as Python names, all different and none a word of the program."""
     arguments = {name for names in ARGUMENTS.values() for name in names}
     words = {"row", "count", "start", "view", "matrix", "pointer", "firing", "fired", "status"}
-    taken = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
+    reserved = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
     raw = [unit.path.replace(".", "_") for unit in units]
     starts = {name[:i] for name in raw for i, letter in enumerate(name) if letter == "_"}
     names = []
     for name in raw:
-        while name in taken or name in starts:  # 'joint' beside 'joint_q' becomes 'joint_', so that joint_q_y means one thing
+        while name in reserved or name in starts:  # 'joint' beside 'joint_q' becomes 'joint_', so that joint_q_y means one thing
             name += "_"
-        taken.add(name)
+        reserved.add(name)
         names.append(name)
     return names
 

@@ -10,20 +10,20 @@ from ..contract.definition import arguments
 from ..errors import BlockDefinitionError
 from ..schedule.schedule import Unit
 from ..tracing.code import SUM, Code, code, joined, literal
-from ..tracing.graph import Graph, Node
+from ..tracing.graph import Graph, Term
 from ..tracing.loops.matrix_loops import Results
 from ..tracing.specialise import of_arrays
 from ..tracing.straight_line import Text
 from ..tracing.tracer import Tracer
-from ..tracing.values import Array, Fields, Missing, Untraceable, Value, View, known
-from .scope import Scope, Signal
+from ..tracing.values import Array, Fields, Missing, Untraceable, Value, View, as_value
+from .scope import Operand, Scope
 from .slots import Region
 
 if TYPE_CHECKING:
     from .emitter import Emitter
 
 #: Arrays up to this length are written out element by element, loops up to this many turns, functions up to this many statements.
-SMALL, TURNS, STATEMENTS = 64, 40, 200
+SMALL_FUNCTION, TURNS, MOST_STATEMENTS = 64, 40, 200
 #: Functions of matrices are written out up to this many numbers.
 MATRICES = 1500
 #: What an argument stands for: code, an array, a tuple of such, or something known.
@@ -37,8 +37,8 @@ class Following:
         self.emitter, self.unit, self.function, self.results = emitter, unit, function, results
         self.graph = Graph()
         matrices = of_arrays(function)  # written out up to so many numbers, in loops from there on
-        self.small = MATRICES if matrices else SMALL
-        limits = (MATRICES, MATRICES, MATRICES) if matrices else (STATEMENTS, TURNS)
+        self.small = MATRICES if matrices else SMALL_FUNCTION
+        limits = (MATRICES, MATRICES, MATRICES) if matrices else (MOST_STATEMENTS, TURNS)
         self.tracer = Tracer(self.graph, emitter.helpers, *limits)
         self.places: dict[Array, tuple[Region, Value]] = {}  # small array memories: where they are, and their first content
         self.reset = function.__name__.startswith("reset_")
@@ -61,7 +61,7 @@ class Following:
             return self.array(name, binding, flat)
         if isinstance(binding, tuple) and not is_constant(self.unit, name):
             return tuple(self.stands_for(name, b, flat) for b in binding)
-        return binding if callable(binding) else known(self.graph, binding)
+        return binding if callable(binding) else as_value(self.graph, binding)
 
     def array(self, name: str, region: Region, flat: bool) -> Value:
         """An array: a small one as a tuple of its elements (of its rows, for a matrix); its length is then part of the code."""
@@ -82,17 +82,17 @@ class Following:
         self.tracer.heap[array], self.places[array] = content, (region, content)
         return array
 
-    def write(self, scope: Scope, prefix: str) -> dict[str, list[Signal]]:
+    def write(self, scope: Scope, prefix: str) -> dict[str, list[Operand]]:
         """The lines, and then what is stored in arrays; gives an expression per scalar of each result."""
         fields, stores = self.fields(), self.stores()
         hints = [f"{name}_{k}" if len(nodes) > 1 else name for name, nodes in fields.items() for k in range(len(nodes))]
         results = [self.graph.as_float(n) for nodes in fields.values() for n in nodes]
         author = set(self.graph.names)
         self.graph.names |= dict(zip(results, hints, strict=True))
-        taken = {prefix + hint for hint in hints} - {prefix + self.graph.names[n] for n in results}
+        occupied = {prefix + hint for hint in hints} - {prefix + self.graph.names[n] for n in results}
         changed = [n for _, places, value in stores for n in (*places, value)]
-        kept = [n for n in results if not n.known] if stores else []  # what they read may change
-        text = Text(self.graph, [*results, *changed], taken, prefix=prefix, author=author, kept=kept)
+        lasting = [n for n in results if not n.known] if stores else []  # what they read may change
+        text = Text(self.graph, [*results, *changed], occupied, prefix=prefix, author=author, lasting=lasting)
         for line in text.lines():
             scope.write(line)
         if stores:
@@ -100,13 +100,13 @@ class Following:
             places = [code(store[0], "[", i, "]") if store[1] else store[0] for store, i in zip(stores, indices, strict=True)]
             values = joined(", ", [text.expression(value) for _, _, value in stores])
             scope.write(code(joined(", ", places), " = ", values))
-        parts: list[Signal] = [n.value if n.known else text.expression(n) for n in results]
-        given: dict[str, list[Signal]] = {}
+        parts: list[Operand] = [n.value if n.known else text.expression(n) for n in results]
+        outcome: dict[str, list[Operand]] = {}
         for name, nodes in fields.items():
-            given[name], parts = parts[: len(nodes)], parts[len(nodes) :]
-        return given
+            outcome[name], parts = parts[: len(nodes)], parts[len(nodes) :]
+        return outcome
 
-    def fields(self) -> dict[str, list[Node]]:
+    def fields(self) -> dict[str, list[Term]]:
         """What is returned, by the names it belongs to."""
         if isinstance(self.value, Fields) and not self.reset:
             return self.by_name(self.value.values)
@@ -123,14 +123,14 @@ class Following:
             raise BlockDefinitionError(f"{self.function.__qualname__} does not return a value.")
         return split(self.function, self.results, self.scalars(self.value))
 
-    def by_name(self, values: dict[str, Value]) -> dict[str, list[Node]]:
+    def by_name(self, values: dict[str, Value]) -> dict[str, list[Term]]:
         """What is returned by name: results, and array memories, which are then as if filled."""
         arrays = {array.name: array for array in self.places}
         names = [name for name, _ in self.results]
-        wanted = {*names, *arrays}
-        if set(names) - set(values) or set(values) - wanted:
-            found, allowed = ", ".join(values), ", ".join([*names, *arrays])
-            raise BlockDefinitionError(f"{self.function.__qualname__} returns {found} by name where {allowed} are wanted.")
+        expected = {*names, *arrays}
+        if set(names) - set(values) or set(values) - expected:
+            returns, allowed = ", ".join(values), ", ".join([*names, *arrays])
+            raise BlockDefinitionError(f"{self.function.__qualname__} returns {returns} by name where {allowed} are wanted.")
         for name in [n for n in values if n not in names]:
             new, old = self.scalars(values[name]), self.scalars(self.tracer.heap[arrays[name]])
             if len(new) != len(old):
@@ -140,18 +140,18 @@ class Following:
             self.tracer.heap[arrays[name]] = tuple(new)
         return split(self.function, self.results, [n for name in names for n in self.scalars(values[name])])
 
-    def scalars(self, value: Value) -> list[Node]:
+    def scalars(self, value: Value) -> list[Term]:
         if isinstance(value, Missing):
             raise BlockDefinitionError(value.why)
         if isinstance(value, (tuple, Array)):
             return [n for item in self.tracer.items(value) for n in self.scalars(item)]
-        if not isinstance(value, Node):
+        if not isinstance(value, Term):
             raise Untraceable("a whole array is returned")
         return [value]
 
-    def stores(self) -> list[tuple[Code, tuple[Node, ...], Node]]:
+    def stores(self) -> list[tuple[Code, tuple[Term, ...], Term]]:
         """Where arrays have new numbers: their elements one by one, and places known only at the run."""
-        changed: list[tuple[Code, tuple[Node, ...], Node]] = []
+        changed: list[tuple[Code, tuple[Term, ...], Term]] = []
         for array, (region, before) in self.places.items():
             pairs = zip(self.scalars(before), self.scalars(self.tracer.heap[array]), strict=True)
             changed += [(element_of(region, k), (), new) for k, (old, new) in enumerate(pairs) if new is not old]
@@ -160,17 +160,17 @@ class Following:
 
 def split(function: Callable[..., Any], results: Results, parts: list[Any]) -> dict[str, list[Any]]:
     """A flat result by the names it belongs to."""
-    wanted = sum(size for _, size in results)
-    if len(parts) != wanted:
+    count = sum(size for _, size in results)
+    if len(parts) != count:
         raise BlockDefinitionError(
-            f"{function.__qualname__} returns {len(parts)} value(s) where {wanted} are wanted "
+            f"{function.__qualname__} returns {len(parts)} value(s) where {count} are wanted "
             f"({', '.join(f'{n}[{s}]' if s > 1 else n for n, s in results)})."
         )
-    given, start = {}, 0
+    values, start = {}, 0
     for name, size in results:
-        given[name] = parts[start : start + size]
+        values[name] = parts[start : start + size]
         start += size
-    return given
+    return values
 
 
 def is_constant(unit: Unit, argument: str) -> bool:
@@ -179,7 +179,7 @@ def is_constant(unit: Unit, argument: str) -> bool:
     return (declaration is None and argument != "t") or isinstance(declaration, (Static, Fixed, Law))
 
 
-def written(signal: Signal) -> Code:
+def written(signal: Operand) -> Code:
     return signal if isinstance(signal, Code) else literal(signal)
 
 

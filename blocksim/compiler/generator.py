@@ -9,7 +9,7 @@ from ..errors import BlockDefinitionError
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
 from ..solvers.stores import signature
 from ..tracing.code import Code, code, joined
-from .algebraic import make_loop, solve
+from .algebraic import make_loop, solution_call
 from .emitter import Emitter
 from .following import written
 from .roll import parts, roll
@@ -34,18 +34,18 @@ class Generator(Emitter):
 
     # ---- signals ---------------------------------------------------------------------------------------------------
 
-    def needed(self, targets: Iterable[Evaluation], held: bool) -> list[list[Evaluation]]:
+    def needed(self, targets: Iterable[Evaluation], stored: bool) -> list[list[Evaluation]]:
         """What must be evaluated for these targets, in order; with `held`, sampled outputs are read, not computed."""
-        wanted: set[Evaluation] = set()
+        necessary: set[Evaluation] = set()
         stack = list(targets)
         loop_of = {e: loop.evaluations for loop in self.loops for e in loop.evaluations}
         while stack:
             evaluation = stack.pop()
-            if evaluation in wanted or (held and self.units[evaluation[0]].kind.sampled):
+            if evaluation in necessary or (stored and self.units[evaluation[0]].kind.sampled):
                 continue
-            wanted.add(evaluation)
+            necessary.add(evaluation)
             stack += [*self.schedule.needs[evaluation], *loop_of.get(evaluation, [])]  # a loop is solved as a whole
-        entries = [entry for entry in self.schedule.order if entry[0] in wanted]
+        entries = [entry for entry in self.schedule.order if entry[0] in necessary]
         return self.clustered(entries) if self.large else entries
 
     def clustered(self, entries: list[list[Evaluation]]) -> list[list[Evaluation]]:
@@ -79,9 +79,9 @@ class Generator(Emitter):
                     ready.setdefault(kinds[target], []).append(target)
         return done
 
-    def compute(self, scope: Scope, targets: Iterable[Evaluation], held: bool = True) -> None:
+    def compute(self, scope: Scope, targets: Iterable[Evaluation], stored: bool = True) -> None:
         """Write what these targets need and is not there yet."""
-        for entry in self.needed(targets, held):
+        for entry in self.needed(targets, stored):
             if entry[0] not in scope.done:
                 self.write_entry(scope, entry)
 
@@ -89,7 +89,7 @@ class Generator(Emitter):
         scope.done.update(entry)
         loop = next((loop for loop in self.loops if loop.evaluations == entry), None)
         if loop:
-            solve(self, scope, loop)
+            solution_call(self, scope, loop)
         else:
             self.evaluate(scope, entry[0])
 
@@ -120,12 +120,12 @@ class Generator(Emitter):
             states = {n: unit.sizes.get(n, 1) for n, d in unit.kind.of(State).items() if not isinstance(d, Memory)}
             for copy in range(unit.width):
                 slopes.begin(f"{unit.path}: {unit.kind.__name__}")
-                given = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
+                outcome = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
                 for name in states:
-                    for address, part in zip(self.slots.of(unit, name, copy), given[f"d{name}"], strict=True):
+                    for address, part in zip(self.slots.of(unit, name, copy), outcome[f"d{name}"], strict=True):
                         slopes.write(code("dx[", address, "] = ", written(part)))
         inputs = signature("derivative")
-        return function_text("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
+        return program_function("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
 
     def guard_functions(self) -> list[str]:
         """`guards` fills g with every margin; `reset` applies one reset."""
@@ -149,8 +149,8 @@ class Generator(Emitter):
                 number += 1
         inputs = signature("guards")
         return [
-            function_text("guards", inputs, self.finish(scope, "guards", inputs)),
-            function_text("reset", signature("reset"), resets.blocks()),
+            program_function("guards", inputs, self.finish(scope, "guards", inputs)),
+            program_function("reset", signature("reset"), resets.blocks()),
         ]
 
     def assign_states(self, scope: Scope, unit: Unit, name: str, copy: int, states: dict[str, State]) -> None:
@@ -160,10 +160,10 @@ class Generator(Emitter):
         if not scalar:
             self.apply(scope, unit, name, [], copy)
             return
-        given = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
+        outcome = self.apply(scope, unit, name, [(n, unit.sizes.get(n, 1)) for n in scalar], copy)
         left: list[Code] = []
         right: list[Code] = []
-        for state, values in given.items():
+        for state, values in outcome.items():
             if state not in scalar:
                 raise BlockDefinitionError(f"{function.__qualname__} sets '{state}', which it cannot.")
             store = "m" if isinstance(unit.kind.declared[state], Memory) else "x"
@@ -174,6 +174,6 @@ class Generator(Emitter):
             scope.write(code(joined(", ", left), " = ", joined(", ", right)))
 
 
-def function_text(name: str, inputs: str, blocks: list[str]) -> str:
+def program_function(name: str, inputs: str, blocks: list[str]) -> str:
     real = any(not line.strip().startswith("#") for block in blocks for line in block.splitlines())
     return f"def {name}({inputs}):\n{indented(blocks if real else [*blocks, 'pass'])}\n"

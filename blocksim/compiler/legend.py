@@ -38,7 +38,7 @@ def legend(source: Source, schedule: Schedule) -> str:
     ]
     rows: list[str] = ["What the numbers in this program are: first the diagram's, then the solver's.", ""]
     for store in sorted(STORES, key=lambda store: "derivative" not in store.functions):
-        rows += [f"{store.name}: {store.meaning}", *table(lines.get(store.name, []))]
+        rows += [f"{store.name}: {store.meaning}", *legend_table(lines.get(store.name, []))]
     return "".join(f"# {row}".rstrip() + "\n" for row in rows)
 
 
@@ -70,7 +70,7 @@ class Owners:
         return f"{slot.path}.{slot.name}", getattr(declared, "unit", "") or inferred, declared.doc
 
 
-def table(lines: Iterable[Line]) -> list[str]:
+def legend_table(lines: Iterable[Line]) -> list[str]:
     """Lines in columns."""
     padded = [(*line, *[""] * (4 - len(line))) for line in lines]
     widths = [max((len(line[i]) for line in padded), default=0) for i in range(3)]

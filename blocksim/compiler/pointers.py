@@ -60,16 +60,16 @@ def libm_pow(typing_context: Any, base: Any, exponent: Any) -> Any:
 
 
 OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-compiled = njit(**OPTIONS)
+in_place = njit(**OPTIONS)
 
 
-@compiled
+@in_place
 def view(a: Any, start: int, end: int) -> Any:
     """A stretch of the array store as an array."""
     return carray(shifted(a, start), (end - start,))  # type: ignore[call-arg]
 
 
-@compiled
+@in_place
 def matrix(a: Any, start: int, rows: int, columns: int) -> Any:
     """A stretch of the array store as a matrix."""
     return carray(shifted(a, start), (rows, columns))  # type: ignore[call-arg]

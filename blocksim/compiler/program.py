@@ -28,7 +28,7 @@ ENTRY = "enter"
 INLINE = 30_000
 
 
-class Code:
+class ProgramText:
     """A program's text with its functions, under CPython and compiled; one per text in a process (see `code_of`)."""
 
     def __init__(self, text: str, solver: str):
@@ -47,9 +47,9 @@ class Code:
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
-        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
-        exec(compiled(self.text, self.filename, "exec"), made)
-        return made
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        exec(compiled(self.text, self.filename, "exec"), names)
+        return names
 
     @functools.cached_property
     def careful(self) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class Code:
 
     def namespace(self) -> dict[str, Any]:
         """The same once more, for who puts functions of their own in place of some."""
-        made: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
-        exec(compiled(ieee(self.text), self.filename, "exec"), made)
-        made.update(IEEE)
-        return made
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        exec(compiled(ieee(self.text), self.filename, "exec"), names)
+        names.update(IEEE)
+        return names
 
     def fast(self) -> Any:
         """The compiled `enter`: from memory, from disk, or compiled now."""
@@ -72,9 +72,9 @@ class Code:
 
 
 @functools.lru_cache(maxsize=100)
-def code_of(text: str, solver: str) -> Code:
+def code_of(text: str, solver: str) -> ProgramText:
     """The code of a text: a second experiment finds it compiled."""
-    return Code(text, solver)
+    return ProgramText(text, solver)
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Program:
     """A generated program: what its numbers mean, and its code."""
 
     source: Source
-    code: Code
+    code: ProgramText
 
     @property
     def key(self) -> str:
@@ -126,7 +126,7 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
     return a[start : start + rows * columns].reshape(rows, columns)
 
 
-def compile_code(code: Code) -> Any:
+def compile_code(code: ProgramText) -> Any:
     """Compile with numba; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
 
     Where the disk does not take it, it is compiled and not kept.
@@ -138,7 +138,7 @@ def compile_code(code: Code) -> Any:
         return compile_code(code) if cache.drop(code.key) else compile_at(code, None)
 
 
-def compile_at(code: Code, place: Path | None) -> Any:
+def compile_at(code: ProgramText, place: Path | None) -> Any:
     """Compile, or load from the folder of the cache."""
     from numba import njit, types
 
@@ -161,7 +161,7 @@ def compile_at(code: Code, place: Path | None) -> Any:
     return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
 
 
-def load_module(code: Code, place: Any) -> ModuleType:
+def load_module(code: ProgramText, place: Any) -> ModuleType:
     """The text as a module of its own, from its file where there is one (numba's cache goes by the file)."""
     import sys
 
@@ -202,7 +202,7 @@ def ieee(text: str) -> Any:
     return ast.fix_missing_locations(Divisions().visit(parse(text)))
 
 
-def divide(a: float, b: float) -> float:
+def ieee_divide(a: float, b: float) -> float:
     """a / b by IEEE 754."""
     try:
         return a / b
@@ -220,12 +220,12 @@ def remainder(a: float, b: float) -> float:
         return 0 if isinstance(a, int) and isinstance(b, int) else math.nan
 
 
-def quotient(a: float, b: float) -> float:
+def ieee_quotient(a: float, b: float) -> float:
     """a // b; as a / b where b is 0, and 0 of whole numbers."""
     try:
         return a // b
     except ZeroDivisionError:
-        return 0 if isinstance(a, int) and isinstance(b, int) else divide(a, b)
+        return 0 if isinstance(a, int) and isinstance(b, int) else ieee_divide(a, b)
 
 
 def forgiving(function: Any, outside: Any) -> Any:
@@ -242,9 +242,9 @@ def forgiving(function: Any, outside: Any) -> Any:
 
 #: What the functions of a program are by IEEE rules.
 IEEE: dict[str, Any] = {
-    "divide": divide,
+    "divide": ieee_divide,
     "remainder": remainder,
-    "quotient": quotient,
+    "quotient": ieee_quotient,
     "libm_pow": forgiving(math.pow, power_outside),
     **{name: forgiving(word.meaning, word.outside) for name, word in WORDS.items() if word.outside},
 }

@@ -17,7 +17,7 @@ from ..tracing.code import Code, joined
 ENOUGH = 4
 #: Lines of a function before it is cut.
 LONG = 150
-Shape = tuple[str | None, ...]
+TextShape = tuple[str | None, ...]
 
 
 @dataclass
@@ -36,8 +36,8 @@ class Piece:
 
 def roll(pieces: list[Piece], table: Callable[[list[int]], int], free: bool = False) -> list[str]:
     """Pieces as text blocks; neighbours of equal shape (`free`: all of equal shape) are one loop. `table` puts numbers in o."""
-    runs: list[tuple[Shape, list[Piece]]] = []
-    places: dict[Shape, int] = {}
+    runs: list[tuple[TextShape, list[Piece]]] = []
+    places: dict[TextShape, int] = {}
     for piece in pieces:
         shape = piece.whole().shape
         if free and shape in places:

@@ -9,7 +9,7 @@ from ..tracing.code import Code, code
 from .roll import Piece
 
 #: What a signal is in a function: code, or a number that cannot change.
-Signal = Code | float
+Operand = Code | float
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Scope:
     """Pieces in order (one per block), what each signal is called here, and which evaluations are done."""
 
     pieces: list[Piece] = field(default_factory=list)
-    signals: dict[Element, Signal] = field(default_factory=dict)
+    signals: dict[Element, Operand] = field(default_factory=dict)
     done: set[Evaluation] = field(default_factory=set)
 
     def begin(self, title: str = "") -> None:

@@ -82,13 +82,13 @@ class Slots:
     def region(
         self, unit: int, name: str, shape: tuple[int, ...] = (), length: int | None = None, copy: int | None = None
     ) -> Region:
-        made = Region(self.o, unit, name, shape)
+        region = Region(self.o, unit, name, shape)
         self.o += 2
-        self.regions.append(made)
-        self.arrays[(unit, name) if copy is None else (unit, name, copy)] = made
+        self.regions.append(region)
+        self.arrays[(unit, name) if copy is None else (unit, name, copy)] = region
         if length is not None:
-            self.scratch[made.index] = length
-        return made
+            self.scratch[region.index] = length
+        return region
 
 
 def lay_out(schedule: Schedule) -> Slots:
@@ -134,11 +134,11 @@ def array_value(unit: Unit, name: str) -> np.ndarray:
     import numpy as np
 
     if isinstance(unit.kind.declared[name], Table):
-        return computed(unit, name)
+        return table_values(unit, name)
     return np.ascontiguousarray(unit.settings[name], dtype=float)
 
 
-def computed(unit: Unit, name: str) -> np.ndarray:
+def table_values(unit: Unit, name: str) -> np.ndarray:
     """What `table_<name>` gives: a table, or the initial value of an array memory."""
     import numpy as np
 
@@ -202,7 +202,7 @@ def scalars(unit: Unit, name: str, declaration: Any, count: int) -> Any:
 
     value = unit.settings.get(name)
     if isinstance(declaration, Memory) and f"table_{name}" in unit.kind.functions and value in (None, declaration.default):
-        return np.broadcast_to(computed(unit, name).reshape(-1), (count,))
+        return np.broadcast_to(table_values(unit, name).reshape(-1), (count,))
     if isinstance(declaration, Period):
         return float(exact(value)) if value is not None else 0.0
     if value is None:
@@ -222,6 +222,6 @@ def region_value(schedule: Schedule, slots: Slots, region: Region) -> np.ndarray
     if isinstance(declaration, Memory):
         length = unit.sizes.get(region.name, 1)
         if f"table_{region.name}" in unit.kind.functions and unit.settings.get(region.name) in (None, declaration.default):
-            return computed(unit, region.name).reshape(-1).copy()
+            return table_values(unit, region.name).reshape(-1).copy()
         return np.broadcast_to(np.asarray(unit.settings.get(region.name, declaration.default), dtype=float), (length,)).copy()
     return array_value(unit, region.name).reshape(-1)

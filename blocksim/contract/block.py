@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from ..errors import DiagramError, Problem, did_you_mean, listing
+from ..notation import brief
 from .decision import decided_class
 from .declarations import (
     Declared,
@@ -53,13 +54,14 @@ if TYPE_CHECKING:
     from .plant import Plant
 
 GuardFunction = TypeVar("GuardFunction", bound=Callable[..., Any])
-Kind = TypeVar("Kind", bound=Declared)
+AnyDeclared = TypeVar("AnyDeclared", bound=Declared)
 
 __all__ = [
     "Block",
     "RecordBlock",
     "SampledBlock",
     "both",
+    "brief",
     "falling",
     "fixed",
     "inport",
@@ -106,6 +108,8 @@ class Block:
     #: How `draw` shows it: 'box', 'circle' (Sum) or 'triangle' (Gain); 'source', 'plant', 'plain', 'sink' or 'record'.
     shape: ClassVar[str] = "box"
     colour: ClassVar[str] = "plain"
+    #: A small sign above its text: polylines in a unit square, y upwards: "0,0 0.5,0 0.5,1 1,1; 0,0 1,0".
+    icon: ClassVar[str] = ""
     #: Its outputs have the unit of its inputs: a sum, a sensor, a hold.
     same_unit: ClassVar[bool] = False
     #: Outputs are computed at the block's sample hits only, and hold between them.
@@ -153,7 +157,7 @@ class Block:
         return f"{type(self).__name__}({own})"
 
     def label(self) -> list[str]:
-        """Up to two lines for the picture: what it is, and its one or two telling settings."""
+        """Up to two lines for the picture: what it is, and its one or two telling settings; or a fraction with its bar."""
         declared = type(self).declared
         telling = [
             f"{k}={brief(v)}"
@@ -183,13 +187,18 @@ class Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
 
+    def figure(self) -> Mapping[str, Any]:
+        """How it is seen to move: {} where it is not. `kind` is link, slide, masses or chain; `signals` the outputs it is drawn
+        from, positions first; what else a kind takes stands in docs/own-blocks.md."""
+        return {}
+
     def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
         """Why a run in which its ports moved so tells little of these parameters of it: words that follow 'because', or ''."""
         return ""
 
     @overload
     @classmethod
-    def of(cls, kind: type[Kind], /) -> dict[str, Kind]: ...
+    def of(cls, kind: type[AnyDeclared], /) -> dict[str, AnyDeclared]: ...
     @overload
     @classmethod
     def of(cls, *kinds: type[Declared]) -> dict[str, Any]: ...
@@ -260,12 +269,3 @@ def state_output(name: str) -> Callable[..., Any]:
     result: Callable[..., Any] = space[f"output_{name}"]
     result.__dict__["__source__"] = text
     return result
-
-
-def brief(value: Any) -> str:
-    """A setting as the picture and the tables show it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple)):
-        return str(value)
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(brief(v) for v in value[:4]) + (", …]" if len(value) > 4 else "]")
-    return f"{value:.4g}"

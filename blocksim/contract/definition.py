@@ -11,7 +11,7 @@ from .declarations import Fixed, Inport, Law, Memory, Noise, Outport, Param, Per
 from .grammar import check_text
 
 #: Functions the engine calls, and the kinds of name each may ask for (besides `t`, parameters, statics and tables).
-KINDS: dict[str, tuple[type, ...]] = {
+ROLES: dict[str, tuple[type, ...]] = {
     "output": (State, Memory, Inport, Noise),
     "derivative": (State, Memory, Inport),
     "equations": (State, Inport),
@@ -37,7 +37,7 @@ def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
 def kind_of(name: str) -> str:
     """'guard_impact' -> 'guard'; the function names the engine knows, or ''."""
     head = name.split("_", 1)[0]
-    if name in KINDS:
+    if name in ROLES:
         return name
     return head if head in ("output", "equations", "guard", "reset") and "_" in name else ""
 
@@ -75,11 +75,11 @@ def check_texts(cls: Any) -> None:
 
 def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Callable[[str], None]) -> None:
     """One static function: its name, the names it asks for, the names it uses."""
-    known = [*KINDS, "output_<port>", "equations_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
+    roles = [*ROLES, "output_<port>", "equations_<port>", "guard_<name>", "reset_<name>", "table_<name>", "size_<name>", *OTHER]
     kind = kind_of(name)
     if not kind:
         if not name.startswith(BUILD_TIME) and name not in OTHER:
-            refuse(f"has a function '{name}' that nothing calls. Functions are: {listing(known)}." + did_you_mean(name, known))
+            refuse(f"has a function '{name}' that nothing calls. Functions are: {listing(roles)}." + did_you_mean(name, roles))
         return
     port = name.partition("_")[2] if kind in ("output", "equations") else ""
     if port and port not in cls.of(Outport):
@@ -87,22 +87,22 @@ def check_function(cls: Any, name: str, function: Callable[..., Any], refuse: Ca
     code = function.__code__
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount or function.__defaults__:
         refuse(f"{name}: takes plain arguments only (no *, **, defaults): each one is the name of a declaration.")
-    allowed = list(cls.of(*ALWAYS, *KINDS[kind])) + [f[5:] for f in cls.functions if f.startswith("size_")] + ["t"]
+    allowed = list(cls.of(*ALWAYS, *ROLES[kind])) + [f[5:] for f in cls.functions if f.startswith("size_")] + ["t"]
     allowed += [f"has_{p}" for p, d in cls.of(Inport).items() if d.optional]
     if kind in ("output", "derivative", "equations", "update", "step"):
         allowed.append("out")
-    for asked in arguments(function):
-        if kind == "output" and asked in cls.of(Noise) and cls.of(Period) and not cls.sampled:
+    for argument in arguments(function):
+        if kind == "output" and argument in cls.of(Noise) and cls.of(Period) and not cls.sampled:
             refuse(
-                f"{name} asks for the draw '{asked}', which is made at sample hits, but the outputs of a block that is not "
+                f"{name} asks for the draw '{argument}', which is made at sample hits, but the outputs of a block that is not "
                 "sampled are wanted between them too. Derive from SampledBlock, or keep the draw in a memory by 'update'."
             )
-        if kind == "equations" and asked in cls.of(Memory):
-            refuse(f"{name} asks for the memory '{asked}'; it is there for those who do not have the memory: observers.")
-        if asked not in allowed:
+        if kind == "equations" and argument in cls.of(Memory):
+            refuse(f"{name} asks for the memory '{argument}'; it is there for those who do not have the memory: observers.")
+        if argument not in allowed:
             refuse(
-                f"{name} asks for '{asked}', which is not declared. Declared for it: {listing(allowed)}."
-                + did_you_mean(asked, allowed)
+                f"{name} asks for '{argument}', which is not declared. Declared for it: {listing(allowed)}."
+                + did_you_mean(argument, allowed)
             )
 
 
@@ -143,10 +143,10 @@ def check_completeness(cls: Any, refuse: Callable[[str], None]) -> None:
     if resets and not (states or memories):
         refuse("has a reset but neither state nor memory to reset.")
     ports = list(cls.of(Outport))
-    given = [p for p in ports if f"output_{p}" in functions]
-    if "step" not in functions and "output" not in functions and len(given) < len(ports):
-        refuse(f"gives no output for: {listing(p for p in ports if p not in given)}.")
-    if "output" in functions and any(not isinstance(cls.declared[p], StatePort) for p in given):
+    alone = [p for p in ports if f"output_{p}" in functions]
+    if "step" not in functions and "output" not in functions and len(alone) < len(ports):
+        refuse(f"gives no output for: {listing(p for p in ports if p not in alone)}.")
+    if "output" in functions and any(not isinstance(cls.declared[p], StatePort) for p in alone):
         refuse("has both 'output' and 'output_<port>'; use one way.")
-    if "output" in functions and len(given) == len(ports):
+    if "output" in functions and len(alone) == len(ports):
         refuse("has 'output', but every outport is a state already.")

@@ -58,10 +58,10 @@ def check_text(
     title: str, function: Callable[..., Any], own: Iterable[str], laws: Iterable[str] = (), named: bool = False
 ) -> None:
     """Refuse a block function whose text cannot be compiled; `own` are the arrays it may change, `laws` what it may call."""
-    Reading(title, function, set(own), set(laws), named, ()).body()
+    FunctionReader(title, function, set(own), set(laws), named, ()).body()
 
 
-class Reading:
+class FunctionReader:
     """One function being read."""
 
     def __init__(
@@ -79,10 +79,10 @@ class Reading:
         self.inputs = {a.arg for a in self.tree.args.args}
         self.locals = set(function.__code__.co_varnames)
 
-    def refuse(self, node: ast.AST, found: str, instead: str) -> NoReturn:
+    def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         line = getattr(node, "lineno", self.tree.lineno) - self.tree.lineno + 1
         raise BlockDefinitionError(
-            f"block {self.title}, line {line} of the function: {found}; {instead}{'' if instead.endswith('?') else '.'}"
+            f"block {self.title}, line {line} of the function: {what}; {instead}{'' if instead.endswith('?') else '.'}"
         )
 
     def body(self) -> None:
@@ -96,90 +96,90 @@ class Reading:
 
     # ---- statements ------------------------------------------------------------------------------------------------
 
-    def block(self, statements: list[ast.stmt], known: set[str]) -> set[str] | None:
+    def block(self, statements: list[ast.stmt], names: set[str]) -> set[str] | None:
         """The names that certainly have a value after these statements; None where the end is never reached."""
         for statement in statements:
-            after = self.statement(statement, known)
+            after = self.statement(statement, names)
             if after is None:
                 return None
-            known = after
-        return known
+            names = after
+        return names
 
-    def statement(self, node: ast.stmt, known: set[str]) -> set[str] | None:
+    def statement(self, node: ast.stmt, names: set[str]) -> set[str] | None:
         if not isinstance(node, STATEMENTS):
             self.unknown(node)
         match node:
             case ast.Return(value=value):
                 if isinstance(value, ast.Dict) and self.named:
-                    self.fields(value, known)
+                    self.fields(value, names)
                 elif value is not None:
-                    self.expression(value, known)
+                    self.expression(value, names)
                 return None
             case ast.Break() | ast.Continue():
                 return None
             case ast.If(test=test, body=body, orelse=orelse):
-                self.expression(test, known)
-                ways = [w for w in (self.block(body, set(known)), self.block(orelse, set(known))) if w is not None]
+                self.expression(test, names)
+                ways = [w for w in (self.block(body, set(names)), self.block(orelse, set(names))) if w is not None]
                 return set.intersection(*ways) if ways else None
             case ast.For() | ast.While():
-                return self.loop(node, known)
+                return self.loop(node, names)
             case ast.Assign(targets=targets, value=value):
-                self.expression(value, known)
+                self.expression(value, names)
                 for target in targets:
-                    known = self.target(target, known)
+                    names = self.target(target, names)
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
-                    self.expression(value, known)
-                    known = self.target(target, known)
+                    self.expression(value, names)
+                    names = self.target(target, names)
             case ast.AugAssign(target=target, op=op, value=value):
                 self.operator(node, op)
-                self.expression(value, known)
+                self.expression(value, names)
                 if isinstance(target, ast.Name):
-                    self.name(target, known)
-                known = self.target(target, known)
+                    self.name(target, names)
+                names = self.target(target, names)
             case ast.Expr(value=value) if not isinstance(value, ast.Constant):
-                self.expression(value, known)
+                self.expression(value, names)
                 if not isinstance(value, ast.Call):
                     self.refuse(node, f"'{ast.unparse(value)}' has no effect", "assign it or return it")
-        return known
+        return names
 
-    def loop(self, node: ast.For | ast.While, known: set[str]) -> set[str]:
+    def loop(self, node: ast.For | ast.While, names: set[str]) -> set[str]:
         """What a loop sets has no value after it where it makes no turn."""
         if node.orelse:
             self.refuse(node, "a loop has an else", "set a number in the loop and test it behind")
         if isinstance(node, ast.While):
-            self.expression(node.test, known)
-            self.block(node.body, set(known))
-            return known
+            self.expression(node.test, names)
+            self.block(node.body, set(names))
+            return names
         source = node.iter
         if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
             for limit in source.args:
-                self.expression(limit, known)
+                self.expression(limit, names)
         else:
-            self.expression(source, known)
-        self.block(node.body, self.target(node.target, set(known)))
-        return known
+            self.expression(source, names)
+        self.block(node.body, self.target(node.target, set(names)))
+        return names
 
-    def target(self, node: ast.expr, known: set[str]) -> set[str]:
+    def target(self, node: ast.expr, names: set[str]) -> set[str]:
         """What is assigned to: names, tuples of names, elements of arrays the function may change."""
         match node:
             case ast.Name(id=name):
-                return known | {name}
+                return names | {name}
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 for part in parts:
-                    known = self.target(part, known)
-                return known
+                    names = self.target(part, names)
+                return names
             case ast.Subscript(value=ast.Name(id=name), slice=index):
                 if name not in self.own:
                     arrays = f"of {listing(sorted(self.own))}" if self.own else "of `out` or of an array memory"
                     self.refuse(node, f"it stores into '{ast.unparse(node)}'", f"a function may change elements {arrays} only")
-                self.expression(index, known)
-                return known
+                self.expression(index, names)
+                return names
         self.refuse(node, f"it assigns to '{ast.unparse(node)}'", "assign to names, or to elements of `out` and array memories")
 
     # ---- expressions -----------------------------------------------------------------------------------------------
 
-    def expression(self, node: ast.AST, known: set[str]) -> None:
+    def expression(self, node: ast.AST, names: set[str]) -> None:
         if not isinstance(node, EXPRESSIONS):
             self.unknown(node)
         match node:
@@ -187,11 +187,11 @@ class Reading:
                 if not isinstance(value, (int, float, str, type(None))):
                     self.refuse(node, f"it holds {value!r}", "numbers and texts are allowed")
             case ast.Name():
-                self.name(node, known)
+                self.name(node, names)
             case ast.Attribute():
                 self.attribute(node)
             case ast.Call():
-                self.call(node, known)
+                self.call(node, names)
             case ast.BinOp(op=op):
                 self.operator(node, op)
             case ast.UnaryOp(op=ast.Invert()):
@@ -203,15 +203,15 @@ class Reading:
         if not isinstance(node, (ast.Attribute, ast.Call)):
             for part in ast.iter_child_nodes(node):
                 if isinstance(part, ast.expr):
-                    self.expression(part, known)
+                    self.expression(part, names)
 
     def operator(self, node: ast.AST, op: ast.operator) -> None:
         if not isinstance(op, OPERATORS):
             self.refuse(node, f"it uses the operator {type(op).__name__} in '{ast.unparse(node)}'", "use + - * / // % **")
 
-    def name(self, node: ast.Name, known: set[str]) -> None:
+    def name(self, node: ast.Name, names: set[str]) -> None:
         name = node.id
-        if name in known:
+        if name in names:
             return
         if name in self.locals:
             self.refuse(node, f"'{name}' may have no value there", "give it one before the branch or loop that sets it")
@@ -236,9 +236,9 @@ class Reading:
             instead = f"the words are: {listing(VOCABULARY)}" if math else "use names without dots"
             self.refuse(node, f"it uses '{ast.unparse(node)}'", instead)
 
-    def call(self, node: ast.Call, known: set[str]) -> None:
+    def call(self, node: ast.Call, names: set[str]) -> None:
         for part in [*node.args, *(k.value for k in node.keywords)]:
-            self.expression(part, known)
+            self.expression(part, names)
         if isinstance(node.func, ast.Attribute):
             self.attribute(node.func)
             name, value = node.func.attr, None
@@ -270,22 +270,27 @@ class Reading:
         if function is self.function or function in self.callers:
             self.refuse(node, f"'{name}' calls itself", "write a loop")
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        given = [*names[: len(node.args)], *(k.arg for k in node.keywords)]
-        wanted = names[: len(names) - len(function.__defaults__ or ())]
-        if len(node.args) > len(names) or set(given) - set(names) or len(set(given)) < len(given) or set(wanted) - set(given):
+        values = [*names[: len(node.args)], *(k.arg for k in node.keywords)]
+        required = names[: len(names) - len(function.__defaults__ or ())]
+        if (
+            len(node.args) > len(names)
+            or set(values) - set(names)
+            or len(set(values)) < len(values)
+            or set(required) - set(values)
+        ):
             self.refuse(node, f"it calls '{ast.unparse(node)}'", f"{name} takes: {listing(names)}")
         passed = dict(zip(names, node.args, strict=False)) | {str(k.arg): k.value for k in node.keywords}
         own = {n for n in names if not isinstance(a := passed.get(n), ast.Name) or a.id in self.own or a.id not in self.inputs}
         laws = {n for n, a in passed.items() if isinstance(a, ast.Name) and a.id in self.laws}
         if (function, frozenset(own), frozenset(laws)) not in READ:
-            Reading(f"{self.title}, in {name}", function, own, laws, False, (*self.callers, self.function)).body()
+            FunctionReader(f"{self.title}, in {name}", function, own, laws, False, (*self.callers, self.function)).body()
             READ.add((function, frozenset(own), frozenset(laws)))
 
-    def fields(self, node: ast.Dict, known: set[str]) -> None:
+    def fields(self, node: ast.Dict, names: set[str]) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
                 self.refuse(node, "it returns a dict with other keys than names", "write {'name': value}")
-            self.expression(value, known)
+            self.expression(value, names)
 
     def unknown(self, node: ast.AST) -> NoReturn:
         kind, instead = INSTEAD.get(type(node), (type(node).__name__, "see docs/own-blocks.md for what a function may contain"))

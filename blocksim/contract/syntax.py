@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 
 from ..errors import BlockDefinitionError
 
-LOCK = threading.RLock()
+SYNTAX_LOCK = threading.RLock()
 
 
 @overload
@@ -22,13 +22,13 @@ def parse(text: str) -> ast.Module: ...
 def parse(text: str, mode: Literal["eval"]) -> ast.Expression: ...
 def parse(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
     """The tree of a text."""
-    with LOCK:
+    with SYNTAX_LOCK:
         return ast.parse(text, mode="eval") if mode == "eval" else ast.parse(text)
 
 
 def compiled(tree: Any, filename: str, mode: str) -> Any:
     """The code of a tree, or of a text."""
-    with LOCK:
+    with SYNTAX_LOCK:
         return compile(tree, filename, mode)
 
 
@@ -44,10 +44,10 @@ def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
             raise BlockDefinitionError(
                 f"the source of {function.__qualname__} cannot be read; define blocks in a file."
             ) from None
-    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
-    if found is None:
+    definition = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    if definition is None:
         raise BlockDefinitionError(f"{function.__qualname__} must be written with def.")
-    return found
+    return definition
 
 
 def quick_tree(function: Callable[..., Any]) -> ast.Module | None:

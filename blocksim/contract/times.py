@@ -10,7 +10,7 @@ from typing import Any
 
 #: A time as people write one: 0.1, 3, '1/3', Fraction(1, 3).
 Seconds = float | str | Fraction
-TIME = re.compile(r"\s*[-+]?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)\s*\Z")
+TIME_PATTERN = re.compile(r"\s*[-+]?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)\s*\Z")
 
 
 def exact(value: Any) -> Fraction:
@@ -26,7 +26,9 @@ def exact(value: Any) -> Fraction:
             raise ValueError(f"{value} is not a finite time.")
         return Fraction(repr(float(value)))
     if isinstance(value, str):
-        if len(value) > 60 or not TIME.match(value):  # also keeps '1e999999999' from becoming a number of that many digits
+        if len(value) > 60 or not TIME_PATTERN.match(
+            value
+        ):  # also keeps '1e999999999' from becoming a number of that many digits
             raise ValueError(f"found {value[:60]!r}, which is not a time.")
         try:
             return Fraction(value.replace(" ", ""))

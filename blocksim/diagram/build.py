@@ -103,6 +103,10 @@ def assemble(spec: Spec, values: Mapping[str, Any], site: Site) -> Diagram:
         site.problems += error.problems
     check_outputs(diagram, site)
     diagram.log = log_of(diagram, spec, scope, site)
+    diagram.scopes = spec.scopes
+    for axis in (axis for entry in spec.scopes or () for axis in ([entry] if isinstance(entry, str) else entry)):
+        for name in axis.split(" - "):
+            signals(diagram, name, site.complaint("scopes: ", spec.places.get("scopes")))
     diagram.record = record_of(diagram, spec, scope, site)
     del site.files[real]
     return diagram
@@ -315,7 +319,7 @@ def record_of(diagram: Diagram, spec: Spec, scope: ParameterScope, site: Site) -
     record.file, record.time, record.missing = (value(getattr(record, key), key) for key in ("file", "time", "missing"))
     record.every, record.resample = (value(getattr(record, key), key, time=True) for key in ("every", "resample"))
     record.signals = {
-        signal: replace(column, scale=value(column.scale, f"signals.{signal}"), offset=value(column.offset, f"signals.{signal}"))
+        signal: replace(column, **{key: value(getattr(column, key), f"signals.{signal}") for key in ("scale", "offset", "delay")})
         for signal, column in record.signals.items()
     }
     site.problems += record_problems(record)

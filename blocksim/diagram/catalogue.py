@@ -11,6 +11,7 @@ from pathlib import Path
 from ..contract.block import Block
 from ..contract.declarations import Declared, Inport, Outport, Param, Period, State, Static
 from ..contract.library import library
+from ..notation import unit_label
 from .writer import flow
 
 COMMAND = "python -m blocksim.diagram.catalogue docs/blocks.md"
@@ -84,7 +85,7 @@ def port_rows(cls: type[Block]) -> list[tuple[str, ...]]:
         if not inwards and port.measured:
             notes.append("measured")
         meaning = port.doc + (f" ({', '.join(notes)})" if notes else "")
-        measure = port.unit if inwards else port.measure()
+        measure = unit_label(port.unit if inwards else port.measure())
         rows.append((not inwards, (f"{name} {'in' if inwards else 'out'}", measure, str(port.size), meaning)))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
@@ -98,7 +99,7 @@ def parameter_rows(cls: type[Block]) -> list[tuple[str, ...]]:
 
 def parameter_row(name: str, one: Declared) -> tuple[str, ...]:
     meaning = f"{one.doc} at the start" if isinstance(one, State) else one.doc
-    return name, default(one), one.unit, limit_words(one), meaning
+    return name, default(one), unit_label(one.unit), limit_words(one), meaning
 
 
 def default(one: Declared) -> str:

@@ -81,11 +81,17 @@ def record_problems(record: RecordSpec) -> list[Problem]:
         texts.append(("resample", f"method: found {brief_value(resample['method'])}. {', '.join(RESAMPLING)} are there."))
     if record.missing not in ("refuse", "bridge"):
         texts.append(("missing", f"found {brief_value(record.missing)}. refuse or bridge is wanted."))
+    sources = [] if record.assume in (None, "all") else record.assume
+    if not isinstance(sources, list) or not all(isinstance(name, str) for name in sources):
+        texts.append(("assume", f"found {brief_value(record.assume)}. A list of sources is wanted, or all."))
     for signal, column in record.signals.items():
-        for key in ("scale", "offset"):
+        for key in ("scale", "offset", "delay"):
             value = getattr(column, key)
+            if key != "scale" and value == "estimated":
+                continue
             if value is not None and not is_reference(value) and not (is_number(value) and math.isfinite(value)):
-                texts.append((f"signals.{signal}", f"{key}: found {brief_value(value)}. A number is wanted."))
+                more = "" if key == "scale" else " Or 'estimated', from the other encoder of the axis."
+                texts.append((f"signals.{signal}", f"{key}: found {brief_value(value)}. A number is wanted.{more}"))
             elif key == "scale" and value == 0:
                 texts.append((f"signals.{signal}", "scale: must not be 0."))
     return [Problem(f"record: {key.replace('.', ': ', 1)}: {text}", record.places.get(key)) for key, text in texts]

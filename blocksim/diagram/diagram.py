@@ -17,7 +17,7 @@ from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
 from ..errors import BlocksimError, DiagramError, Place, Problem, did_you_mean, listing
 from ..extensions import extension
-from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, SimulateSpec, Spec
+from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, ScopeAxes, SimulateSpec, Spec
 
 if TYPE_CHECKING:
     from blocksim import Simulation  # by the front door: what runs a diagram lives further down the road
@@ -73,6 +73,7 @@ class Diagram:
     given: dict[str, Any] = field(default_factory=dict)  # those of them that did not come from the file itself
     known: dict[str, Block] = field(default_factory=dict)  # plants beside its own that a model may name, by path
     record: RecordSpec | None = None  # how a measured record is read
+    scopes: ScopeAxes | None = None  # what `run --plot` shows; None for what a person would look at
     unmade: set[str] = field(default_factory=set)  # blocks whose own problem is reported already: links to them are passed over
 
     def add(

@@ -17,7 +17,7 @@ from .yaml_lines import Lined, read_yaml
 
 __all__ = ["bundled", "bundled_root", "dump", "find_diagram", "load", "save"]
 
-DIAGRAM_KEYS = ("format", "name", "description", "simulate", "parameters", "blocks", "log", "ports", "record")
+DIAGRAM_KEYS = ("format", "name", "description", "simulate", "parameters", "blocks", "log", "scopes", "ports", "record")
 #: Keys of a block that are not its settings.
 RESERVED = ("type", "in", "flip")
 MAX_BLOCKS = 20_000
@@ -74,6 +74,8 @@ class SpecReader:
             self.complain("there is no 'blocks:'. A diagram names its blocks there: blocks: {name: {type: ...}}.", root)
         if "log" in top and top["log"].value is not None:
             spec.log = [entry for item in self.sequence(top["log"], "log") if (entry := self.log_entry(item))]
+        if "scopes" in top and top["scopes"].value is not None:
+            spec.scopes = [axis for item in self.sequence(top["scopes"], "scopes") if (axis := self.scope(item))]
         if "ports" in top and top["ports"].value is not None:
             spec.ports = self.ports(top["ports"], spec)
         if "record" in top and top["record"].value is not None:
@@ -185,6 +187,13 @@ class SpecReader:
             self.complain(f"log: every: {text}", at.value["every"])
         return LogSpec(signal.value, every, self.place(at))
 
+    def scope(self, at: Lined) -> str | list[str] | None:
+        axis: str | list[str] = at.plain()
+        if axis and (isinstance(axis, str) or (isinstance(axis, list) and all(isinstance(name, str) for name in axis))):
+            return axis
+        self.complain(f"scopes: found {brief_value(axis)}. Write a signal, or a list of signals that share an axis.", at)
+        return None
+
     def ports(self, at: Lined, spec: Spec) -> PortSpec:
         ports = PortSpec()
         entries = self.mapping(at, "ports")
@@ -232,7 +241,7 @@ class SpecReader:
 
     def column(self, signal: str, at: Lined) -> ColumnSpec | None:
         """One signal's column: a name, a list of names for a vector, or a mapping with unit, scale and offset."""
-        keys = ("column", "unit", "scale", "offset", "file")
+        keys = ("column", "unit", "scale", "offset", "file", "delay")
         entries = at.value if isinstance(at.value, dict) else {"column": at}
         self.known_keys(entries, keys, f"record: signals: {signal}")
         column = entries["column"].plain() if "column" in entries else None
@@ -252,6 +261,7 @@ class SpecReader:
             options.get("offset"),
             self.place(at),
             str(options.get("file") or ""),
+            options.get("delay"),
         )
 
     def mapping(self, at: Lined, where: str) -> dict[str, Lined]:

@@ -13,7 +13,7 @@ from ..contract.vocabulary import CONSTANTS
 from ..errors import did_you_mean, listing
 from .checks import is_number, is_reference
 
-WHOLE = re.compile(r"\$\{([^{}]*)\}\Z")
+WHOLE_EXPRESSION = re.compile(r"\$\{([^{}]*)\}\Z")
 NAME_WORD = re.compile(r"[A-Za-z_]\w*")
 #: How many values references to lists may repeat in one build; nested references would otherwise grow without bound.
 MAX_REPEATED = 100_000
@@ -53,7 +53,7 @@ def substituted(value: Any, scope: ParameterScope, time: bool = False) -> Any:
         return {key: substituted(item, scope) for key, item in value.items()}
     if not is_reference(value):
         return value
-    match = WHOLE.match(value)
+    match = WHOLE_EXPRESSION.match(value)
     if not match:
         raise ValueError(f"'{value}' mixes text with a parameter. A value is text, or one \"${{...}}\" as a whole.")
     result = parameter_value(match[1].strip(), scope)

@@ -66,6 +66,11 @@ def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[s
                 "additionalProperties": {"$ref": "#/$defs/_block"},
             },
             "log": log_schema(),
+            "scopes": {
+                "description": "what `run --plot` shows; a list inside the list shares an axis",
+                "type": ["array", "null"],
+                "items": {"anyOf": [{"$ref": "#/$defs/_scope"}, {"type": "array", "items": {"$ref": "#/$defs/_scope"}}]},
+            },
             "ports": ports_schema(),
             "record": record_schema(),
         },
@@ -75,8 +80,10 @@ def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[s
 
 def shared() -> dict[str, Any]:
     """Shapes that several keys have, under names no public block has."""
-    signal = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*(\[-?\d+\])?$"}
+    name = r"[A-Za-z_][\w.]*(\[-?\d+\])?"
+    signal = {"type": "string", "pattern": f"^{name}$"}
     return {
+        "_scope": {"description": "a signal, or a difference of two", "type": "string", "pattern": f"^{name}( - {name})?$"},
         "_reference": {"type": "string", "pattern": r"^\$\{[^{}]*\}$"},
         "_signal": signal,
         "_time": {
@@ -159,6 +166,7 @@ def ports_schema() -> dict[str, Any]:
 def record_schema() -> dict[str, Any]:
     time, number = {"$ref": "#/$defs/_time"}, {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/_reference"}]}
     names = [{"type": ["string", "integer"]}, {"type": "array", "minItems": 1, "items": {"type": ["string", "integer"]}}]
+    guess = {"anyOf": [*number["anyOf"], {"const": "estimated"}]}
     column = {
         "type": "object",
         "required": ["column"],
@@ -167,8 +175,9 @@ def record_schema() -> dict[str, Any]:
             "column": {"description": "the column, or a list of them for a vector", "anyOf": names},
             "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
             "scale": {"description": "multiplies the column", **number},
-            "offset": {"description": "is added then", **number},
+            "offset": {"description": "is added then; or estimated, from the other encoder of the axis", **guess},
             "file": {"description": "where it is not in the record's own", "type": ["string", "null"]},
+            "delay": {"description": "how many seconds the column is late; or estimated, from the other encoder", **guess},
         },
     }
     clock = {
@@ -193,6 +202,10 @@ def record_schema() -> dict[str, Any]:
             "every": {"description": "interval of the rows [s] where no column of time is read", **time},
             "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
             "missing": {"description": "what to do with nan", "enum": ["refuse", "bridge"], "default": "refuse"},
+            "assume": {
+                "description": "sources that acted as in the diagram, though the record does not hold them",
+                "anyOf": [{"const": "all"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}],
+            },
             "signals": {
                 "description": "the column each signal of the diagram is read from",
                 "type": ["object", "null"],

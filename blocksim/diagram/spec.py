@@ -7,6 +7,7 @@
     blocks:
       error: {type: Sum, signs: "+-", in: [ref, plant]}
     log: [plant, {signal: error, every: 0.01}]
+    scopes: [[ref, plant], error]        # what `run --plot` shows: a list inside the list shares an axis
 
 A subsystem is a file of the same format with `ports:`; its inputs are named inside like blocks.
 
@@ -25,6 +26,8 @@ from typing import Any, TypedDict
 from ..contract.times import Seconds
 from ..errors import Place
 
+#: The axes of a plot: a signal, or several on one axis.
+ScopeAxes = list[str | list[str]]
 #: The newest format this version reads and the one it writes.
 FORMAT = 1
 
@@ -98,7 +101,7 @@ class PortSpec:
 
 @dataclass
 class ColumnSpec:
-    """One entry of `record: signals:`, the column or columns a signal is read from: column * scale + offset, in `unit`."""
+    """One entry of `record: signals:`, the column or columns of a signal: column(t + delay) * scale + offset, in `unit`."""
 
     column: Any  # a name, or a list of names for a vector
     unit: str = ""  # '' for what the head of the column says
@@ -106,6 +109,7 @@ class ColumnSpec:
     offset: Any = None
     place: Place | None = field(default=None, compare=False)
     file: str = ""  # where it is not in the record's own
+    delay: Any = None  # seconds that the column is late; like the offset, a number or 'estimated'
 
 
 @dataclass
@@ -117,6 +121,7 @@ class RecordSpec:
     every: Any = None  # interval of the rows, where no column of time is to be read
     resample: Any = None  # an interval, or {every: 1e-3, method: linear}
     missing: str = "refuse"  # or 'bridge'
+    assume: Any = None  # sources that acted as in the diagram though the record does not hold them, or 'all'
     signals: dict[str, ColumnSpec] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict, compare=False)
 
@@ -133,6 +138,7 @@ class Spec:
     log: list[LogSpec] | None = None  # None: every output of every block
     ports: PortSpec | None = None
     record: RecordSpec | None = None
+    scopes: ScopeAxes | None = None  # None: what a person would look at
     format: int = FORMAT
     path: str = field(default="", compare=False)  # of the file, '' when it came as text or from Python
     places: dict[str, Place] = field(default_factory=dict, compare=False)  # of top-level keys and simulate's ('simulate.stop')

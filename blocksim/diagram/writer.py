@@ -58,6 +58,8 @@ def dump(source: Diagram | Spec) -> str:
         lines.append(wrapped("  " + f"{name}:".ljust(column), block_entry(block)))
     if spec.log is not None:
         lines.append("log: " + flow([e.signal if e.every is None else {"signal": e.signal, "every": e.every} for e in spec.log]))
+    if spec.scopes is not None:
+        lines.append("scopes: " + flow(spec.scopes))
     if spec.record is not None:
         lines += ["record:", *(f"  {key}: {flow(value)}" for key, value in record_entry(spec.record).items())]
     return "\n".join(lines) + "\n"
@@ -88,6 +90,7 @@ def record_entry(record: RecordSpec) -> dict[str, Any]:
 
 def column_entry(column: ColumnSpec) -> Any:
     more = {"unit": column.unit or None, "scale": column.scale, "offset": column.offset, "file": column.file or None}
+    more["delay"] = column.delay
     more = {key: value for key, value in more.items() if value is not None}
     return {"column": column.column, **more} if more else column.column
 
@@ -133,14 +136,16 @@ def as_spec(source: Diagram | Spec) -> Spec:
     blocks = {name: block_spec(node, origin.blocks.get(name), scope, source.path) for name, node in source.nodes.items()}
     parameters = {name: text_or_value(origin.parameters.get(name), value, scope) for name, value in source.parameters.items()}
     record = record_spec(source.record, origin.record, scope)
-    return Spec(source.name, source.description, simulate, parameters, blocks, log, source.ports, record, path=source.path)
+    return Spec(
+        source.name, source.description, simulate, parameters, blocks, log, source.ports, record, source.scopes, path=source.path
+    )
 
 
 def record_spec(now: RecordSpec | None, origin: RecordSpec | None, scope: ParameterScope) -> RecordSpec | None:
     if now is None:
         return None
     before = origin or RecordSpec()
-    keys = ("file", "time", "every", "resample", "missing")
+    keys = ("file", "time", "every", "resample", "missing", "assume")
     values = {key: text_or_value(getattr(before, key), getattr(now, key), scope) for key in keys}
     signals = {
         name: before.signals[name] if name in before.signals and column_is(before.signals[name], column, scope) else column
@@ -152,7 +157,8 @@ def record_spec(now: RecordSpec | None, origin: RecordSpec | None, scope: Parame
 def column_is(origin: ColumnSpec, now: ColumnSpec, scope: ParameterScope) -> bool:
     """Whether what was written still means the present column."""
     return (origin.column, origin.unit, origin.file) == (now.column, now.unit, now.file) and all(
-        text_or_value(getattr(origin, key), getattr(now, key), scope) is getattr(origin, key) for key in ("scale", "offset")
+        text_or_value(getattr(origin, key), getattr(now, key), scope) is getattr(origin, key)
+        for key in ("scale", "offset", "delay")
     )
 
 

@@ -46,7 +46,7 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
     try:
         items = tuple(read_estimate(name, one) for name, one in data["parameters"].items())
         matrix = data.get("covariance")
-        covariance = None if matrix is None else np.array([[number(v) for v in row] for row in matrix])
+        covariance = None if matrix is None else np.array([[number_or_nan(v) for v in row] for row in matrix])
         rest = {k: data.get(k) or "" for k in ("model", "reason")}
         details = data.get("details") or {}
         if not isinstance(details, Mapping) or not isinstance(details.get("assumed", {}), Mapping):
@@ -60,7 +60,7 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
         raise RecordError(f"these are not estimates as blocksim writes them ({type(error).__name__}: {error}).") from None
 
 
-def save(estimates: Estimates, path: str | os.PathLike[str]) -> None:
+def save_estimates(estimates: Estimates, path: str | os.PathLike[str]) -> None:
     """Write everything to .json, or the table to .csv."""
     kind = Path(path).suffix.lower()
     if kind not in (".json", ".csv"):
@@ -87,12 +87,12 @@ def jsonable(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def number(value: Any) -> float:
+def number_or_nan(value: Any) -> float:
     return NAN if value is None else float(value)
 
 
 def read_estimate(name: str, data: Mapping[str, Any]) -> Estimate:
-    value, std, truth, start, prior = (number(data.get(key)) for key in ("value", "std", "truth", "start", "prior"))
+    value, std, truth, start, prior = (number_or_nan(data.get(key)) for key in ("value", "std", "truth", "start", "prior"))
     return Estimate(name, value, std, truth, data.get("unit", ""), float(data.get("quantile", NORMAL)), start, prior)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import RecordError, listing
 from ..extensions import extension
+from ..notation import unit_label
 
 if TYPE_CHECKING:
     from ..contract.plant import Plant
@@ -89,7 +90,7 @@ class Estimate:
             (self.z, "+.1f"),
         )
         note = "" if self.learnt else "not learnt"
-        return [self.name, *("" if math.isnan(v) else format(v, style) for v, style in numbers), self.unit, note]
+        return [self.name, *("" if math.isnan(v) else format(v, style) for v, style in numbers), unit_label(self.unit), note]
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no one equality
@@ -114,8 +115,8 @@ class Estimates(Mapping[str, Estimate]):
         the quantile of the intervals, one for all or one each, and `priors`, {name: (first value, its spread)}.
         """
         values = np.asarray(values, dtype=float)
-        given = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
-        std = np.sqrt(np.diag(given)) if given.ndim == 2 else given
+        spread = np.full(len(names), NAN) if covariance is None else np.asarray(covariance, dtype=float)
+        std = np.sqrt(np.diag(spread)) if spread.ndim == 2 else spread
         settings = {**plant.settings, **(plant.truth if plant.grouping else {})} if plant is not None and plant.path else {}
         truth = {n: float(settings[n]) for n in names if isinstance(settings.get(n), (int, float))}
         declared = {n: d for n in names if plant is not None and (d := plant.declared(n)) is not None}
@@ -130,7 +131,7 @@ class Estimates(Mapping[str, Estimate]):
         details = dict(more.pop("details", {}))
         if plant is not None:
             details.setdefault("assumed", assumed(plant))
-        return cls(method, items, given if given.ndim == 2 else None, plant.path if plant else "", details=details, **more)
+        return cls(method, items, spread if spread.ndim == 2 else None, plant.path if plant else "", details=details, **more)
 
     def __getitem__(self, name: str) -> Estimate:
         """By its name, 'J', or by its path in the diagram, 'joint.J'."""
@@ -170,14 +171,14 @@ class Estimates(Mapping[str, Estimate]):
         error = self.vector() - self.truth_vector()
         if self.covariance is None:
             return NAN
-        known = np.isfinite(error) & np.isfinite(np.diag(self.covariance))
-        if not known.any():
+        scored = np.isfinite(error) & np.isfinite(np.diag(self.covariance))
+        if not scored.any():
             return NAN
-        part = self.covariance[np.ix_(known, known)]
+        part = self.covariance[np.ix_(scored, scored)]
         if (np.diag(part) == 0).any():
             return NAN
         scale = np.sqrt(np.diag(part))  # parameters differ by decades: a correlation matrix is safe to invert
-        e = error[known] / scale
+        e = error[scored] / scale
         return float(e @ np.linalg.solve(part / np.outer(scale, scale), e))
 
     def score(self, truth: Any) -> Estimates:
@@ -214,8 +215,8 @@ class Estimates(Mapping[str, Estimate]):
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: the columns that say something, and a row per parameter."""
         rows = [item.row() for item in self.entries]
-        kept = [i for i, name in enumerate(COLUMNS) if name in ("name", "value") or any(row[i] for row in rows)]
-        return [COLUMNS[i] for i in kept], [[row[i] for i in kept] for row in rows]
+        columns = [i for i, name in enumerate(COLUMNS) if name in ("name", "value") or any(row[i] for row in rows)]
+        return [COLUMNS[i] for i in columns], [[row[i] for i in columns] for row in rows]
 
     def title(self) -> str:
         return self.method + (f" of {self.model}" if self.model else "")
@@ -258,9 +259,9 @@ class Estimates(Mapping[str, Estimate]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to .json, or the table to .csv."""
-        from .estimate_files import save
+        from .estimate_files import save_estimates
 
-        save(self, path)
+        save_estimates(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Estimates:
@@ -281,5 +282,7 @@ def assumed(plant: Plant) -> dict[str, Any]:
     names: list[str] = []
     for function in (plant.kind.functions.get("regressor"), plant.kind.functions.get("effort")):
         names += [] if function is None else arguments(function)
-    kept = {n: plant.settings[n] for n in names if n in plant.settings and n not in plant.parameters and n not in plant.motion}
-    return {"type": plant.kind.__name__, "settings": kept}
+    settings = {
+        n: plant.settings[n] for n in names if n in plant.settings and n not in plant.parameters and n not in plant.motion
+    }
+    return {"type": plant.kind.__name__, "settings": settings}

@@ -52,15 +52,15 @@ def apart(unit: Unit, intervals: Mapping[str, float], thinning: Mapping[str, Uni
 
 def leaks(unit: Unit, record: Record) -> list[str]:
     """In words: the inputs of a block that nobody could measure."""
-    told = []
+    words = []
     for port, refs in unit.inputs.items():
         names = [f"{ref.block}.{ref.port}" for ref in refs]
-        told += [
+        words += [
             f"input '{port}' of '{unit.path}' is {name}" for name in names if name in record and not record.signal(name).measured
         ]
-    if not told:
+    if not words:
         return []
-    return [f"leak of truth: {'; '.join(told)}: no sensor delivers that. Fit for a check, not for a claim."]
+    return [f"leak of truth: {'; '.join(words)}: no sensor delivers that. Fit for a check, not for a claim."]
 
 
 def true_states(plant: Plant, but: Collection[str] = ()) -> list[str]:
@@ -92,7 +92,7 @@ def begins_at_truth(estimates: Estimates, unit: Unit, changes: Mapping[str, Any]
 
 def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:
     """In words: the readings that reach a block, through filters too, on a finer grid than they were taken on."""
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for source, port in readings(unit, schedule):
         try:
             t = record.time(f"{source.path}.{port}")
@@ -101,23 +101,23 @@ def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:
         assert source.group is not None
         Ts, every = float(schedule.groups[source.group].period), float(t[-1] - t[0]) / (len(t) - 1) if len(t) > 1 else 0.0
         if 0 < every < 0.999 * Ts:
-            found[f"{source.path}.{port}"] = f"{source.path}.{port} is read every {Ts:g} s and logged every {every:g} s"
-    if not found:
+            words[f"{source.path}.{port}"] = f"{source.path}.{port} is read every {Ts:g} s and logged every {every:g} s"
+    if not words:
         return []
     return [
-        f"staircase: {'; '.join(found.values())}: held values delay it and bias the estimates. Log it as often as it is read."
+        f"staircase: {'; '.join(words.values())}: held values delay it and bias the estimates. Log it as often as it is read."
     ]
 
 
 def readings(unit: Unit, schedule: Schedule) -> Iterator[tuple[Unit, str]]:
     """Sampled sensors and observers whose outputs reach a block, straight or through record blocks."""
-    waiting, seen = [unit], {unit.path}
+    waiting, visits = [unit], {unit.path}
     while waiting:
         for refs in waiting.pop().inputs.values():
             for ref in refs:
                 source = schedule.unit(ref.block)
-                if source.after and source.path not in seen:
-                    seen.add(source.path)
+                if source.after and source.path not in visits:
+                    visits.add(source.path)
                     waiting.append(source)
                 elif not source.after and source.group is not None and source.kind.family in READINGS:
                     yield source, ref.port

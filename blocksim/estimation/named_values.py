@@ -41,6 +41,9 @@ def one_value(setting: str, key: str, value: Any, unit: Unit, record: Record) ->
     for name in (key, key.rpartition(".")[2]):
         if name in estimates and math.isfinite(estimates[name].value):
             return float(estimates[name].value)
+    alike = [n for n in estimates if n.rpartition(".")[2] == key.rpartition(".")[2]]  # k1 of the gear for k1 of the robot
+    if len(alike) == 1 and math.isfinite(estimates[alike[0]].value):
+        return float(estimates[alike[0]].value)
     raise RecordError(
         f"{setting}: '{value}' found no {key}. It found: {listing(everything(estimates))}. {estimates.reason}".strip()
     )

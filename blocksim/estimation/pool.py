@@ -79,10 +79,10 @@ def pool(estimates: Sequence[Estimates]) -> Estimates:
         type(e)(e.name, float(m), float(s), e.truth, e.unit, float(q))
         for e, m, s, q in zip(estimates[0].entries, one.mean, one.std, quantile, strict=True)
     )
-    told = one.remarks(names, "records", values)
+    remarks = one.remarks(names, "records", values)
     details = {"between": one.between, "values": values, "stds": stds, "chance": one.chance}
     method = f"{len(estimates)} x {estimates[0].method}"
-    return Estimates(method, entries, np.diag(one.std**2), estimates[0].model, tuple(told), "pooled", details)
+    return Estimates(method, entries, np.diag(one.std**2), estimates[0].model, tuple(remarks), "pooled", details)
 
 
 def freedom_of(quantile: float) -> float:

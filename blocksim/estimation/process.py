@@ -135,16 +135,16 @@ def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | Non
         from .replay import replay
 
         return replay(unit, record, run)
-    t, given = arriving(unit, record, makers)
+    t, inputs = arriving(unit, record, makers)
     block = started(unit, record, run)
-    values = {"t": t, **given, **plants_in(unit, run), "run": run}
-    wanted, optional, rest = asked(type(block).process)  # type: ignore[attr-defined]
-    if missing := [n for n in wanted if n not in values]:
+    values = {"t": t, **inputs, **plants_in(unit, run), "run": run}
+    required, optional, rest = arguments_of_process(type(block).process)  # type: ignore[attr-defined]
+    if missing := [n for n in required if n not in values]:
         raise DiagramError(
             [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
         )
     try:
-        names = dict.fromkeys((*wanted, *optional, *(given if rest else ())))
+        names = dict.fromkeys((*required, *optional, *(inputs if rest else ())))
         result = block.process(**{n: values[n] for n in names if n in values})  # type: ignore[attr-defined]
         t = block.times(t)  # type: ignore[attr-defined]
     except RecordError as error:
@@ -158,11 +158,11 @@ def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | Non
     outputs = [r for r in results if not isinstance(r, Estimates)]
     ports = list(unit.kind.of(Outport))
     measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
-    made = with_signals(record, t, unit, dict(zip(ports, outputs, strict=True)), measured)
-    for found in results:
-        if isinstance(found, Estimates):
-            made.estimates[unit.path] = found
-    return made
+    extended = with_signals(record, t, unit, dict(zip(ports, outputs, strict=True)), measured)
+    for estimate in results:
+        if isinstance(estimate, Estimates):
+            extended.estimates[unit.path] = estimate
+    return extended
 
 
 def started(unit: Unit, record: Record, run: Run) -> Block:
@@ -174,12 +174,12 @@ def started(unit: Unit, record: Record, run: Run) -> Block:
 
 
 @lru_cache(maxsize=256)
-def asked(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+def arguments_of_process(function: Any) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """What a `process` must be given, what it may be, and whether it takes all its inputs, whatever they are called."""
-    asked = [a for a in inspect.signature(function).parameters.values()][1:]
-    named = [a for a in asked if a.kind is not a.VAR_KEYWORD]
-    wanted = tuple(a.name for a in named if a.default is a.empty)
-    return wanted, tuple(a.name for a in named if a.default is not a.empty), len(named) < len(asked)
+    every = [a for a in inspect.signature(function).parameters.values()][1:]
+    named = [a for a in every if a.kind is not a.VAR_KEYWORD]
+    required = tuple(a.name for a in named if a.default is a.empty)
+    return required, tuple(a.name for a in named if a.default is not a.empty), len(named) < len(every)
 
 
 def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
@@ -190,10 +190,10 @@ def plants_in(unit: Unit, run: Run) -> dict[str, Plant | None]:
 
 def arriving(unit: Unit, record: Record, makers: Mapping[str, Unit] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
     """The times of a block's inputs, and its inputs by port; all must share one grid. `makers` are the blocks of the record."""
-    given: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     t = None
     for port, refs in unit.inputs.items():
-        arrays = [read(unit, ref, record) for ref in refs]
+        arrays = [read_signal(unit, ref, record) for ref in refs]
         for ref in refs:
             grid = record.time(f"{ref.block}.{ref.port}")
             if t is None:
@@ -201,8 +201,8 @@ def arriving(unit: Unit, record: Record, makers: Mapping[str, Unit] | None = Non
             elif len(grid) != len(t) or (grid != t).any():
                 raise DiagramError([Problem(" ".join(different_times(unit, record, makers or {})), unit.node.at("in"))])
         if arrays:
-            given[port] = arrays if unit.kind.of(Inport)[port].many else arrays[0]
-    return record.t if t is None else t, given
+            inputs[port] = arrays if unit.kind.of(Inport)[port].many else arrays[0]
+    return record.t if t is None else t, inputs
 
 
 def different_times(unit: Unit, record: Record, makers: Mapping[str, Unit]) -> tuple[str, str]:
@@ -223,7 +223,7 @@ def different_times(unit: Unit, record: Record, makers: Mapping[str, Unit]) -> t
     return apart(unit, intervals, thinning)
 
 
-def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
+def read_signal(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     """A signal of the record; one that has left any credible scale is refused, for nothing can be told from it."""
     try:
         values = record[f"{ref.block}.{ref.port}"]
@@ -231,8 +231,8 @@ def read(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.at("in"))]) from None
     values = values if ref.element is None else values[:, ref.element]
     if len(values) and (most := max(values.max(), -values.min())) > MOST_STATE:
-        told = f"'{ref}' goes up to {most:.3g}: the loop diverged, and nothing can be told from that"
-        what = f"block '{unit.path}': {told}. Mend the loop, or end the record before."
+        words = f"'{ref}' goes up to {most:.3g}: the loop diverged, and nothing can be told from that"
+        what = f"block '{unit.path}': {words}. Mend the loop, or end the record before."
         raise DiagramError([Problem(what, unit.node.at("in"))])
     return values
 
@@ -263,6 +263,6 @@ def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, n
         grids.append(Grid(t, signals))
     else:
         home.signals.update(signals)
-    made = Record(grids, record.provenance, record.aliases)
-    made.estimates = dict(record.estimates)
-    return made
+    extended = Record(grids, record.provenance, record.aliases)
+    extended.estimates = dict(record.estimates)
+    return extended

@@ -55,12 +55,12 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
     """The record with the outputs of one running block that reads it."""
     import numpy as np
 
-    t, given = arriving(unit, record)
+    t, arrivals = arriving(unit, record)
     interval = sample_interval(unit, t)
-    check_present(unit, t, given)
+    check_present(unit, t, arrivals)
     diagram = Diagram(f"replay of {unit.path}")
     inputs: dict[str, Any] = {}
-    for port, arrays in given.items():
+    for port, arrays in arrivals.items():
         many = isinstance(arrays, list)
         names = []
         for k, values in enumerate(arrays if many else [arrays]):
@@ -80,20 +80,20 @@ def replay(unit: Unit, record: Record, run: Run) -> Record:
     diagram.log = [LogSpec(f"block.{port}") for port in ports]
     try:
         grid: dict[str, Any] = {"step": str(interval), "every": str(interval), "stop": str(interval * (len(t) - 1))}
-        made = Simulation(make_experiment(diagram, start=0, solver="rk4", **grid)).run()
+        result = Simulation(make_experiment(diagram, start=0, solver="rk4", **grid)).run()
     except DiagramError as error:
         raise DiagramError(
             [replace(p, what=p.what.replace("block 'block'", f"block '{unit.path}'")) for p in error.problems]
         ) from None
     measured = all(record.signal(f"{r.block}.{r.port}").measured for refs in unit.inputs.values() for r in refs)
-    return with_signals(record, t, unit, {port: made[f"block.{port}"] for port in ports}, measured)
+    return with_signals(record, t, unit, {port: result[f"block.{port}"] for port in ports}, measured)
 
 
-def check_present(unit: Unit, t: np.ndarray, given: dict[str, Any]) -> None:
+def check_present(unit: Unit, t: np.ndarray, inputs: dict[str, Any]) -> None:
     """What runs sample by sample has nothing to bridge a missing one with."""
     import numpy as np
 
-    for port, arrays in given.items():
+    for port, arrays in inputs.items():
         for values in arrays if isinstance(arrays, list) else [arrays]:
             rows = np.flatnonzero(~np.isfinite(values.reshape(len(t), -1)).all(axis=1))
             if len(rows):

@@ -47,18 +47,25 @@ def running_estimates(unit: Unit, block: Block, record: Record, plants: Mapping[
     spread = np.atleast_1d(record[std][-1])[-len(names) :]
     spread = np.where(spread >= ENDLESS, np.inf, spread)
     whole = f"{unit.path}.P"
-    known: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
+    uncertainty: Any = spread if whole not in record else covariance(np.atleast_1d(record[whole][-1]), spread)
     plant = plants.get("model")
     still = bool(len(record[theta]) > 1 and (record[theta] == record[theta][0]).all())
-    told = (*([STILL] if still else []), *unphysical(plant, names, values), *surprised(unit, record), *true_start(block, plant))
+    remarks = (
+        *([STILL] if still else []),
+        *unphysical(plant, names, values),
+        *surprised(unit, record),
+        *true_start(block, plant),
+    )
     unlearnt = unlearnt_names(names, record[std])
     if unlearnt:
-        told += (f"not determined: of {listing(unlearnt)} nothing was learnt; its standard deviation is still that of the start",)
+        remarks += (
+            f"not determined: of {listing(unlearnt)} nothing was learnt; its standard deviation is still that of the start",
+        )
     reason = f"at {record.time(theta)[-1]:g} s"
     details: dict[str, Any] = {**({"converged": False} if still else {}), **({"unlearnt": unlearnt} if unlearnt else {})}
     priors = block.prior({setting: one for setting, one in plants.items() if one is not None})
-    more: dict[str, Any] = {"reason": reason, "warnings": told, "details": details, "priors": priors}
-    return Estimates.of(unit.kind.__name__, names, values, known, plant, **more)
+    more: dict[str, Any] = {"reason": reason, "warnings": remarks, "details": details, "priors": priors}
+    return Estimates.of(unit.kind.__name__, names, values, uncertainty, plant, **more)
 
 
 def true_start(block: Block, plant: Plant | None) -> list[str]:
@@ -97,10 +104,10 @@ def surprised(unit: Unit, record: Record) -> list[str]:
         return []
     nis, expected = record[f"{unit.path}.nis"], unit.port("innovation")
     mean = float(np.mean(nis[len(nis) // 2 :]))
-    found = f"mean nis {mean:.3g} where {expected} is right"
+    words = f"mean nis {mean:.3g} where {expected} is right"
     if mean > SURPRISE * expected:
-        return [f"{found}: its readings surprise it, and its standard deviations are too small"]
-    return [f"{found}: Q or R is too large, so that it hardly listens"] if mean * SURPRISE < expected else []
+        return [f"{words}: its readings surprise it, and its standard deviations are too small"]
+    return [f"{words}: Q or R is too large, so that it hardly listens"] if mean * SURPRISE < expected else []
 
 
 def covariance(P: np.ndarray, std: np.ndarray) -> np.ndarray:

@@ -42,9 +42,9 @@ def score(
 
 def beside_truth(estimates: Estimates, schedule: Schedule, overrides: Overrides) -> Estimates:
     """Estimates with the truth an identifier did not know itself: of the block they are of, or of the one block of their type."""
-    taken = estimates.details.get("assumed")
-    if not estimates.model and taken is not None and len(estimates):
-        same = [unit for unit in schedule.units if type(unit.block).__name__ == taken["type"]]
+    model = estimates.details.get("assumed")
+    if not estimates.model and model is not None and len(estimates):
+        same = [unit for unit in schedule.units if type(unit.block).__name__ == model["type"]]
         if len(same) != 1:
             return estimates
         block = overrides.block(same[0])
@@ -60,26 +60,26 @@ def beside_truth(estimates: Estimates, schedule: Schedule, overrides: Overrides)
     return replace(estimates, entries=tuple(replace(e, truth=truth.get(e.name, e.truth)) for e in estimates.entries))
 
 
-def compare(found: Estimates, truth: Any) -> Estimates:
+def compare(estimates: Estimates, truth: Any) -> Estimates:
     """Estimates beside a truth: a Plant, a block, or values by name; a plant of another type is refused."""
     if isinstance(truth, Mapping):
-        return found.beside({n: float(v) for n, v in truth.items()})
+        return estimates.beside({n: float(v) for n, v in truth.items()})
     kind, settings, path = plant_parts(truth)
     other = f"'{path}' ({kind.__name__})" if path else kind.__name__
-    taken = found.details.get("assumed")
-    if taken is None:
-        return found.beside({n: float(settings[n]) for n in found if n in settings})
-    if taken["type"] != kind.__name__:
+    model = estimates.details.get("assumed")
+    if model is None:
+        return estimates.beside({n: float(settings[n]) for n in estimates if n in settings})
+    if model["type"] != kind.__name__:
         raise RecordError(
-            f"estimates of {taken['type']} cannot be compared with the values of {other}: the models differ, and parameters "
+            f"estimates of {model['type']} cannot be compared with the values of {other}: the models differ, and parameters "
             "of one name need not mean the same. Identify with the model of the plant, or compare simulated motion."
         )
-    words = [f"{n} = {told(v)} (in truth {told(settings[n])})" for n, v in taken["settings"].items() if settings.get(n) != v]
-    made = found.beside({n: float(settings[n]) for n in found if n in settings})
+    words = [f"{n} = {told(v)} (in truth {told(settings[n])})" for n, v in model["settings"].items() if settings.get(n) != v]
+    scores = estimates.beside({n: float(settings[n]) for n in estimates if n in settings})
     if not words:
-        return made
+        return scores
     warning = f"another model than the truth: the identifier assumed {'; '.join(words)}, so errors and z include that."
-    return replace(made, warnings=(*found.warnings, warning))
+    return replace(scores, warnings=(*estimates.warnings, warning))
 
 
 def plant_parts(truth: Any) -> tuple[type, Mapping[str, Any], str]:

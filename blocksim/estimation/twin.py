@@ -22,10 +22,10 @@ from ..contract.declarations import Noise as Draw
 from ..contract.definition import arguments
 from ..contract.times import exact
 from ..diagram.diagram import Diagram, Node
-from ..errors import RecordError, SimulationError
+from ..errors import RecordError, SimulationError, listing
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
-from ..simulation.noise import Noise, draw_noise
+from ..simulation.noise import Draws, draw_noise
 from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
@@ -51,7 +51,7 @@ class Twin:
     assumed: tuple[str, ...] = ()  # sources that a measured record does not hold, and play as in the diagram
 
     @functools.cached_property
-    def noise(self) -> Noise:
+    def noise(self) -> Draws:
         """The draws of its random sources, the same in every run."""
         return draw_noise(self.experiment, self.seed)
 
@@ -69,10 +69,10 @@ class Twin:
 
         def run(row: int) -> Any | SimulationError:
             try:
-                found = self.signals_of(Simulation(self.experiment, table[row], noise))
+                signals = self.signals_of(Simulation(self.experiment, table[row], noise))
             except SimulationError as error:
                 return error
-            return found if then is None else then(row, found)
+            return signals if then is None else then(row, signals)
 
         return share_out(len(table), run, os.cpu_count() or 1)
 
@@ -80,11 +80,11 @@ class Twin:
     def columns(self) -> list[tuple[str, int, int]] | None:
         """Where the log has each signal: its first column and its size; None where a name is not as it is logged."""
         experiment = self.experiment
-        found = {name: (column, size) for name, column, size, *_ in experiment.columns[0]}
-        known = {name: found.get(experiment.aliases.get(name, name)) for name in self.signals}
-        if len(experiment.columns) > 1 or None in known.values():
+        places = {name: (column, size) for name, column, size, *_ in experiment.columns[0]}
+        columns = {name: places.get(experiment.aliases.get(name, name)) for name in self.signals}
+        if len(experiment.columns) > 1 or None in columns.values():
             return None
-        return [(name, *place) for name, place in known.items() if place is not None]
+        return [(name, *place) for name, place in columns.items() if place is not None]
 
     def signals_of(self, simulation: Simulation) -> Signals:
         """What a run gives of it, straight from the log where that is possible: a record of all has much to say besides."""
@@ -125,10 +125,25 @@ def twin_of(
         )
     recorded = [*played, *([] if run.simulated else recorded_sources(run, t))]
     base = kept_base(run, names, recorded, begin, every, begin + every * (round(first) + len(t) - 1))
-    values = {player_path(p): p.values.reshape(len(t), -1) for p in recorded}
+    values = {player_path(p): p.values.reshape(len(p.values), -1) for p in recorded}
     own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
     assumed = () if run.simulated else tuple(u.path for u in own.schedule.units if is_source(u) and u.path not in values)
+    if not run.simulated:
+        refuse_unasked(run, [u.path for u in own.schedule.units if u.path in assumed and not u.kind.of(Draw)])
     return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
+
+
+def refuse_unasked(run: Run, sources: Sequence[str]) -> None:
+    """A source that acts on what is simulated must be in a measured record, unless somebody says that it acted as drawn."""
+    spec = run.diagram.record
+    allowed = spec.assume if spec is not None and spec.assume is not None else []
+    missing = [] if allowed == "all" else [path for path in sources if path not in allowed]
+    if missing:
+        raise RecordError(
+            f"the record does not hold {listing(missing)}, which the simulated loop needs: what acted in the experiment is "
+            f"wanted. Map its column: --map {missing[0]}=COLUMN, record: {{signals: {{{missing[0]}: COLUMN}}}}. Where it acted "
+            f"as the diagram says, write so: --assume {missing[0]}, record: {{assume: [{missing[0]}]}}."
+        )
 
 
 def is_source(unit: Unit) -> bool:
@@ -151,15 +166,15 @@ def interval_of(t: np.ndarray) -> Fraction:
 
 def recorded_sources(run: Run, t: np.ndarray) -> list[Played]:
     """Outputs of source blocks that a measured record holds on this grid: what really was asked of the loop."""
-    found = []
+    sources = []
     for path, node in blocks_of(run.diagram):
         block = node.block
         if isinstance(block, Block) and not block.after_run and not (block.bound or type(block)).of(Inport):
             for port in (block.bound or type(block)).of(Outport):
                 name = f"{path}.{port}"
                 if name in run.record and len(run.record.time(name)) == len(t) and (run.record.time(name) == t).all():
-                    found.append(Played(name, run.record[name]))
-    return found
+                    sources.append(Played(name, run.record[name]))
+    return sources
 
 
 def blocks_of(diagram: Diagram, prefix: str = "") -> Iterable[tuple[str, Node]]:
@@ -181,7 +196,7 @@ def kept_base(
 ) -> Experiment:
     """The experiment for a diagram and a grid, made once however many runs are identified."""
     diagram = run.diagram
-    shapes = tuple((p.signal, p.hold, p.port, p.values.reshape(len(p.values), -1).shape) for p in played)
+    shapes = tuple((p.signal, p.hold, p.port, p.finer, p.values.reshape(len(p.values), -1).shape) for p in played)
     frozen = models_named(diagram)
     fixed = repr(sorted((n, v) for n, v in run.changes.items() if any(n.startswith(f"{path}.") for path in frozen)))
     key = (signals, shapes, begin, every, stop, fixed)
@@ -189,13 +204,13 @@ def kept_base(
         if id(diagram) not in KEPT:
             forget = functools.partial(lambda place, _: KEPT.pop(place, None), id(diagram))
             KEPT[id(diagram)] = (weakref.ref(diagram, forget), {})
-        known = KEPT[id(diagram)][1]
-        if key not in known:
-            made = twin_diagram(run, signals, played, begin, every)
+        bases = KEPT[id(diagram)][1]
+        if key not in bases:
+            diagram_of_twin = twin_diagram(run, signals, played, begin, every)
             times: dict[str, Any] = {"start": str(begin), "stop": str(stop), "every": str(every)}
-            known[key] = make_experiment(replace(made, simulate=replace(made.simulate, **times)))
-            known[key].text = ""  # it is in no file, and would be long with all its samples
-        return known[key]
+            bases[key] = make_experiment(replace(diagram_of_twin, simulate=replace(diagram_of_twin.simulate, **times)))
+            bases[key].text = ""  # it is in no file, and would be long with all its samples
+        return bases[key]
 
 
 def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[str, np.ndarray]) -> Experiment:
@@ -206,9 +221,9 @@ def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[
     new = {unit.path: settings for unit, settings in Overrides(left).by_unit(base.schedule)}
     new |= {path: {"values_": values} for path, values in samples.items() if path in base.schedule.by_path}
     schedule = changed_schedule(base.schedule, new)
-    made = replace(base, schedule=schedule, numbers=fill(schedule, base.slots))
-    made.text = ""
-    return made
+    experiment = replace(base, schedule=schedule, numbers=fill(schedule, base.slots))
+    experiment.text = ""
+    return experiment
 
 
 def settings_in(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class Played:
     values: np.ndarray
     hold: str = "linear"  # or 'zero', what a digital controller does
     port: bool = False
+    finer: int = 1  # of its rows to one of the record, where it was made of more than straight lines
 
 
 def twin_diagram(run: Run, signals: Sequence[str], played: Sequence[Played], begin: Fraction, every: Fraction) -> Diagram:
@@ -91,24 +92,24 @@ def playing(part: Diagram, one: Played, source: tuple[str, str], begin: Fraction
     if one.hold == "zero":
         block: Block = Samples(Ts=str(every), offset=str(begin % every), values_=blank)
     else:
-        block = Lines(begin=float(begin), interval=float(every), values_=blank)
+        block = Lines(begin=float(begin), interval=float(every) / one.finer, values_=blank)
     block.settings["values_"] = columns
     name = f"{source[0]}_{source[1]}_recorded"
     links = resolve(part)
     nodes = {}
     for node in part.nodes.values():
-        written: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         for port, refs in links[node.name].items():
             here = one.port and (node.name, port) == source
             texts = [redirected(r, source, name) if not one.port else spelled(r) for r in refs]
             if texts or here:
-                written[port] = f"{name}.y" if here else texts[0] if len(texts) == 1 else texts
-        nodes[node.name] = replace(node, inputs=written) if written else node
+                inputs[port] = f"{name}.y" if here else texts[0] if len(texts) == 1 else texts
+        nodes[node.name] = replace(node, inputs=inputs) if inputs else node
     nodes[name] = Node(name, block)
     ports = part.ports
     if ports is not None and not one.port:
-        found = {n: (reference(part, text, lambda _: None), text) for n, text in ports.outputs.items()}
-        outputs = {n: text if ref is None else redirected(ref, source, name) for n, (ref, text) in found.items()}
+        references = {n: (reference(part, text, lambda _: None), text) for n, text in ports.outputs.items()}
+        outputs = {n: text if ref is None else redirected(ref, source, name) for n, (ref, text) in references.items()}
         ports = replace(ports, outputs=outputs)
     return replace(part, nodes=nodes, ports=ports)
 
@@ -122,10 +123,10 @@ def spelled(ref: Ref) -> str:
     return str(ref) if ref.block else str(ref).removeprefix(".")
 
 
-def pruned(diagram: Diagram, wanted: set[str]) -> Diagram:
+def pruned(diagram: Diagram, names: set[str]) -> Diagram:
     """Without the blocks that those wanted do not depend on: records, scopes, filters, a loop that drives nothing any more."""
     links = resolve(diagram)
-    waiting, needed = list(wanted), set(wanted)
+    waiting, needed = list(names), set(names)
     while waiting:
         for refs in links[waiting.pop()].values():
             for ref in refs:
@@ -137,18 +138,18 @@ def pruned(diagram: Diagram, wanted: set[str]) -> Diagram:
 
 def models_named(diagram: Diagram, prefix: str = "") -> set[str]:
     """Paths of the blocks whose equations and values running blocks use."""
-    found = set()
+    names = set()
     for node in diagram.nodes.values():
         if isinstance(node.block, Diagram):
-            found |= models_named(node.block, f"{prefix}{node.name}.")
+            names |= models_named(node.block, f"{prefix}{node.name}.")
         elif not node.block.after_run:
-            found |= {f"{prefix}{node.block.settings[s]}" for s in node.block.of(Model) if node.block.settings[s]}
-    return found
+            names |= {f"{prefix}{node.block.settings[s]}" for s in node.block.of(Model) if node.block.settings[s]}
+    return names
 
 
 def idealised(part: Diagram, prefix: str, overrides: Overrides) -> Diagram:
     """Every sensor as its ideal; what an observer in the loop knows of the plant stays what it was in the run."""
-    nodes, known, blocks = {}, dict(part.known), named_blocks(part)
+    nodes, models, blocks = {}, dict(part.known), named_blocks(part)
     for name, node in part.nodes.items():
         block = node.block
         if isinstance(block, Diagram):
@@ -158,11 +159,11 @@ def idealised(part: Diagram, prefix: str, overrides: Overrides) -> Diagram:
         named = {s: ideal.settings[s] for s in ideal.of(Model) if ideal.settings[s] in blocks}
         for model in named.values():
             own = changes_within(f"{prefix}{model}", blocks[model].settings, overrides.by_path)
-            known[as_it_was(model)] = type(blocks[model])(**{**blocks[model].settings, **own})
+            models[as_it_was(model)] = type(blocks[model])(**{**blocks[model].settings, **own})
         if named:
             ideal = type(ideal)(**{**ideal.settings, **{s: as_it_was(model) for s, model in named.items()}})
         nodes[name] = replace(node, block=ideal)
-    return replace(part, nodes=nodes, known=known)
+    return replace(part, nodes=nodes, known=models)
 
 
 def as_it_was(model: str) -> str:

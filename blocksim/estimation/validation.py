@@ -14,7 +14,7 @@ from ..errors import RecordError, listing
 from ..extensions import extension
 
 #: Lags up to which residuals are looked at.
-LAGS = 20
+RESIDUAL_LAGS = 20
 TABLE_HEAD = ("signal", "rms error", "unit", "relative error %", "fit %", "lags outside", "with input")
 
 
@@ -92,8 +92,8 @@ class Validation(Mapping[str, SignalFit]):
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: the columns that say something, and a row per signal."""
         rows = [entry.row() for entry in self.entries]
-        kept = [i for i in range(len(TABLE_HEAD)) if any(row[i] for row in rows)]
-        return [TABLE_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows]
+        columns = [i for i in range(len(TABLE_HEAD)) if any(row[i] for row in rows)]
+        return [TABLE_HEAD[i] for i in columns], [[row[i] for i in columns] for row in rows]
 
     def __str__(self) -> str:
         head, rows = self.rows()
@@ -158,7 +158,7 @@ def correlation_of(a: np.ndarray, b: np.ndarray) -> float:
 def share_outside(values: np.ndarray) -> float:
     """The share of the first lags whose autocorrelation lies outside the 95 % band of white noise."""
     rest = values - values.mean()
-    lags, power = min(LAGS, len(rest) - 1), float(rest @ rest)
+    lags, power = min(RESIDUAL_LAGS, len(rest) - 1), float(rest @ rest)
     if lags < 1 or not power:
         return 0.0
     r = np.array([float(rest[k:] @ rest[:-k]) for k in range(1, lags + 1)]) / power

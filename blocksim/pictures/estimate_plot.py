@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..estimation.estimates import Estimate, Estimates
+from ..notation import concise, unit_label
 from ..records.record import Record
 from .palette import Look, look
 from .plots import FIGURE_WIDTH, suffix, write_figure
-from .writing import concise, unit_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,12 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
     return figure
 
 
+def percent_label(x: float, middle: str) -> str:
+    """A place on the axis in words: how far from the truth."""
+    percent = 100 * (x - 1)
+    return middle if abs(percent) < 1e-9 else f"{percent:+.3g} %".replace("-", "−")
+
+
 def names_of(group: Mapping[str, Estimates]) -> list[str]:
     return list(dict.fromkeys(name for estimates in group.values() for name in estimates))
 
@@ -79,11 +85,11 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     axes.set_xlim(1 - 1.06 * reach, 1 + 1.06 * reach)
     other = "estimate" if len(group) == 1 else f"estimate of {next(iter(group))}"
     free = ", dotted: not to scale" if any(not unit_of(group, name) for name in names_of(group)) else ""
-    axes.set_xlabel(f"estimate and 95 % interval / {'truth (line: the truth)' if true else other}{free}", fontsize=9)
+    axes.set_xlabel(f"estimate with its 95 % interval, less {'the truth' if true else other}, in %{free}", fontsize=9)
     axes.grid(True, axis="x", linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8)
-    axes.ticklabel_format(axis="x", useOffset=False)
+    axes.xaxis.set_major_formatter(lambda x, _: percent_label(x, "truth" if true else "0"))
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     titles = [(name or e.method) + ("" if e.converged else " (not converged)") for name, e in group.items()]

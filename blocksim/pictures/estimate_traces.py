@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import RecordError, listing
+from ..notation import unit_label
 from ..records.record import Record
 from .estimate_plot import TRUTH_COLOUR
 from .palette import COLOURS
@@ -127,7 +128,7 @@ def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str]
             axes.axhline(side * truth, color=TRUTH_COLOUR, linewidth=0.6, linestyle="-.")
     axes.set_ylim(low, high)
     unit = estimates[0].unit
-    axes.set_ylabel(f"{parameter} [{unit}]" if unit else parameter, fontsize=9, parse_math=False)
+    axes.set_ylabel(f"{parameter} [{unit_label(unit)}]" if unit else parameter, fontsize=9, parse_math=False)
     axes.grid(True, linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8)

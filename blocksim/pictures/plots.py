@@ -18,9 +18,11 @@ import numpy as np
 
 from ..errors import RecordError, listing
 from ..extensions import extension
+from ..notation import unit_label
 from ..records.record import Record, scalar_columns
 from .draw import PICTURE_KINDS
 from .palette import COLOURS
+from .scope_choice import scopes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +35,8 @@ AXIS_LINES, FIGURE_ROWS, MOST_AXES = 4, 8, 24
 COMPARABLE = 20.0
 #: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
 STRETCHES = 2000
+#: A residual whose peak is this far above 99 % of it is drawn without the peak.
+START_PEAK = 3.0
 FIGURE_WIDTH, AXIS_HEIGHT = 8.0, 1.7
 
 
@@ -61,7 +65,8 @@ def plot(
 ) -> Figure:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
-    Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked.
+    Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked. Without
+    names it draws what the diagram's `scopes:` says, or what a person would look at; `signals=list(record)` draws all.
     Another `kind` is drawn by a function of the record: one at hand, or the one `blocksim.plots` has under that name.
     """
     ending = suffix(path) if path is not None else ""
@@ -108,7 +113,7 @@ def signal_groups(record: Record, signals: Iterable[str | Sequence[str]] | None)
     """The lines of each axis, in the order the signals were named."""
     groups: list[list[SignalLine]] = []
     open_groups: list[list[SignalLine]] = []
-    for entry in list(record) if signals is None else signals:
+    for entry in scopes_of(record) if signals is None else signals:
         if not isinstance(entry, str):
             together = [line for name in entry for line in lines(record, name)]
             groups += [together] if together else []
@@ -130,7 +135,9 @@ def may_share_axis(group: list[SignalLine], line: SignalLine) -> bool:
 
 
 def lines(record: Record, name: str) -> list[SignalLine]:
-    """A signal as scalar lines, one for each element of a vector."""
+    """A signal as scalar lines, one for each element of a vector; 'ref - joint.q' is the difference of two."""
+    if " - " in name and name not in record:
+        return differences(*(lines(record, end) for end in name.split(" - ", 1)))
     signal = record.signal(name)
     t = record.time(name)
     result = []
@@ -145,6 +152,16 @@ def lines(record: Record, name: str) -> list[SignalLine]:
                 signal.hold,
             )
         )
+    return result
+
+
+def differences(one: list[SignalLine], other: list[SignalLine]) -> list[SignalLine]:
+    """The first less the second, at the sample times of the second."""
+    result = []
+    for a, b in zip(one, other, strict=False):
+        before = np.clip(np.searchsorted(a.t, b.t, side="right") - 1, 0, None)
+        first = a.values[before] if a.hold else np.interp(b.t, a.t, a.values)
+        result.append(SignalLine(f"{a.label} - {b.label}", b.unit, b.t, first - b.values, b.hold))
     return result
 
 
@@ -172,6 +189,7 @@ def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
         if n % rows == rows - 1 or n == len(groups) - 1:
             spot.set_xlabel("time [s]")
             spot.tick_params(labelbottom=True)
+    figure.align_ylabels([spot for spot in spots if spot.get_visible()])
     if left_out > 0:
         figure.supxlabel(f"{left_out} more axes left out; name the signals to see them", fontsize=8, color="#858585")
     return figure
@@ -186,10 +204,12 @@ def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
             t,
             values,
             color=COLOURS[n % len(COLOURS)],
-            linewidth=1.1,
+            linewidth=1.1 + 0.6 * (len(group) - 1 - n) / max(1, len(group) - 1),  # what lies below another still shows
             linestyle="-" if n < len(COLOURS) else "--",
             drawstyle="steps-post" if line.hold else "default",
         )
+    if all(line.label.partition("[")[0].endswith("residual") for line in group):
+        keep_start_outside(axes, group)
     axes.set_ylabel(caption(group), fontsize=9, parse_math=False)
     axes.grid(True, linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
@@ -213,10 +233,18 @@ def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
             text.set_text(line.label)
 
 
+def keep_start_outside(axes: Axes, group: list[SignalLine]) -> None:
+    """Limits of an axis of residuals: what an identifier leaves out at the start does not squash what it used."""
+    sizes = np.concatenate([np.abs(line.values[np.isfinite(line.values)]) for line in group])
+    usual = float(np.quantile(sizes, 0.99)) if len(sizes) else 0.0
+    if usual > 0 and sizes.max() > START_PEAK * usual:
+        axes.set_ylim(-2 * usual, 2 * usual)
+
+
 def caption(group: list[SignalLine]) -> str:
     """'joint.q [rad]'; for several lines their names while they are short, else the unit alone."""
     units = list(dict.fromkeys(line.unit for line in group))
-    unit = f"[{units[0]}]" if len(units) == 1 and units[0] else ""
+    unit = f"[{unit_label(units[0])}]" if len(units) == 1 and units[0] else ""
     names = ", ".join(line.label for line in group)
     return f"{names} {unit}".strip() if len(names) + len(unit) <= 24 or len(group) == 1 else unit
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..diagram.diagram import Diagram, kind, walk
+from ..notation import unit_label
 from ..running.signals import Analysis
 from .palette import COLOURS
 from .plots import suffix, thinned, write_figure
@@ -74,7 +75,7 @@ def write_figures(diagram: Diagram, analyses: dict[str, list[Analysis]], path: P
 
 def draw_row(time: Any, values: Any, lines: Any, name: str, group: list[Analysis]) -> None:
     """The signal, its distribution with the same vertical axis, and its spectrum."""
-    unit = f" [{group[0].unit}]" if group[0].unit else ""
+    unit = f" [{unit_label(group[0].unit)}]" if group[0].unit else ""
     for one, colour in zip(group, COLOURS * len(group), strict=False):
         until = one.t <= shown_until(one)
         t, y = thinned(one.t[until], one.values[until])

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..estimation.validation import SignalFit, Validation
+from ..notation import unit_label
 from .palette import COLOURS
 from .plots import FIGURE_WIDTH, suffix, thinned, write_figure
 
@@ -55,7 +56,7 @@ def draw_signal(axes: Axes, label: str, entry: SignalFit, k: int, first: bool) -
         (entry.model, COLOURS[0], 1.0, "model"),
     ):
         axes.plot(*thinned(entry.t, columns_of(entry, values, k)), color=colour, linewidth=width, label=name)
-    axes.set_ylabel(f"{label}\n[{entry.unit}]" if entry.unit else label, fontsize=8, parse_math=False)
+    axes.set_ylabel(f"{label}\n[{unit_label(entry.unit)}]" if entry.unit else label, fontsize=8, parse_math=False)
     score = f"fit {100 * entry.fit:.2f} %, relative error {100 * entry.relative_error:.3g} %"
     axes.set_title(score, fontsize=8, loc="right", color=RESIDUAL_COLOUR)
     if first:
@@ -66,7 +67,7 @@ def draw_signal(axes: Axes, label: str, entry: SignalFit, k: int, first: bool) -
 def draw_residual(axes: Axes, entry: SignalFit, k: int) -> None:
     axes.plot(*thinned(entry.t, columns_of(entry, entry.residual, k)), color=RESIDUAL_COLOUR, linewidth=0.8)
     axes.axhline(0.0, color="#dddddd", linewidth=0.8, zorder=0)
-    axes.set_ylabel("residual" + (f"\n[{entry.unit}]" if entry.unit else ""), fontsize=8, parse_math=False)
+    axes.set_ylabel("residual" + (f"\n[{unit_label(entry.unit)}]" if entry.unit else ""), fontsize=8, parse_math=False)
     tidy_axes(axes)
 
 

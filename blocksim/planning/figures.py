@@ -169,12 +169,12 @@ def plot_front(front: Front, path: str | os.PathLike[str] | None = None) -> Figu
 
 def write_design_figures(result: DesignResult, folder: Path) -> list[str]:
     """design.png, and information.png where there is any."""
-    written = [str(folder / "design.png")]
-    plot_design(result, written[0])
+    paths = [str(folder / "design.png")]
+    plot_design(result, paths[0])
     if result.predicted is not None:
-        written.append(str(folder / "information.png"))
-        plot_information(result.predicted, written[-1])
-    return written
+        paths.append(str(folder / "information.png"))
+        plot_information(result.predicted, paths[-1])
+    return paths
 
 
 def write_information_figures(info: Information, paths: Sequence[Path]) -> list[str]:

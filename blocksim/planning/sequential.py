@@ -118,11 +118,11 @@ def sequential(
     import numpy as np
 
     campaign = Campaign(source, guess)
-    wanted = accuracy if isinstance(accuracy, Mapping) else dict.fromkeys(campaign.spec.parameters, accuracy)
+    goals = accuracy if isinstance(accuracy, Mapping) else dict.fromkeys(campaign.spec.parameters, accuracy)
     if budget < campaign.bench.duration:
         raise DiagramError(f"budget: {budget:g} s are less than one experiment of {campaign.bench.duration:g} s.")
     random = np.random.default_rng(seed)
-    while not campaign.enough(wanted) and campaign.seconds + campaign.bench.duration <= budget:
+    while not campaign.enough(goals) and campaign.seconds + campaign.bench.duration <= budget:
         result = campaign.design()
         campaign.learn(result, simulated_reading(campaign.bench, result.x, random))
     return campaign

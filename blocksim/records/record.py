@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import RecordError, did_you_mean, listing
 from ..extensions import extension
+from ..notation import unit_label
 from .grid import Grid, Signal, TimeAxis, floats, interpolate_samples, measured_signal, regular_times, slack
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class Record:
         for name in self:
             for label, x in scalar_columns(name, self[name]):
                 numbers = (f"<td>{v:.5g}</td>" for v in (x.min(), x.max(), x[-1])) if len(x) else ["<td></td>"] * 3
-                rows.append(f"<tr><td>{escape(label)}</td><td>{escape(self.unit(name))}</td>{''.join(numbers)}</tr>")
+                rows.append(f"<tr><td>{escape(label)}</td><td>{escape(unit_label(self.unit(name)))}</td>{''.join(numbers)}</tr>")
         head = "<tr><th>signal</th><th>unit</th><th>min</th><th>max</th><th>final</th></tr>"
         return f"<p>{len(self.t)} samples, {escape(span_text(self.t))}</p><table>{head}{''.join(rows)}</table>"
 

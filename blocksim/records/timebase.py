@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: Of a sampling interval: what rounding of printed times comes to, and what a logger's clock may jitter.
 TIME_ROUNDING, JITTER = 1e-4, 0.01
 WAYS = (
-    "Put it on an even grid with resample: {every: 1e-3, method: linear} (--resample 1e-3), or, where the rows are known to be "
-    "even and only their times are not, give every: 1e-3 in place of the column of time (--every 1e-3)."
+    "Put it on an even grid with resample: {{every: {0:.6g}, method: linear}} (--resample {0:.6g}), or, where the rows are known "
+    "to be even and only their times are not, give every: {0:.6g} in place of the column of time (--every {0:.6g})."
 )
 
 
@@ -66,7 +66,7 @@ def even(grid: Grid, bridge: bool, name: str, notes: list[str]) -> Grid:
     """The grid with even times. What is not even within JITTER is refused; missing rows become nan where they may be bridged."""
     t = grid.t
     if len(t) < 2:
-        raise RecordError(f"{name} has {rows(len(t))}; a record has at least two.")
+        raise RecordError(f"{name} has {row_words(len(t))}; a record has at least two.")
     base = time_base(t)
     if base.jitter > JITTER:
         raise RecordError(irregular(t, base, name))
@@ -104,7 +104,8 @@ def irregular(t: FloatArray, base: TimeBase, name: str) -> str:
     row = int(np.argmax(np.abs(base.offsets - base.offsets[0]) > JITTER))
     return (
         f"{name} is not evenly sampled: steps are {steps.min():.6g} to {steps.max():.6g} s, {np.median(steps):.6g} s in the "
-        f"median; the first sample off the grid by more than {100 * JITTER:g} % of that is row {row}, at {t[row]:.9g} s. {WAYS}"
+        f"median; the first sample off the grid by more than {100 * JITTER:g} % of that is row {row}, at {t[row]:.9g} s. "
+        + WAYS.format(float(f"{base.interval:.3g}"))
     )
 
 
@@ -114,7 +115,7 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
         raise RecordError(f"resample: there is no method '{method}'. Methods are: {', '.join(METHODS)}.")
     for grid in grids:
         if len(grid.t) < 2:
-            raise RecordError(f"resample: '{next(iter(grid.signals))}' has {rows(len(grid.t))}; at least two are wanted.")
+            raise RecordError(f"resample: '{next(iter(grid.signals))}' has {row_words(len(grid.t))}; at least two are wanted.")
     low, high = max(g.t[0] for g in grids), min(g.t[-1] for g in grids)
     if low >= high:
         raise RecordError(f"resample: the signals share no time: one starts at {low:g} s, one ends at {high:g} s.")
@@ -122,6 +123,7 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
     if len(t) < 2:
         raise RecordError(f"resample: every {every} s leaves {len(t)} sample of the {high - low:g} s that the signals share.")
     notes.append(f"put on an even grid of {every} s ({method})")
+    notes += [text for grid in grids if (text := bridged_gaps(grid, method))]
     signals = {}
     for grid in grids:
         for name, signal in grid.signals.items():
@@ -132,15 +134,30 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
     return Grid(t, signals)
 
 
+def bridged_gaps(grid: Grid, method: str) -> str:
+    """What was filled where rows are missing: how many, and the longest stretch."""
+    steps = np.diff(grid.t)
+    median = float(np.median(steps))
+    wide = steps > 1.5 * median
+    if not wide.any():
+        return ""
+    k = int(np.argmax(steps))
+    lost = int(np.round(steps[wide] / median - 1).sum())
+    return (
+        f"'{next(iter(grid.signals))}' and what has its times: {int(wide.sum())} gap{'s' if wide.sum() > 1 else ''}, about "
+        f"{lost} rows, bridged ({method}); the longest is {steps[k]:.4g} s after {grid.t[k]:.6g} s"
+    )
+
+
 def signal_at(t: FloatArray, signal: Signal, times: FloatArray, method: str, name: str, notes: list[str]) -> Signal:
     """A signal at other times, from the samples it has."""
     there = np.isfinite(signal.values.reshape(len(t), -1)).all(axis=1)
     if there.sum() < 2:
-        raise RecordError(f"signal '{name}' has {rows(there.sum())} not missing; at least two are wanted.")
+        raise RecordError(f"signal '{name}' has {row_words(there.sum())} not missing; at least two are wanted.")
     if not there.all():
         notes.append(f"'{name}': {int((~there).sum())} missing samples were filled ({method})")
     return replace(signal, values=interpolate_samples(t[there], signal.values[there], times, method))
 
 
-def rows(count: int) -> str:
+def row_words(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"

@@ -20,6 +20,9 @@ from ..schedule.logs import subsystem_output
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.units import infer_units
 
+#: What stands for a delay or an offset that is found by comparing two encoders.
+ESTIMATED = "estimated"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -38,36 +41,36 @@ class Target:
 def targets(schedule: Schedule) -> dict[str, Target]:
     """Every signal of the diagram by its full name."""
     units = infer_units(schedule)
-    found = {}
+    goals = {}
     for unit in [*schedule.units, *schedule.after_run]:
         for port, declared in unit.kind.of(Outport).items():
             measure = declared.unit if unit.after else units[(unit.index, port)]
-            found[f"{unit.path}.{port}"] = Target(unit, port, unit.port(port), measure)
-    return found
+            goals[f"{unit.path}.{port}"] = Target(unit, port, unit.port(port), measure)
+    return goals
 
 
-def target(schedule: Schedule, known: Mapping[str, Target], written: str) -> Target:
+def target(schedule: Schedule, goals: Mapping[str, Target], reference: str) -> Target:
     """The signal a user wrote: block.port, a block with one output, an output of a subsystem."""
-    match = REFERENCE.match(written)
+    match = REFERENCE.match(reference)
     if match and match["element"]:
         raise DiagramError(
-            f"record: '{written}' is an element. Map the whole signal with a column for each: {match['path']}: [a, b, ...]."
+            f"record: '{reference}' is an element. Map the whole signal with a column for each: {match['path']}: [a, b, ...]."
         )
-    if written in known:
-        return known[written]
-    ports = [name for name in known if name.rpartition(".")[0] == written]
+    if reference in goals:
+        return goals[reference]
+    ports = [name for name in goals if name.rpartition(".")[0] == reference]
     if len(ports) == 1:
-        return known[ports[0]]
-    inner = subsystem_output(schedule, written)
+        return goals[ports[0]]
+    inner = subsystem_output(schedule, reference)
     if inner:
         index, port, _ = inner[0]
-        return known[f"{schedule.units[index].path}.{port}"]
+        return goals[f"{schedule.units[index].path}.{port}"]
     if ports:
-        raise DiagramError(f"record: '{written}' has several outputs; say which: {listing(ports)}.")
-    blocks = dict.fromkeys(name.rpartition(".")[0] for name in known)
+        raise DiagramError(f"record: '{reference}' has several outputs; say which: {listing(ports)}.")
+    blocks = dict.fromkeys(name.rpartition(".")[0] for name in goals)
     raise DiagramError(
-        f"record: the diagram has no signal '{written}'. Blocks are: {listing(blocks)}."
-        + did_you_mean(written, [*blocks, *known])
+        f"record: the diagram has no signal '{reference}'. Blocks are: {listing(blocks)}."
+        + did_you_mean(reference, [*blocks, *goals])
     )
 
 
@@ -80,38 +83,38 @@ def mapped(
     Outputs of blocks that work on records are taken only where a mapping says so: they are made anew. `others` are the records
     of the files that columns name themselves.
     """
-    known = targets(schedule)
-    found: dict[str, tuple[np.ndarray, Signal]] = {}
+    goals = targets(schedule)
+    signals: dict[str, tuple[np.ndarray, Signal]] = {}
     sources: dict[str, Any] = {}
     notes: list[str] = []
     problems: list[Problem] = []
-    for written, column in columns.items():
+    for reference, column in columns.items():
         try:
-            goal = target(schedule, known, written)
+            goal = target(schedule, goals, reference)
             # A record the diagram made itself has its names, whatever its file calls the columns of the lab. What is asked for
             # beside the file must be there.
             source = others.get(column.file, record)
-            own = column.place is not None and goal.name in record and not has(source, column.column)
+            own = column.place is not None and goal.name in record and not has_column(source, column.column)
             spec = ColumnSpec(goal.name) if own else column
-            found[goal.name] = read_column(goal, spec, record if own else source, notes)
+            signals[goal.name] = read_column(goal, spec, record if own else source, notes)
             sources[goal.name] = spec.column
         except DiagramError as error:
             problems += [Problem(p.what, p.where or column.place) for p in error.problems]
         except RecordError as error:
-            problems.append(Problem(f"record: '{written}': {error}", column.place))
-    for name, goal in known.items():
-        if name not in found and not goal.unit.after and any(n == name or n.startswith(f"{name}[") for n in record):
+            problems.append(Problem(f"record: '{reference}': {error}", column.place))
+    for name, goal in goals.items():
+        if name not in signals and not goal.unit.after and any(n == name or n.startswith(f"{name}[") for n in record):
             try:
-                found[name] = read_column(goal, ColumnSpec(name), record, notes)
+                signals[name] = read_column(goal, ColumnSpec(name), record, notes)
                 sources[name] = name
             except RecordError as error:
                 problems.append(Problem(f"record: {error}"))
     if problems:
         raise DiagramError(problems)
-    return found, sources, notes
+    return signals, sources, notes
 
 
-def has(record: Record, column: Any) -> bool:
+def has_column(record: Record, column: Any) -> bool:
     names = column if isinstance(column, list) else [column]
     return all(name in record or f"{name}[0]" in record for name in names)
 
@@ -119,7 +122,7 @@ def has(record: Record, column: Any) -> bool:
 def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]) -> tuple[np.ndarray, Signal]:
     """The values of a signal in its own unit, with their times."""
     names = spec.column if isinstance(spec.column, list) else [spec.column]
-    parts = [part for name in names for part in parts_of(record, name)]
+    parts = [part for name in names for part in column_parts(record, name)]
     t = record.time(parts[0])
     for part in parts[1:]:
         if len(record.time(part)) != len(t) or (record.time(part) != t).any():
@@ -136,8 +139,9 @@ def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]
         )
     values = values.reshape(len(values)) if goal.size == 1 else values
     scale, measure = converted(goal, spec, signals[0].unit, listing(names), notes)
-    if spec.scale is not None or spec.offset is not None or scale != 1:
-        values = (values * (1.0 if spec.scale is None else spec.scale) + (spec.offset or 0.0)) * scale
+    offset = 0.0 if spec.offset in (None, ESTIMATED) else spec.offset
+    if spec.scale is not None or offset or scale != 1:
+        values = (values * (1.0 if spec.scale is None else spec.scale) + offset) * scale
     bad = np.flatnonzero(np.isinf(values.reshape(len(values), -1)).any(axis=1))
     if len(bad):
         where = f"row {bad[0]}, t = {t[bad[0]]:.9g} s"
@@ -145,7 +149,7 @@ def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]
     return t, replace(signals[0], values=values, unit=measure)
 
 
-def parts_of(record: Record, name: str) -> list[str]:
+def column_parts(record: Record, name: str) -> list[str]:
     """The columns a name stands for: one, or q[0], q[1], ... of a table that has a vector's elements side by side."""
     if name in record:
         return [name]
@@ -158,52 +162,52 @@ def parts_of(record: Record, name: str) -> list[str]:
     return parts
 
 
-def converted(goal: Target, spec: ColumnSpec, told: str, names: str, notes: list[str]) -> tuple[float, str]:
+def converted(goal: Target, spec: ColumnSpec, header: str, names: str, notes: list[str]) -> tuple[float, str]:
     """The factor from a column's unit to the signal's, and that unit; what cannot be converted is refused.
 
     A column that was scaled still is in its unit, be that told by the mapping or by its head: scale turns signs and counts. Where
     the head's unit cannot be made that of the signal, the scale is taken to do it; where it does the same a second time, refused.
     """
-    measure = spec.unit or told
+    measure = spec.unit or header
     if not measure or not goal.measure:
         return 1.0, goal.measure if " or " not in goal.measure else measure
     choices = {unit: unit_factor(measure, unit) for unit in goal.measure.split(" or ")}
-    unit, found = next(((unit, value) for unit, value in choices.items() if value is not None), ("", None))
-    if found is None and spec.scale is not None and not spec.unit:
+    unit, factor = next(((unit, value) for unit, value in choices.items() if value is not None), ("", None))
+    if factor is None and spec.scale is not None and not spec.unit:
         notes.append(f"'{goal.name}': {names} is in {measure}; scale: {spec.scale:g} is taken to make it {goal.measure}")
         return 1.0, goal.measure if " or " not in goal.measure else ""
-    if found is None:
+    if factor is None:
         raise RecordError(
             f"column {names} is in {measure}, the signal in {goal.measure}, and neither can be made of the other. Is it the "
             f"right column? Else give the factor: {{column: {names}, scale: ...}}."
         )
-    if found != 1 and spec.scale is not None and math.isclose(abs(spec.scale), found, rel_tol=0.01):
+    if factor != 1 and spec.scale is not None and math.isclose(abs(spec.scale), factor, rel_tol=0.01):
         raise RecordError(
-            f"column {names} is in {measure} and becomes {unit} by itself, times {found:.6g}; scale: {spec.scale:g} would do "
+            f"column {names} is in {measure} and becomes {unit} by itself, times {factor:.6g}; scale: {spec.scale:g} would do "
             f"that twice. Leave scale out, or write scale: {'-' if spec.scale < 0 else ''}1."
         )
-    if found != 1:
+    if factor != 1:
         notes.append(f"'{goal.name}': {names} converted from {measure} to {unit}")
-    return found, unit
+    return factor, unit
 
 
 def unmapped(diagram: Diagram, mapping: Mapping[str, Any]) -> dict[str, ColumnSpec]:
     """A mapping given in Python, {signal: column, [columns] or {column:, unit:, scale:, offset:}}, over that of the diagram."""
-    found = dict(diagram.record.signals) if diagram.record else {}
-    for signal, written in mapping.items():
-        entry = written if isinstance(written, Mapping) else {"column": written}
-        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset", "file")]
+    columns = dict(diagram.record.signals) if diagram.record else {}
+    for signal, entry_text in mapping.items():
+        entry = entry_text if isinstance(entry_text, Mapping) else {"column": entry_text}
+        odd = [key for key in entry if key not in ("column", "unit", "scale", "offset", "file", "delay")]
         names = entry.get("column")
         names = list(names) if isinstance(names, (list, tuple)) else names
         if odd or not names or not all(isinstance(n, str) for n in (names if isinstance(names, list) else [names])):
             raise RecordError(
-                f"columns: '{signal}': found {written!r}; the name of a column is wanted, a list of them for a vector, or "
+                f"columns: '{signal}': found {entry_text!r}; the name of a column is wanted, a list of them for a vector, or "
                 "{'column': name, 'unit': 'mm', 'scale': 1, 'offset': 0}."
             )
-        found[signal] = ColumnSpec(
-            names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", "")
+        columns[signal] = ColumnSpec(
+            names, entry.get("unit", ""), entry.get("scale"), entry.get("offset"), None, entry.get("file", ""), entry.get("delay")
         )
-    return found
+    return columns
 
 
 def grids_of(signals: Mapping[str, tuple[np.ndarray, Signal]]) -> list[Grid]:

@@ -36,6 +36,7 @@ from ..schedule.flatten import flatten
 from ..schedule.named_starts import awaited
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.overrides import Overrides
+from .channels import corrected
 from .columns import grids_of, mapped, unmapped
 
 #: The folder in which records are looked for beside that of the diagram.
@@ -51,16 +52,19 @@ def identify(
     every: Any = None,
     resample: Any = None,
     missing: str | None = None,
+    assume: Any = None,
     params: Mapping[str, Any] | None = None,
 ) -> Record:
     """Run the record blocks of a diagram on a measured record; all else the diagram's `record:` says, unless it is given here.
 
-    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0}.
+    `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0,
+    "delay": 0}; offset and delay may be "estimated", from the other encoder of a flexible axis.
     `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
-    `params` changes settings as in `simulate`.
+    `assume` names sources that the record does not hold and that acted as in the diagram. `params` changes settings as in
+    `simulate`.
     """
-    data = read_measured(diagram, record, params, Reading(columns or {}, time, every, resample, missing))
+    data = read_measured(diagram, record, params, Reading(columns or {}, time, every, resample, missing, assume))
     plan = planned(data.schedule, data.signals, data.source, data.notes)
     estimating = [unit for unit in estimators(data.schedule) if unit in plan]
     return process_units(data.schedule, plan, estimating, data.record, {}, simulated=False, measured=data.signals)
@@ -75,6 +79,7 @@ class Reading:
     every: Any = None
     resample: Any = None
     missing: str | None = None
+    assume: Any = None
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,9 @@ def read_measured(
     reading: Reading,
 ) -> MeasuredData:
     """A diagram with its settings changed, and the signals of it that a record holds."""
-    schedule = flatten(Overrides(params).diagram(diagram))
-    spec = section(schedule.diagram, reading)
+    changed = Overrides(params).diagram(diagram)
+    spec = section(changed, reading)
+    schedule = flatten(replace(changed, record=spec))
     source, name = source_of(schedule.diagram, spec, record)
     signals, origin, notes = mapped(schedule, source, spec.signals, others_of(schedule.diagram, spec, record))
     if not signals:
@@ -105,11 +111,13 @@ def read_measured(
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
     grids = evened(grids_of(signals), spec, name, notes)
+    grids, pairs = corrected(schedule, grids, spec.signals, notes)
     about = {
         "source": name,
         "pipeline": schedule.diagram.name,
         "columns": origin,
         "notes": notes,
+        **({"encoders": [str(pair) for pair in pairs]} if pairs else {}),
         "version": __version__,
         **{k: v for k, v in source.provenance.items() if k == "constants"},
     }
@@ -121,17 +129,17 @@ def section(diagram: Diagram, reading: Reading) -> RecordSpec:
     spec = replace(diagram.record or RecordSpec(), signals=unmapped(diagram, reading.columns))
     if reading.time is not None or reading.every is not None:
         spec = replace(spec, time=reading.time, every=reading.every)
-    rest = {"resample": reading.resample, "missing": reading.missing}
+    rest = {"resample": reading.resample, "missing": reading.missing, "assume": reading.assume}
     spec = replace(spec, **{key: value for key, value in rest.items() if value is not None})
     raise_all(record_problems(spec))
     return spec
 
 
-def source_of(diagram: Diagram, spec: RecordSpec, given: Any) -> tuple[Record, str]:
+def source_of(diagram: Diagram, spec: RecordSpec, record: Any) -> tuple[Record, str]:
     """The record and its name, read where a file is named."""
-    if isinstance(given, Record):
-        return given, str(given.provenance.get("source") or "the record")
-    path = located(diagram, spec, given)
+    if isinstance(record, Record):
+        return record, str(record.provenance.get("source") or "the record")
+    path = located(diagram, spec, record)
     return read_record(path, MAX_RECORD_BYTES, axis_of(spec)), path.name
 
 
@@ -151,31 +159,31 @@ def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record
     return records
 
 
-def located(diagram: Diagram, spec: RecordSpec, given: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
+def located(diagram: Diagram, spec: RecordSpec, path: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
-    written = os.fspath(given) if given is not None else spec.file
-    if not written:
+    text = os.fspath(path) if path is not None else spec.file
+    if not text:
         raise DiagramError(
             "no record is named. Give one (--record FILE, in Python identify(diagram, record)), or write record: {file: ...}."
         )
     beside = [os.path.dirname(diagram.path) or "."] if diagram.path else []
     homes = [*near, *beside, *([os.environ[DATA]] if os.environ.get(DATA) else [])]
-    trusted = given is not None or (diagram.spec is not None and diagram.spec.allow_outside)
+    trusted = path is not None or (diagram.spec is not None and diagram.spec.allow_outside)
     may = Folders(None) if trusted else folders_of(*homes)
-    places = [Path(home, written) for home in ([*homes] if given is None else ["", *homes])]
+    places = [Path(home, text) for home in ([*homes] if path is None else ["", *homes])]
     readable = [place for place in places if may.holds(place)]
     for place in readable:
         if is_file(place):
             return place
     if not readable:
         raise DiagramError(
-            [Problem(f"record: file: '{written}' lies outside the folder of the diagram and {DATA}; name it with "
+            [Problem(f"record: file: '{text}' lies outside the folder of the diagram and {DATA}; name it with "
                      "--record to read it.", spec.places.get("file"))]
         )  # fmt: skip
     hint = "" if os.environ.get(DATA) else f" The folder {DATA} names would be searched too; it is not set."
     looked = listing(dict.fromkeys(str(place.parent) for place in readable))
     raise DiagramError(
-        [Problem(f"record: the file '{written}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
+        [Problem(f"record: the file '{text}' does not exist (looked in {looked}).{hint}", spec.places.get("file"))]
     )
 
 
@@ -185,17 +193,21 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
     if spec.resample is not None:
         how = spec.resample if isinstance(spec.resample, dict) else {"every": spec.resample}
         return [resampled(grids, how["every"], how.get("method", "linear"), notes)]
-    made = [even(grid, bridge, name, notes) for grid in grids]
-    for grid in [] if bridge else made:
+    results = [even(grid, bridge, name, notes) for grid in grids]
+    for grid in [] if bridge else results:
         for signal, values in ((n, s.values.reshape(len(grid.t), -1)) for n, s in grid.signals.items()):
             rows = np.flatnonzero(np.isnan(values).any(axis=1))
             if len(rows):
                 raise RecordError(
                     f"{name}: '{signal}' is nan at row {rows[0]}, t = {grid.t[rows[0]]:.9g} s; {len(rows)} samples are missing. "
                     "Say missing: bridge (--missing bridge) to pass them on to blocks that bridge them, such as IRWSmoother; or "
-                    "resample: {every: 1e-3} (--resample 1e-3) to fill them."
+                    f"resample: {{every: {step_of(grid):.6g}}} (--resample {step_of(grid):.6g}) to fill them."
                 )
-    return made
+    return results
+
+
+def step_of(grid: Grid) -> float:
+    return float(np.median(np.diff(grid.t)))
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

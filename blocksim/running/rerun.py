@@ -49,8 +49,8 @@ def rerun(record: Record, *, allow_outside: bool = False, **options: Unpack[Simu
             "rerun(record, allow_outside=True)."
         )
         raise DiagramError([*error.problems, Problem(hint)]) from None
-    kept: Any = {**about["options"], "params": about["params"] or None}
-    return simulate(diagram, **{**{n: v for n, v in kept.items() if v is not None}, **options})
+    earlier: Any = {**about["options"], "params": about["params"] or None}
+    return simulate(diagram, **{**{n: v for n, v in earlier.items() if v is not None}, **options})
 
 
 def checked_provenance(record: Record) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from ..records.record import Record, scalar_columns
 SAMPLES = 10_000
 #: The share of the power, its mean aside, that lies below the bandwidth.
 SHARE = 0.95
-NUMBERS = ("peak", "rms", "crest_factor", "mean", "bandwidth")
-COLUMNS = ("signal", "unit", "peak", "rms", "crest factor", "mean", "bandwidth [Hz]")
+FIGURES = ("peak", "rms", "crest_factor", "mean", "bandwidth")
+SIGNAL_COLUMNS = ("signal", "unit", "peak", "rms", "crest factor", "mean", "bandwidth [Hz]")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Analysis:
 
     def numbers(self) -> dict[str, float]:
         """The row of the table."""
-        return {name: getattr(self, name) for name in NUMBERS}
+        return {name: getattr(self, name) for name in FIGURES}
 
 
 def spectrum(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +90,7 @@ def spectrum(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def analyse(record: Record, names: Iterable[str] | None = None, units: dict[str, str] | None = None) -> list[Analysis]:
     """Every scalar signal of a record, and every element of a vector; `units` fills in where the record knows none."""
-    found = []
+    analyses = []
     for name in list(record) if names is None else names:
         t, signal = record.time(name), record.signal(name)
         if len(t) < 3:
@@ -98,8 +98,8 @@ def analyse(record: Record, names: Iterable[str] | None = None, units: dict[str,
                 f"'{name}' has {len(t)} samples; at least 3 are wanted. Run longer (--stop) or sample faster (--every)."
             )
         unit = signal.unit or (units or {}).get(name, "")
-        found += [Analysis(label, unit, t, values, signal.hold) for label, values in scalar_columns(name, signal.values)]
-    return found
+        analyses += [Analysis(label, unit, t, values, signal.hold) for label, values in scalar_columns(name, signal.values)]
+    return analyses
 
 
 def analyse_sources(diagram: Diagram, names: Sequence[str] = (), **options: Any) -> dict[str, list[Analysis]]:
@@ -109,32 +109,32 @@ def analyse_sources(diagram: Diagram, names: Sequence[str] = (), **options: Any)
     """
     from .simulate import simulate
 
-    asked = list(names) or sources(diagram)
+    chosen_names = list(names) or sources(diagram)
     links = resolve(diagram)
-    alone = kept(diagram, asked, links)
+    alone = pruned_to(diagram, chosen_names, links)
     if "every" not in options and (every := fine_grid(alone, options.get("stop"))) is not None:
         options["every"] = every
     record = simulate(alone, **options)
     units = units_of_consumers(diagram, links)
-    found: dict[str, list[Analysis]] = {}
-    for name in asked:
-        found[name] = analyse(record, [n for n in record if n == name or n.startswith(f"{name}.")] or [name], units)
-    return found
+    analyses: dict[str, list[Analysis]] = {}
+    for name in chosen_names:
+        analyses[name] = analyse(record, [n for n in record if n == name or n.startswith(f"{name}.")] or [name], units)
+    return analyses
 
 
 def sources(diagram: Diagram) -> list[str]:
     """Paths of the blocks that make signals of their own, in the order they were written."""
-    found = [path for path, node in walk(diagram) if is_source(node.block)]
-    if not found:
+    paths = [path for path, node in walk(diagram) if is_source_block(node.block)]
+    if not paths:
         raise DiagramError("the diagram has no source; name the blocks whose signals are wanted: " + listing(diagram.nodes) + ".")
-    return found
+    return paths
 
 
-def is_source(block: Block | Diagram) -> bool:
+def is_source_block(block: Block | Diagram) -> bool:
     return isinstance(block, Block) and block.colour == "source" and not inports(block)
 
 
-def kept(diagram: Diagram, names: Iterable[str], links: Links) -> Diagram:
+def pruned_to(diagram: Diagram, names: Iterable[str], links: Links) -> Diagram:
     """The diagram with the asked blocks and all that feeds them, logging the asked signals."""
     problems: list[Problem] = []
     for name in names:
@@ -153,37 +153,37 @@ def kept(diagram: Diagram, names: Iterable[str], links: Links) -> Diagram:
 
 def fine_grid(diagram: Diagram, stop: Any) -> Any:
     """The log interval: the diagram's step, else its own log interval, else the fastest sample time or a fine division."""
-    asked = diagram.simulate
-    if asked.step is not None or asked.every is not None:
-        return asked.step if asked.step is not None else asked.every
+    settings = diagram.simulate
+    if settings.step is not None or settings.every is not None:
+        return settings.step if settings.step is not None else settings.every
     if any(isinstance(node.block, Diagram) or node.block.sampled for node in diagram.nodes.values()):
         return None
-    stop = asked.stop if stop is None else stop
-    return None if stop is None else (exact(stop) - exact(asked.start or 0)) / SAMPLES
+    stop = settings.stop if stop is None else stop
+    return None if stop is None else (exact(stop) - exact(settings.start or 0)) / SAMPLES
 
 
 def units_of_consumers(diagram: Diagram, links: Links) -> dict[str, str]:
     """The unit of every signal that drives an input with one: a source of torque does not know that it is one."""
-    found: dict[str, str] = {}
+    units: dict[str, str] = {}
     for name, node in diagram.nodes.items():
         for port, refs in links[name].items():
             for ref in refs:
                 if ref.block and ref.element is None and inports(node.block)[port].unit:
-                    found.setdefault(f"{ref.block}.{ref.port}", inports(node.block)[port].unit)
-    return found
+                    units.setdefault(f"{ref.block}.{ref.port}", inports(node.block)[port].unit)
+    return units
 
 
-def rows(found: dict[str, list[Analysis]]) -> list[list[str]]:
+def analysis_rows(analyses: dict[str, list[Analysis]]) -> list[list[str]]:
     """The table of all signals, as text."""
-    every = [one for group in found.values() for one in group]
+    every = [one for group in analyses.values() for one in group]
     return [[one.name, one.unit, *(f"{value:.4g}" for value in one.numbers().values())] for one in every]
 
 
-def as_json(found: dict[str, list[Analysis]], written: Sequence[str] = ()) -> str:
+def analyses_as_json(analyses: dict[str, list[Analysis]], paths: Sequence[str] = ()) -> str:
     """One JSON object for scripts: the same numbers by block and signal."""
     import json
 
     from ..records.writing import finite_or_none
 
-    table = {block: {one.name: {"unit": one.unit, **one.numbers()} for one in group} for block, group in found.items()}
-    return json.dumps(finite_or_none({"blocks": table, "written": list(written)}), allow_nan=False)
+    table = {block: {one.name: {"unit": one.unit, **one.numbers()} for one in group} for block, group in analyses.items()}
+    return json.dumps(finite_or_none({"blocks": table, "written": list(paths)}), allow_nan=False)

@@ -133,19 +133,19 @@ def simulate_many(
     the failure, instead of ending everything.
     """
     table = parameter_table(params)
-    asked: list[int | None] = [None] if seeds is None else list(seeds)
-    runs = [(row, seed) for row in range(len(table)) for seed in asked]
+    count: list[int | None] = [None] if seeds is None else list(seeds)
+    runs = [(row, seed) for row in range(len(table)) for seed in count]
     ready = experiment(diagram, {}, **options)
-    made = [prepared(ready, row, {}) for row in table]
+    results = [prepared(ready, row, {}) for row in table]
     work = len(runs)
     if work > 1 and ready.method.compiled:
-        for one in {id(e): e for e, _ in made}.values():  # compile once, before the threads start
+        for one in {id(e): e for e, _ in results}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)
 
     def run(index: int) -> Any:
         row, seed = runs[index]
-        one, changes = made[row]
+        one, changes = results[row]
         try:
             record = process(one.schedule, run_experiment(one, changes, draw_noise(one, seed), named=table[row]), changes)
             result = record if collect is None else collect(record)

@@ -48,6 +48,7 @@ def validate(
     every: Any = None,
     resample: Any = None,
     missing: str | None = None,
+    assume: Any = None,
     params: Mapping[str, Any] | None = None,
 ) -> Validation:
     """Score a diagram with fixed values on a measured record, every signal that both have.
@@ -63,7 +64,7 @@ def validate(
         raise DiagramError(f"there is no mode '{mode}'. Modes are: loop, inverse.")
     if initial not in ("record", "diagram"):
         raise DiagramError(f"initial: found '{initial}'. The first state comes from the record or the diagram.")
-    reading = Reading(columns or {}, time, every, resample, missing)
+    reading = Reading(columns or {}, time, every, resample, missing, assume)
     if split is not None:
         if estimates is not None:
             raise DiagramError("split finds the estimates itself; give either split or estimates.")
@@ -142,7 +143,7 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
             f"nothing can be compared: none of the measured signals {listing(data.signals)} is made by a running block that has "
             "inputs. Map what was measured in the loop, e.g. --map encoder=COLUMN."
         )
-    start = first_state(schedule, record) if initial == "record" else {}
+    start = first_state_of_record(schedule, record) if initial == "record" else {}
     twin = twin_of(run, t, names, start=start)
     signals = twin.run({})
     late = t >= t[0] + skip
@@ -169,7 +170,7 @@ def running_signals(schedule: Schedule) -> set[str]:
     }
 
 
-def first_state(schedule: Schedule, record: Record) -> dict[str, Any]:
+def first_state_of_record(schedule: Schedule, record: Record) -> dict[str, Any]:
     """Position and speed of every plant whose position was measured: a parabola through its first samples."""
     start: dict[str, Any] = {}
     for unit in schedule.units:

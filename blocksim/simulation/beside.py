@@ -10,13 +10,13 @@ import subprocess
 import sys
 
 from ..compiler import cache
-from ..compiler.program import Code, code_of
+from ..compiler.program import ProgramText, code_of
 
 #: The process that compiles now: one at a time, so that what is waited for has the other cores.
 AT_WORK: list[subprocess.Popen[bytes]] = []
 
 
-def compile_beside(code: Code) -> None:
+def compile_beside(code: ProgramText) -> None:
     """Start compiling a program in a process of its own, once, which leaves the result in the cache; without one, do nothing."""
     AT_WORK[:] = [process for process in AT_WORK if process.poll() is None]
     if os.environ.get("BLOCKSIM_BESIDE") == "off":
@@ -35,7 +35,7 @@ def compile_beside(code: Code) -> None:
         return  # no process can be had: compiling waits for its turn in this one
 
 
-def compiles_beside(code: Code) -> bool:
+def compiles_beside(code: ProgramText) -> bool:
     """Whether another process is at it."""
     return code.beside is not None and code.beside.poll() is None
 

@@ -8,7 +8,7 @@ from ..contract.declarations import Param, State, StatePort
 from ..errors import SimulationError
 from ..solvers import kernel, stores
 from .experiment import Experiment
-from .machine import RTOL, Machine
+from .machine import DEFAULT_RTOL, Machine
 from .modes import step_advice
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def stuck(experiment: Experiment, machine: Machine) -> SimulationError:
         block, state = experiment.slots.x[index].path, experiment.slots.x[index].name
         why = f"state '{state}' of block '{block}' (now {machine.x[index]:.3g}) asks for the shortest"
         way = "What drives it may change too fast to be followed; rodas4 suits stiff systems; rtol and atol loosen the tolerance."
-        if experiment.method.adaptive and (experiment.options.rtol or RTOL) < FINEST_RTOL:
+        if experiment.method.adaptive and (experiment.options.rtol or DEFAULT_RTOL) < FINEST_RTOL:
             way = f"rtol {experiment.options.rtol:g} asks for more digits than numbers have; {FINEST_RTOL:g} is about the least."
     else:
         why, way = "no state asked for any: sample hits or events follow each other too closely", "Shorten the run."

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .experiment import Experiment
 
 #: A run takes at least this many steps; this many where a guard watches an input, whose swings the solver may not feel.
-STEPS, LOOKS = 50, 1000
-RTOL, ATOL = 1e-8, 1e-10
+LEAST_STEPS, LOOKS = 50, 1000
+DEFAULT_RTOL, DEFAULT_ATOL = 1e-8, 1e-10
 
 
 class Machine(SimpleNamespace):
@@ -85,9 +85,9 @@ def blank_machine(experiment: Experiment) -> Machine:
     assert len(logs) == stores.LOG * len(clock.logs)
     sides = [float(d) for _, _, d in guards]
     f = np.zeros(len(stores.F))
-    f[stores.RTOL], f[stores.ATOL] = options.rtol or RTOL, options.atol or ATOL
+    f[stores.RTOL], f[stores.ATOL] = options.rtol or DEFAULT_RTOL, options.atol or DEFAULT_ATOL
     span = float((clock.end - clock.start) * clock.base)
-    f[stores.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else STEPS) or 1.0
+    f[stores.H_MAX] = options.max_step or span / (LOOKS if watches_inputs(guards) else LEAST_STEPS) or 1.0
     f[stores.ERROR], f[stores.EVENT], f[stores.BUDGET] = 1.0, -math.inf, math.inf
     whole = [clock.start, 0, 0, clock.base.numerator, clock.base.denominator, clock.step, clock.start]
     return Machine(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Noise:
+class Draws:
     """Every random number of one run, stream after stream."""
 
     seed: int
@@ -29,7 +29,7 @@ class Noise:
             o[address] = start
 
 
-def draw_noise(experiment: Experiment, seed: int | None = None, limit: int | None = None) -> Noise:
+def draw_noise(experiment: Experiment, seed: int | None = None, limit: int | None = None) -> Draws:
     """Program and seed -> noise: every random number of the run, one stream per declared draw of each block.
 
     A run that cannot end or whose log cannot fit is refused here, before memory is taken for it.
@@ -50,7 +50,7 @@ def draw_noise(experiment: Experiment, seed: int | None = None, limit: int | Non
             source.random(out=room)
         starts.append(position)
         position += count
-    return Noise(seed, values, starts)
+    return Draws(seed, values, starts)
 
 
 def stream(seed: int, owner: Slot) -> np.random.Generator:

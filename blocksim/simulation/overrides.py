@@ -20,7 +20,7 @@ from ..diagram.diagram import Diagram
 from ..errors import DiagramError, Problem
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
-from .settings import find_setting, kind_of_change, own_settings, reshapes, subsystem_parameters, used_in_tables
+from .settings import find_setting, kind_of_change, reshapes, settings_of_unit, subsystem_parameters, used_in_tables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class NumberPlace:
     """Where a number of an experiment stands, and which values it may have."""
 
     declared: Declared
@@ -81,7 +81,7 @@ class Overrides:
         problems = [
             Problem(f"block '{unit.path}': {text}")
             for unit, settings in gathered.values()
-            for _, text in type(unit.block).problems({**own_settings(unit), **settings})
+            for _, text in type(unit.block).problems({**settings_of_unit(unit), **settings})
         ]
         if problems:
             raise DiagramError(problems)
@@ -199,23 +199,25 @@ def only_a_number(experiment: Experiment, name: str) -> bool:
     return experiment.free[name]
 
 
-def place_of(experiment: Experiment, name: str) -> Place | None:
+def place_of(experiment: Experiment, name: str) -> NumberPlace | None:
     """The place of a plain number that no other setting of its block limits; None where there is more to it. Looked up once."""
     if name not in experiment.places:
         unit, key = find_setting(experiment.schedule, name)
         experiment.places[name] = None if "check" in unit.kind.functions else number_place(experiment, unit, key)
-    place: Place | None = experiment.places[name]
+    place: NumberPlace | None = experiment.places[name]
     return place
 
 
-def number_place(experiment: Experiment, unit: Unit, key: str) -> Place | None:
+def number_place(experiment: Experiment, unit: Unit, key: str) -> NumberPlace | None:
     """Where a setting stands that is a number and nothing more; None for others."""
     declared, addresses = unit.kind.declared[key], experiment.slots.where.get((unit.index, key))
     if unit.after:
-        return Place(declared, "", None)
+        return NumberPlace(declared, "", None)
     if addresses is None or kind_of_change(experiment.schedule, unit, key) != "number":
         return None
-    return Place(declared, ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p", addresses)
+    return NumberPlace(
+        declared, ("m" if isinstance(declared, Memory) else "x") if isinstance(declared, State) else "p", addresses
+    )
 
 
 def changed_schedule(schedule: Schedule, new: Mapping[str, Mapping[str, Any]]) -> Schedule:

@@ -53,7 +53,7 @@ class Bridge:
 
     def integrate(self, t: float, t1: float, stop: int, *given: Any) -> int:
         """From t to t1 with located events and log rows, as the program's own; 0, or why it failed."""
-        f, x, rest, m = named(given, "f"), named(given, "x"), after(given, "x"), named(given, "m")
+        f, x, rest, m = store_called(given, "f"), store_called(given, "x"), after(given, "x"), store_called(given, "m")
         solver: Any = None
         while f[stores.NOW] < t1:
             try:
@@ -81,7 +81,7 @@ class Bridge:
     def accept(self, solver: Any, stop: int, *given: Any) -> tuple[int, bool]:
         """Events, rows and the new state of one step of scipy's: (why it failed or 0, whether an event ended the step)."""
         functions = self.functions
-        g, armed, f, k, y, x, rest = (*(named(given, n) for n in ("g", "armed", "f", "k", "y", "x")), after(given, "x"))
+        g, armed, f, k, y, x, rest = (*(store_called(given, n) for n in ("g", "armed", "f", "k", "y", "x")), after(given, "x"))
         now, h = solver.t_old, solver.t - solver.t_old
         y[:] = solver.y.tolist()
         if not functions["credible"](y, len(y), kernel.STATE_STRETCH):
@@ -101,7 +101,7 @@ class Bridge:
         return 0, event
 
 
-def named(passed: tuple[Any, ...], name: str) -> Any:
+def store_called(passed: tuple[Any, ...], name: str) -> Any:
     """A store by its name among those handed to `advance`."""
     return passed[stores.NAMES.index(name)]
 

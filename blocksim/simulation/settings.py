@@ -45,7 +45,7 @@ def find_setting(schedule: Schedule, name: str) -> tuple[Unit, str]:
     return unit, key
 
 
-def own_settings(unit: Unit) -> dict[str, Any]:
+def settings_of_unit(unit: Unit) -> dict[str, Any]:
     """Without those that only a variant of the block declares."""
     return {n: v for n, v in unit.settings.items() if n in type(unit.block).declared}
 
@@ -79,9 +79,9 @@ def reshapes(schedule: Schedule, experiment: Experiment | None, unit: Unit, sett
     if unit.after:
         return False  # it is no part of the program: `process` gives it the settings of the run
     for key, value in settings.items():
-        if kind_of_change(schedule, unit, key) == "code" or shape_of(value) != shape_of(unit.settings.get(key)):
+        if kind_of_change(schedule, unit, key) == "code" or value_shape(value) != value_shape(unit.settings.get(key)):
             return True
-    block = type(unit.block)(**{**own_settings(unit), **settings})
+    block = type(unit.block)(**{**settings_of_unit(unit), **settings})
     if unit.plants:
         bind(block, unit.plants)
     if kind_for(block, unit.inputs) is not unit.kind:
@@ -96,11 +96,11 @@ def reshapes(schedule: Schedule, experiment: Experiment | None, unit: Unit, sett
     return any(array_value(changed, r.name).size != slots.fixed[r.index] for r in fixed)
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
+def value_shape(value: Any) -> tuple[int, ...]:
     if hasattr(value, "shape"):
         return tuple(value.shape)
     if isinstance(value, (list, tuple)):
-        return (len(value), *(shape_of(value[0]) if value else ()))
+        return (len(value), *(value_shape(value[0]) if value else ()))
     return ()
 
 

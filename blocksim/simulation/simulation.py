@@ -15,7 +15,7 @@ from .beside import compile_beside, compiles_beside
 from .experiment import Experiment
 from .failures import InterruptedRun, failure
 from .machine import fresh_machine
-from .noise import Noise, draw_noise
+from .noise import Draws, draw_noise
 from .overrides import Overrides
 from .pace import CHOSEN_STEPS, LOOK, Pace
 
@@ -24,18 +24,18 @@ COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
 #: Seconds under CPython after which another process begins to compile.
 BESIDE = 0.5
 #: How many times what compiling costs another process may take before this one begins as well.
-PATIENCE = 4.0
+BESIDE_PATIENCE = 4.0
 #: Steps between looks at the clock.
 FIRST_SLICE = 100
 #: What a run counts of its work.
-WORK = {"steps": stores.STEPS, "rejected": stores.REJECTED, "evaluations": stores.EVALUATIONS, "events": stores.EVENTS}
+WORK_COUNTERS = {"steps": stores.STEPS, "rejected": stores.REJECTED, "evaluations": stores.EVALUATIONS, "events": stores.EVENTS}
 Progress = Callable[[float], None]
 
 
 def run_experiment(
     experiment: Experiment,
     changes: Mapping[str, Any] | None,
-    noise: Noise,
+    noise: Draws,
     engine: str = "auto",
     progress: Progress | None = None,
     named: Mapping[str, Any] | None = None,
@@ -55,7 +55,7 @@ class Simulation:
         self,
         experiment: Experiment,
         changes: Mapping[str, Any] | None = None,
-        noise: Noise | None = None,
+        noise: Draws | None = None,
         engine: str = "auto",
         named: Mapping[str, Any] | None = None,
         limit: int | None = None,
@@ -142,7 +142,7 @@ class Simulation:
         worth = max(left, program.code.spent)
         if self.engine != "auto" or program.compiled or worth < WARM:
             return
-        if worth > self.cost_of_compiling() * (PATIENCE if compiles_beside(program.code) else 1.0):
+        if worth > self.cost_of_compiling() * (BESIDE_PATIENCE if compiles_beside(program.code) else 1.0):
             program.fast()
         elif worth > BESIDE and not program.cached():
             compile_beside(program.code)
@@ -213,7 +213,7 @@ class Simulation:
 
     def provenance(self) -> dict[str, Any]:
         """What it takes to run this again."""
-        work = {name: int(self.machine.f[place]) for name, place in WORK.items()}
+        work = {name: int(self.machine.f[place]) for name, place in WORK_COUNTERS.items()}
         own = {"parameters": {n: plain(v) for n, v in self.named.items()}, "seed": self.seed, "work": work}
         return {**self.experiment.origin, **own}
 

@@ -9,7 +9,7 @@ WHOLE, REAL, ROWS = "whole", "real", "rows"  # rows: several arrays of real numb
 
 
 @dataclass(frozen=True)
-class Store:
+class Storage:
     """An array that a program is handed: its name, the kind of its numbers, the functions that get it, what it holds."""
 
     name: str
@@ -32,21 +32,23 @@ WATCHING = ("settle", *INSTANT)
 
 #: In the order in which functions take them.
 STORES = (
-    Store("clock", WHOLE, SOLVER, "where in time the run is"),
-    Store("hits", WHOLE, INSTANT, "for each rate the tick of its next hit and the ticks between hits"),
-    Store("logs", WHOLE, INSTANT, "for each log grid: next tick, ticks between rows, next row, rows in all, start in the record"),
-    Store("record", REAL, INSTANT, "logged signals, the rows of each one after the other"),
-    Store("g", REAL, ("guards", *WATCHING), "margins of the guards"),
-    Store("armed", REAL, WATCHING, "of every guard: armed, side watched from, 0 if both, armed since, fired last"),
-    Store("f", REAL, WATCHING, "the solver's numbers"),
-    Store("k", ROWS, SOLVER, "the solver's rows of work: slopes of the stages, a spare row, errors"),
-    Store("y", REAL, SOLVER, "continuous states at the end of a step"),
-    Store("x", REAL, EVERY, "continuous states"),
-    Store("p", REAL, EVERY, "parameters"),
-    Store("m", REAL, EVERY, "memories and signals held between hits"),
-    Store("a", REAL, EVERY, "arrays: tables, vectors, matrices"),
-    Store("noise", REAL, EVERY, "random numbers of the run, stream after stream"),
-    Store("o", WHOLE, EVERY, "where arrays begin and end in a, and the next number of each stream of noise"),
+    Storage("clock", WHOLE, SOLVER, "where in time the run is"),
+    Storage("hits", WHOLE, INSTANT, "for each rate the tick of its next hit and the ticks between hits"),
+    Storage(
+        "logs", WHOLE, INSTANT, "for each log grid: next tick, ticks between rows, next row, rows in all, start in the record"
+    ),
+    Storage("record", REAL, INSTANT, "logged signals, the rows of each one after the other"),
+    Storage("g", REAL, ("guards", *WATCHING), "margins of the guards"),
+    Storage("armed", REAL, WATCHING, "of every guard: armed, side watched from, 0 if both, armed since, fired last"),
+    Storage("f", REAL, WATCHING, "the solver's numbers"),
+    Storage("k", ROWS, SOLVER, "the solver's rows of work: slopes of the stages, a spare row, errors"),
+    Storage("y", REAL, SOLVER, "continuous states at the end of a step"),
+    Storage("x", REAL, EVERY, "continuous states"),
+    Storage("p", REAL, EVERY, "parameters"),
+    Storage("m", REAL, EVERY, "memories and signals held between hits"),
+    Storage("a", REAL, EVERY, "arrays: tables, vectors, matrices"),
+    Storage("noise", REAL, EVERY, "random numbers of the run, stream after stream"),
+    Storage("o", WHOLE, EVERY, "where arrays begin and end in a, and the next number of each stream of noise"),
 )
 NAMES = tuple(store.name for store in STORES)
 #: Numbers per log grid in `logs`.

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import SolverDefinitionError
-from .trees import CLOSE, broken, broken_inside, dot, elementary
+from .trees import ROUNDING_OF_CONDITIONS, broken, broken_inside, dot_product, elementary
 
 Row = tuple[Fraction, ...]
 
@@ -31,7 +31,7 @@ def refuse(name: str, *checks: Callable[[], str]) -> None:
             raise SolverDefinitionError(f"solver '{name}': {problem}.")
 
 
-def square(a: tuple[Row, ...]) -> list[list[Fraction]]:
+def square_rows(a: tuple[Row, ...]) -> list[list[Fraction]]:
     """Rows below the diagonal as a matrix."""
     return [[*row, *[Fraction(0)] * (len(a) - len(row))] for row in a]
 
@@ -93,13 +93,13 @@ class Tableau:
 
     def row_problem(self) -> str:
         for i, row in enumerate(self.a):
-            if abs(sum(row, Fraction(0)) - self.c[i]) > CLOSE:
+            if abs(sum(row, Fraction(0)) - self.c[i]) > ROUNDING_OF_CONDITIONS:
                 return f"row {i} of a adds up to {sum(row, Fraction(0))}, but c[{i}] is {self.c[i]}"
         return ""
 
     def order_problem(self) -> str:
         order = self.embedded or self.order - 1
-        values = elementary(max(order, self.order), square(self.a))
+        values = elementary(max(order, self.order), square_rows(self.a))
         missing = broken("b", self.b, self.order, values)
         if missing:
             return f"{missing}. A coefficient is wrong, or the order is not {self.order}"
@@ -117,7 +117,7 @@ class Tableau:
         if not self.e:
             return ""
         order = min(self.order, 4 if self.d else 3)
-        missing = broken_inside(method.powers, order, elementary(order, square(method.a)))
+        missing = broken_inside(method.powers, order, elementary(order, square_rows(method.a)))
         return f"{missing}. A coefficient of d is wrong" if missing else ""
 
     @property
@@ -222,15 +222,15 @@ class Rosenbrock:
         count = len(self.alpha)
         gamma = inverse([[*(-v for v in row), 1 / self.gamma] for row in self.c])
         padded = [[*row, *[0.0] * (count - len(row))] for row in (*self.a, (*self.a[-1], 1.0))]
-        alpha = [[dot(row, column) for column in zip(*gamma, strict=True)] for row in padded]
+        alpha = [[dot_product(row, column) for column in zip(*gamma, strict=True)] for row in padded]
         beta = [[u + v for u, v in zip(*pair, strict=True)] for pair in zip(alpha, gamma, strict=True)]
         for name, matrix, sums in (("alpha", alpha, self.alpha), ("drift", gamma, self.drift)):
             for i, row in enumerate(matrix):
-                if abs(sum(row) - sums[i]) > CLOSE:
+                if abs(sum(row) - sums[i]) > ROUNDING_OF_CONDITIONS:
                     return f"{name}[{i}] is {sums[i]:.9g}, but the coefficients of its stage add up to {float(sum(row)):.9g}"
 
         def weights(row: list[float]) -> list[float]:
-            return [dot(row, column) for column in zip(*gamma, strict=True)]
+            return [dot_product(row, column) for column in zip(*gamma, strict=True)]
 
         last, values = [*padded[-1][:-1], 1.0], elementary(self.order, alpha, beta)
         missing = broken("b", weights(last), self.order, values)

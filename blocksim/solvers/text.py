@@ -15,7 +15,7 @@ from ..tracing.specialise import constant, specialise
 from .stores import passed
 
 #: The stores that every function of a program gets, in order.
-STORES = passed("derivative")
+RIGHT_HAND_STORES = passed("derivative")
 
 
 def folded(function: Callable[..., Any], numbers: dict[str, Any], name: str = "") -> str:
@@ -64,8 +64,8 @@ class Writer(ast.NodeTransformer):
 
     def __init__(self, numbers: dict[str, Any], named: list[str]):
         self.numbers = numbers
-        last = max((STORES.index(n) for n in named if n in STORES), default=-1)
-        self.rest = STORES[last + 1 :]  # what *rest stands for
+        last = max((RIGHT_HAND_STORES.index(n) for n in named if n in RIGHT_HAND_STORES), default=-1)
+        self.rest = RIGHT_HAND_STORES[last + 1 :]  # what *rest stands for
         self.rows: set[int] = set()  # rows of k that are stages: they get names, so that k[j][i] is looked up once
 
     def value(self, node: ast.expr) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 Tree = tuple[Any, ...]
 Matrix = Sequence[Sequence[Any]]
 #: Published coefficients have 15 digits and more; a wrong one misses by far more than this.
-CLOSE = 1e-12
+ROUNDING_OF_CONDITIONS = 1e-12
 
 
 @cache
@@ -50,12 +50,12 @@ def elementary(order: int, forked: Matrix, single: Matrix | None = None) -> dict
         product: list[Any] = [1] * len(forked)
         for branch in tree:
             matrix = single if single and len(tree) == 1 else forked
-            product = [v and v * dot(row, values[branch]) for v, row in zip(product, matrix, strict=True)]
+            product = [v and v * dot_product(row, values[branch]) for v, row in zip(product, matrix, strict=True)]
         values[tree] = product
     return values
 
 
-def dot(left: Sequence[Any], right: Sequence[Any]) -> Any:
+def dot_product(left: Sequence[Any], right: Sequence[Any]) -> Any:
     return sum((u * v for u, v in zip(left, right, strict=True) if u and v), Fraction(0))
 
 
@@ -79,8 +79,8 @@ def title(tree: Tree, weight: str) -> str:
 def broken(weight: str, weights: Sequence[Any], order: int, values: dict[Tree, list[Any]]) -> str:
     """The first order condition that the weights miss, in words; '' when they meet all."""
     for tree in (t for t in values if size(t) <= order):
-        value, target = dot(weights, values[tree]), Fraction(1, density(tree))
-        if abs(value - target) > CLOSE:
+        value, target = dot_product(weights, values[tree]), Fraction(1, density(tree))
+        if abs(value - target) > ROUNDING_OF_CONDITIONS:
             return f"{title(tree, weight)} = {target} (order {size(tree)}) does not hold: it is {shown(value)}"
     return ""
 
@@ -90,8 +90,8 @@ def broken_inside(powers: Sequence[Sequence[Any]], order: int, values: dict[Tree
     sum b_i(theta) Phi_i = theta^order / gamma must hold power by power."""
     for tree in (t for t in values if size(t) <= order):
         for power, weights in enumerate(powers, 1):
-            value, target = dot(weights, values[tree]), Fraction(power == size(tree), density(tree))
-            if abs(value - target) > CLOSE:
+            value, target = dot_product(weights, values[tree]), Fraction(power == size(tree), density(tree))
+            if abs(value - target) > ROUNDING_OF_CONDITIONS:
                 return (
                     f"{title(tree, 'b(theta)')} = theta^{size(tree)}/{density(tree)} (order {size(tree)}) does not hold: "
                     f"its theta^{power} comes with {shown(value)} instead of {target}"

@@ -17,7 +17,7 @@ from ..estimation.estimates import NAN
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
 
-Interval = tuple[float, float, float]  # value, low, high
+ScoreInterval = tuple[float, float, float]  # value, low, high
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
@@ -29,7 +29,7 @@ NEGLIGIBLE_SHARE = 1e-7
 SINGULAR_CORRELATION = 1e-11
 
 
-def mean_interval(values: FloatArray) -> Interval:
+def mean_interval(values: FloatArray) -> ScoreInterval:
     """The mean and its interval, Student's t."""
     from scipy.special import stdtrit
 
@@ -43,7 +43,7 @@ def mean_interval(values: FloatArray) -> Interval:
     return mean, mean - half, mean + half
 
 
-def std_interval(values: FloatArray) -> Interval:
+def std_interval(values: FloatArray) -> ScoreInterval:
     """The standard deviation and its interval, chi-square's: exact for normal values."""
     from scipy.special import chdtri
 
@@ -55,7 +55,7 @@ def std_interval(values: FloatArray) -> Interval:
     return std, low, high
 
 
-def rms_interval(values: FloatArray) -> Interval:
+def rms_interval(values: FloatArray) -> ScoreInterval:
     """The root of the mean of squares and its interval, for normal values with any mean.
 
     n (s^2 + b^2) / s^2 is a noncentral chi-square of n degrees, taken as a chi-square of as many as give the same mean and
@@ -79,7 +79,7 @@ def rms_interval(values: FloatArray) -> Interval:
     return root, low, high
 
 
-def share_interval(hits: int, n: int) -> Interval:
+def share_interval(hits: int, n: int) -> ScoreInterval:
     """The share of hits and Wilson's interval."""
     from scipy.special import ndtri
 
@@ -112,7 +112,7 @@ def nees(error: FloatArray, covariance: FloatArray) -> float:
     return float(np.sum(whitened**2 / values))
 
 
-def interval_columns(name: str, interval: Interval, factor: float = 1.0) -> dict[str, float]:
+def interval_columns(name: str, interval: ScoreInterval, factor: float = 1.0) -> dict[str, float]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), (v * factor for v in interval), strict=True))
 
 
@@ -126,7 +126,7 @@ SCORE_COLUMNS = ("unit", "runs", "failures", "unconverged", "n", "truth", "mean"
    "not_learnt")  # fmt: skip
 
 
-def score(
+def score_runs(
     values: FloatArray, truths: FloatArray, stds: FloatArray, quantiles: FloatArray, bounds: FloatArray
 ) -> dict[str, float | bool]:
     """One parameter over its successful runs: estimates, truths, claimed stds, quantiles of intervals, Cramer-Rao stds."""

@@ -200,7 +200,7 @@ def write_scores(plan: Plan, row: PlanRow, block: str, results: MethodResults, s
     for column, name in enumerate(results.names):
         used = good & np.isfinite(results.values[:, column])
         arrays = (a[used, column] for a in (results.values, results.truths, results.stds, results.quantiles, results.bounds))
-        line = {"parameter": name, "unit": results.units[column], **shared, **scores.score(*arrays)}
+        line = {"parameter": name, "unit": results.units[column], **shared, **scores.score_runs(*arrays)}
         line["not_learnt"] = int(np.count_nonzero(results.still[used, column] == 1))
         sheets.put("scores.csv", columns, head | line)
     if not results.names:

@@ -9,9 +9,9 @@ from ..contract.block import Block
 from ..contract.declarations import Fixed, Inport, Memory, Noise, Outport, Param, Period, State, Static, Table
 from ..contract.definition import arguments
 from ..errors import BlockDefinitionError, DiagramError
-from .graph import Graph, Node
+from .graph import Graph, Term
 from .tracer import Tracer
-from .values import Missing, Untraceable, Value, known
+from .values import Missing, Untraceable, Value, as_value
 
 
 class Bindings:
@@ -32,9 +32,9 @@ class Bindings:
         """The sizes of ports and states, and those the block computes itself."""
         sizes: dict[str, int] = {n: d.default for n, d in self.variant.of(Fixed).items() if isinstance(d.default, int)}
         values: dict[str, Any] = {**{n: d.size for n, d in self.variant.of(Inport).items()}, **self.settings}
-        for name, made in self.variant.functions.items():
+        for name, function in self.variant.functions.items():
             if name.startswith("size_"):
-                sizes[name[5:]] = int(made(**{a: values[a] for a in arguments(made)}))
+                sizes[name[5:]] = int(function(**{a: values[a] for a in arguments(function)}))
         for name, declaration in self.variant.of(Inport, Outport, State).items():
             size = declaration.size
             if isinstance(size, str):
@@ -44,8 +44,8 @@ class Bindings:
                     f"{self.kind.__name__} has no equations of its own: the size of '{name}' is that of what is connected."
                 )
             sizes[name] = size
-            given = self.settings.get(name) if isinstance(declaration, State) else None
-            if size == 1 and isinstance(given, (list, tuple)) and len(given) > 1:
+            initial = self.settings.get(name) if isinstance(declaration, State) else None
+            if size == 1 and isinstance(initial, (list, tuple)) and len(initial) > 1:
                 raise DiagramError(self.widened(name))
         for name, number in self.variant.of(Param).items():
             if not isinstance(number, State) and not number.shape and isinstance(self.settings.get(name), (list, tuple)):
@@ -66,19 +66,19 @@ class Bindings:
         whole = self.prefix + name
         return [whole] if declared.size == 1 else [f"{whole}[{k}]" for k in range(self.sizes[name])]  # type: ignore[attr-defined]
 
-    def followed(self, law: Callable[..., Any], count: int) -> tuple[Node, ...]:
+    def followed(self, law: Callable[..., Any], count: int) -> tuple[Term, ...]:
         """What one of its functions computes, scalar by scalar."""
         try:
-            asked = {name: self.bound(name) for name in arguments(law) if name != "out"}
+            values = {name: self.bound(name) for name in arguments(law) if name != "out"}
             if "out" in arguments(law):
-                asked["out"] = tuple(Missing(f"{law.__qualname__} does not fill out[{k}]") for k in range(count))
-            found = scalars_of(Tracer(self.graph).run(law, asked))
+                values["out"] = tuple(Missing(f"{law.__qualname__} does not fill out[{k}]") for k in range(count))
+            results = scalars_of(Tracer(self.graph).run(law, values))
         except (Untraceable, BlockDefinitionError) as error:
             text = str(error)
             raise DiagramError(text if text.startswith(self.kind.__name__) else f"{self.kind.__name__}: {text}") from None
-        if len(found) != count:
-            raise DiagramError(f"{self.kind.__name__}: {law.__qualname__} gives {len(found)} values where {count} are wanted.")
-        return tuple(found)
+        if len(results) != count:
+            raise DiagramError(f"{self.kind.__name__}: {law.__qualname__} gives {len(results)} values where {count} are wanted.")
+        return tuple(results)
 
     def bound(self, name: str) -> Value:
         """What an argument stands for."""
@@ -91,15 +91,15 @@ class Bindings:
             case Inport(optional=True):
                 return graph.constant(float(declaration.default))
             case Static():
-                return known(graph, self.settings[name])
+                return as_value(graph, self.settings[name])
             case Fixed():
-                return known(graph, declaration.default)
+                return as_value(graph, declaration.default)
             case Memory():
                 return Missing(self.remembers(name))
             case State() | Inport(many=False):
                 store = "state" if isinstance(declaration, State) else "input"
-                found = tuple(graph.read(store, n) for n in self.elements(name))
-                return found[0] if declaration.size == 1 else found
+                nodes = tuple(graph.read(store, n) for n in self.elements(name))
+                return nodes[0] if declaration.size == 1 else nodes
             case Param(shape=()):
                 if self.settings[name] is None:
                     return graph.constant(None)
@@ -130,7 +130,7 @@ def port_function(kind: type[Block], port: str) -> tuple[str, list[str]]:
     return "output", [p for p in kind.of(Outport) if f"output_{p}" not in kind.functions]
 
 
-def port_nodes(plant: Bindings, port: str) -> dict[str, tuple[Node, ...]]:
+def port_nodes(plant: Bindings, port: str) -> dict[str, tuple[Term, ...]]:
     """What a port is, and what the function that gives it gives besides."""
     name, ports = port_function(plant.variant, port)
     if name not in plant.variant.functions:
@@ -142,7 +142,7 @@ def port_nodes(plant: Bindings, port: str) -> dict[str, tuple[Node, ...]]:
     return signals
 
 
-def scalars_of(value: Value) -> list[Node]:
+def scalars_of(value: Value) -> list[Term]:
     """A result as a flat list."""
     if isinstance(value, Missing):
         raise Untraceable(value.why)

@@ -9,42 +9,42 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from .graph import COMPARISONS, Graph, Node, reached
+from .graph import COMPARISONS, Graph, Term, reached
 
-Rule = Callable[..., Sequence[Node]]
-Partials = dict[Node, Node]
+Rule = Callable[..., Sequence[Term]]
+Partials = dict[Term, Term]
 
 
-def where(g: Graph, test: Node, value: Callable[[], Node]) -> Node:
+def where(g: Graph, test: Term, value: Callable[[], Term]) -> Term:
     """The value where the test holds, else 0."""
     return g.choose(test, g.where(test, True, value), g.zero)
 
 
-def reciprocal(g: Graph, root: Node) -> Node:
+def reciprocal(g: Graph, root: Term) -> Term:
     """1/root where it is not 0."""
     return where(g, g.call(">", root, 0.0), lambda: g.over(g.constant(1.0), root))
 
 
-def slope_of_sqrt(g: Graph, y: Node, a: Node) -> list[Node]:
+def slope_of_sqrt(g: Graph, y: Term, a: Term) -> list[Term]:
     return [where(g, g.call(">", y, 0.0), lambda: g.over(g.constant(0.5), y))]
 
 
-def slope_of_asin(g: Graph, y: Node, a: Node) -> list[Node]:
+def slope_of_asin(g: Graph, y: Term, a: Term) -> list[Term]:
     return [reciprocal(g, g.call("sqrt", g.minus(g.constant(1.0), g.times(a, a))))]
 
 
-def slopes_of_atan2(g: Graph, z: Node, y: Node, x: Node) -> list[Node]:
+def slopes_of_atan2(g: Graph, z: Term, y: Term, x: Term) -> list[Term]:
     size = g.plus(g.times(x, x), g.times(y, y))
     apart = g.call(">", size, 0.0)
     return [where(g, apart, lambda: g.over(x, size)), where(g, apart, lambda: g.negative(g.over(y, size)))]
 
 
-def slopes_of_hypot(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
+def slopes_of_hypot(g: Graph, y: Term, a: Term, b: Term) -> list[Term]:
     apart = g.call(">", y, 0.0)
     return [where(g, apart, lambda: g.over(a, y)), where(g, apart, lambda: g.over(b, y))]
 
 
-def slopes_of_power(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
+def slopes_of_power(g: Graph, y: Term, a: Term, b: Term) -> list[Term]:
     finite = g.choose(g.call("!=", a, 0.0), g.constant(True), g.call(">=", b, 1.0))
     return [
         where(g, finite, lambda: g.times(b, g.call("power", a, g.minus(b, g.constant(1.0))))),
@@ -52,7 +52,7 @@ def slopes_of_power(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
     ]
 
 
-def slopes_of_power_int(g: Graph, y: Node, a: Node, n: Node) -> list[Node]:
+def slopes_of_power_int(g: Graph, y: Term, a: Term, n: Term) -> list[Term]:
     if not n.known:
         return [g.times(n, g.call("power_int", a, g.minus(n, g.constant(1)))), g.zero]
     count = n.value
@@ -61,25 +61,25 @@ def slopes_of_power_int(g: Graph, y: Node, a: Node, n: Node) -> list[Node]:
     return [g.times(g.constant(float(count)), down), g.zero]
 
 
-def slopes_of_mod(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
+def slopes_of_mod(g: Graph, y: Term, a: Term, b: Term) -> list[Term]:
     return [g.constant(1.0), g.negative(g.call("//", a, b))]
 
 
-def slopes_of_fmod(g: Graph, y: Node, a: Node, b: Node) -> list[Node]:
+def slopes_of_fmod(g: Graph, y: Term, a: Term, b: Term) -> list[Term]:
     """fmod(a, b) = a - b trunc(a / b)."""
     ratio = g.call("/", a, b)
     return [g.constant(1.0), g.negative(g.call("copysign", g.call("floor", g.call("abs", ratio)), ratio))]
 
 
-def signs(g: Graph, a: Node, b: Node) -> Node:
+def signs(g: Graph, a: Term, b: Term) -> Term:
     return g.times(g.call("copysign", 1.0, a), g.call("copysign", 1.0, b))
 
 
-def one_minus_square(g: Graph, y: Node) -> Node:
+def one_minus_square(g: Graph, y: Term) -> Term:
     return g.minus(g.constant(1.0), g.times(y, y))
 
 
-def flat(g: Graph, y: Node, *inputs: Node) -> list[Node]:
+def flat(g: Graph, y: Term, *inputs: Term) -> list[Term]:
     return [g.zero] * len(inputs)
 
 
@@ -128,22 +128,22 @@ RULES: dict[str, Rule] = {
 }
 
 
-def differentiate(graph: Graph, roots: Iterable[Node], variables: Sequence[Node]) -> dict[Node, Partials]:
+def differentiate(graph: Graph, roots: Iterable[Term], variables: Sequence[Term]) -> dict[Term, Partials]:
     """The partial derivatives of these nodes and of all they need; a variable a node does not depend on is not among them."""
-    partials: dict[Node, Partials] = {v: {v: graph.constant(1.0)} for v in variables}
+    partials: dict[Term, Partials] = {v: {v: graph.constant(1.0)} for v in variables}
     for node in reached(roots):
         if node not in partials:
-            made: Partials = {}
+            slopes: Partials = {}
             for facts in graph.homes.get(node, ()):  # its derivatives can be computed wherever it can be itself
                 graph.facts = facts
-                made = {v: d for v, d in of_node(graph, node, partials).items() if not d.is_number(0.0)}
-            partials[node] = {v: made[v] for v in variables if v in made}
+                slopes = {v: d for v, d in of_node(graph, node, partials).items() if not d.is_number(0.0)}
+            partials[node] = {v: slopes[v] for v in variables if v in slopes}
             label(graph, node, partials[node])
     graph.facts = frozenset()
     return partials
 
 
-def of_node(g: Graph, node: Node, partials: dict[Node, Partials]) -> Partials:
+def of_node(g: Graph, node: Term, partials: dict[Term, Partials]) -> Partials:
     """One node from its inputs, by the chain rule."""
     parts = [partials[n] for n in node.inputs]
     touched = list(dict.fromkeys(v for part in parts for v in part))
@@ -159,19 +159,19 @@ def of_node(g: Graph, node: Node, partials: dict[Node, Partials]) -> Partials:
     if node.op == "/":
         return {v: quotient(g, node, parts[0].get(v, g.zero), parts[1].get(v, g.zero)) for v in touched}
     slopes = RULES[node.op](g, node, *node.inputs)
-    made: Partials = {}
+    partials_of_node: Partials = {}
     for slope, part in zip(slopes, parts, strict=True):
         for v, inner in part.items():
-            made[v] = g.plus(made.get(v, g.zero), g.times(slope, inner))
-    return made
+            partials_of_node[v] = g.plus(partials_of_node.get(v, g.zero), g.times(slope, inner))
+    return partials_of_node
 
 
-def quotient(g: Graph, node: Node, upper: Node, lower: Node) -> Node:
+def quotient(g: Graph, node: Term, upper: Term, lower: Term) -> Term:
     """(a/b)' = (a' - (a/b) b') / b."""
     return g.over(g.minus(upper, g.times(node, lower)), node.inputs[1])
 
 
-def label(graph: Graph, node: Node, partials: Partials) -> None:
+def label(graph: Graph, node: Term, partials: Partials) -> None:
     """Derivatives are called after what they are derivatives of."""
     if node in graph.names:
         for variable, derivative in partials.items():

@@ -20,7 +20,7 @@ from ..contract.plant import Composite
 from ..errors import DiagramError, did_you_mean, listing
 from .bindings import Bindings, port_nodes
 from .derivative_rules import differentiate
-from .graph import Graph, Node, reached
+from .graph import Graph, Term, reached
 from .straight_line import function_text
 from .wiring import Wiring
 
@@ -41,8 +41,8 @@ class Equations:
     ports: dict[str, int] = field(hash=False)
     timed: bool  # whether anything depends on the time, which is then a fourth argument
     graph: Graph = field(repr=False, compare=False)
-    rates: tuple[Node, ...] = field(repr=False, compare=False)
-    signals: dict[str, tuple[Node, ...]] = field(repr=False, compare=False)
+    rates: tuple[Term, ...] = field(repr=False, compare=False)
+    signals: dict[str, tuple[Term, ...]] = field(repr=False, compare=False)
     refused: dict[str, str] = field(repr=False, compare=False)  # other outports, and why
     functions: dict[Any, Callable[..., Any]] = field(default_factory=dict, repr=False, compare=False)  # made so far
 
@@ -53,13 +53,13 @@ class Equations:
         self.check(outputs, wrt_parameters, ports)
         columns = {"x": len(self.states), "u": len(self.inputs), "p": len(self.wrt(wrt_parameters))}
         rows = {"f": len(self.rates), "y": sum(len(self.signals[p]) for p in ports)}
-        found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        places: dict[str, tuple[int, tuple[int, ...]]] = {}
         start = 0
         for name in outputs:
             shape = (rows[name],) if name in rows else (rows[name[1]], columns[name[3]])
-            found[name] = (start, shape)
+            places[name] = (start, shape)
             start += shape[0] * (shape[1] if len(shape) > 1 else 1)
-        return found
+        return places
 
     def text(
         self,
@@ -80,7 +80,7 @@ class Equations:
         variables = {letter: [graph.read(kinds[letter][0], n) for n in kinds[letter][1]] for letter in by}
         roots = [n for o in outputs for n in rows[o[1] if o.startswith("d") else o]]
         partials = differentiate(graph, roots, [v for letter in by for v in variables[letter]])
-        results: list[Node] = []
+        results: list[Term] = []
         for output in outputs:
             if output in rows:
                 results += [graph.as_float(n) for n in rows[output]]
@@ -107,11 +107,11 @@ class Equations:
     def wrt(self, parameters: Sequence[str] | None) -> tuple[str, ...]:
         return self.parameters if parameters is None else tuple(parameters)
 
-    def reads(self, graph: Graph) -> dict[Node, str]:
+    def reads(self, graph: Graph) -> dict[Term, str]:
         """How the written function gets at what it reads."""
         stores = (("state", "x", self.states), ("input", "u", self.inputs), ("parameter", "p", self.parameters))
-        found = {graph.read(kind, n): f"{store}[{k}]" for kind, store, names in stores for k, n in enumerate(names)}
-        return {**found, graph.read("time", "t"): "t"}
+        texts = {graph.read(kind, n): f"{store}[{k}]" for kind, store, names in stores for k, n in enumerate(names)}
+        return {**texts, graph.read("time", "t"): "t"}
 
     def check(self, outputs: Sequence[str], wrt_parameters: Sequence[str] | None, ports: Sequence[str]) -> None:
         """Refuse what this plant does not have."""
@@ -159,11 +159,11 @@ def with_outputs(
     kind: type[Block],
     settings: Mapping[str, Any],
     plant: Bindings | Wiring,
-    rates: tuple[Node, ...],
-    outputs: Mapping[str, Callable[[str], tuple[Node, ...]]],
+    rates: tuple[Term, ...],
+    outputs: Mapping[str, Callable[[str], tuple[Term, ...]]],
 ) -> Equations:
     """Rates and those outputs that can be followed, with what they read."""
-    signals: dict[str, tuple[Node, ...]] = {}
+    signals: dict[str, tuple[Term, ...]] = {}
     refused: dict[str, str] = {}
     for port, follow in outputs.items():
         try:

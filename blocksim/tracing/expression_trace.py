@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..contract.vocabulary import CONSTANTS, FUNCTIONS, WORDS, Word, power_form
 from ..errors import BlockDefinitionError, did_you_mean
-from .graph import Node
+from .graph import Term
 from .scalars import applied
 from .specialise import argument_list, redefined
-from .values import Array, Env, Missing, Untraceable, Value, View, known, size_text
+from .values import Array, Env, Missing, Untraceable, Value, View, as_value, size_text
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -35,13 +35,13 @@ class ExpressionTrace:
         """Nothing wrong, but it cannot be followed."""
         raise Untraceable(f"{self.function.__qualname__} {text}")
 
-    def scalar(self, node: ast.expr, env: Env) -> Node:
+    def scalar(self, node: ast.expr, env: Env) -> Term:
         return self.one(self.value(node, env), node)
 
-    def one(self, value: Value, node: ast.AST) -> Node:
+    def one(self, value: Value, node: ast.AST) -> Term:
         if isinstance(value, Missing):
             raise BlockDefinitionError(value.why)
-        if not isinstance(value, Node):
+        if not isinstance(value, Term):
             self.refuse(f"uses '{ast.unparse(node)}', which is {size_text(value)}, as one number.")
         return value
 
@@ -84,17 +84,17 @@ class ExpressionTrace:
         if name in CONSTANTS and not redefined(name, value):
             return self.graph.constant(CONSTANTS[name])
         if isinstance(value, (int, float, str, tuple)):
-            return known(self.graph, value)
+            return as_value(self.graph, value)
         self.refuse(f"uses '{name}', which is no number." + did_you_mean(name, env))
 
-    def binary(self, op: ast.operator, left: Node, right: Node) -> Node:
+    def binary(self, op: ast.operator, left: Term, right: Term) -> Term:
         if isinstance(op, ast.Pow):
             return self.power(left, right)
         if type(op) not in BINARY:
             self.refuse(f"uses the operator {type(op).__name__}, which a block function cannot have.")
         return self.graph.apply(BINARY[type(op)], left, right)
 
-    def power(self, base: Node, exponent: Node) -> Node:
+    def power(self, base: Term, exponent: Term) -> Term:
         """Whole powers as products, square roots by sqrt: see `power_form`."""
         g = self.graph
         if base.known and exponent.known and type(base.value) is type(exponent.value) is int and exponent.value >= 0:
@@ -106,7 +106,7 @@ class ExpressionTrace:
             return g.call("power_int", base, more)
         return g.apply(word, base, exponent) if word == "power" else g.apply(word, base)
 
-    def unary(self, op: ast.unaryop, operand: Node) -> Node:
+    def unary(self, op: ast.unaryop, operand: Term) -> Term:
         if isinstance(op, ast.USub):
             return self.graph.apply("negative", operand)
         if isinstance(op, ast.Not):
@@ -115,12 +115,12 @@ class ExpressionTrace:
             return operand
         self.refuse("uses ~, which a block function cannot have.")
 
-    def comparison(self, node: ast.Compare, env: Env) -> Node:
+    def comparison(self, node: ast.Compare, env: Env) -> Term:
         """a < b < c is a < b and b < c, in which b is computed once."""
         left = self.value(node.left, env)
         return self.compared(left, list(zip(node.ops, node.comparators, strict=True)), node, env)
 
-    def compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]], node: ast.Compare, env: Env) -> Node:
+    def compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]], node: ast.Compare, env: Env) -> Term:
         (op, other), *more = rest
         right = self.value(other, env)
         if type(op) in RELATIONS:
@@ -132,23 +132,23 @@ class ExpressionTrace:
         decided = self.tracer.decide(first)
         if decided is not None:
             return self.compared(right, more, node, env) if decided else self.graph.constant(False)
-        both: Node = self.tracer.both(first, lambda: self.compared(right, more, node, env), lambda: self.graph.constant(False))
+        both: Term = self.tracer.both(first, lambda: self.compared(right, more, node, env), lambda: self.graph.constant(False))
         return both
 
-    def membership(self, op: ast.cmpop, left: Value, right: Value) -> Node:
+    def membership(self, op: ast.cmpop, left: Value, right: Value) -> Term:
         """x in (...), x is None: of what is known."""
         parts = right if isinstance(right, tuple) else (right,)
-        if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Node) and right.known and right.value is None:
-            same = isinstance(left, Node) and left.known and left.value is None
+        if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Term) and right.known and right.value is None:
+            same = isinstance(left, Term) and left.known and left.value is None
             return self.graph.constant(same == isinstance(op, ast.Is))
-        if not all(isinstance(n, Node) and n.known for n in (left, *parts)):
+        if not all(isinstance(n, Term) and n.known for n in (left, *parts)):
             self.refuse(f"uses the comparison {type(op).__name__} of something known only at the run.")
         if isinstance(op, (ast.Is, ast.IsNot)):
             return self.graph.constant((left.value is right.value) == isinstance(op, ast.Is))
-        inside = left.value in (right.value if isinstance(right, Node) else [n.value for n in parts])
+        inside = left.value in (right.value if isinstance(right, Term) else [n.value for n in parts])
         return self.graph.constant(inside == isinstance(op, ast.In))
 
-    def logical(self, both: bool, values: list[ast.expr], env: Env) -> Node:
+    def logical(self, both: bool, values: list[ast.expr], env: Env) -> Term:
         """`a and b` is b where a holds, else a; `a or b` is a where a holds, else b."""
         test = self.scalar(values[0], env)
         if len(values) == 1:
@@ -158,12 +158,12 @@ class ExpressionTrace:
             return self.logical(both, values[1:], env) if decided == both else test
         end = self.graph.constant(not both) if is_truth(test) else test
         sides = (lambda: self.logical(both, values[1:], env)), (lambda: end)
-        chosen: Node = self.tracer.both(test, *(sides if both else sides[::-1]))
-        return chosen
+        node: Term = self.tracer.both(test, *(sides if both else sides[::-1]))
+        return node
 
-    def places(self, index: ast.expr, env: Env) -> list[Node]:
-        found = self.value(index, env)
-        return [self.one(part, index) for part in (found if isinstance(found, tuple) else (found,))]
+    def places(self, index: ast.expr, env: Env) -> list[Term]:
+        value = self.value(index, env)
+        return [self.one(part, index) for part in (value if isinstance(value, tuple) else (value,))]
 
     def known_places(self, index: ast.expr, env: Env) -> list[int]:
         nodes = self.places(index, env)
@@ -178,9 +178,9 @@ class ExpressionTrace:
         for place in self.known_places(index, env):
             if isinstance(value, Missing):
                 raise BlockDefinitionError(value.why)
-            if isinstance(value, Node) and value.known and isinstance(value.value, str):
+            if isinstance(value, Term) and value.known and isinstance(value.value, str):
                 return self.graph.constant(value.value[place])
-            if isinstance(value, Node) and value.op == "call":  # one of several results
+            if isinstance(value, Term) and value.op == "call":  # one of several results
                 value = self.graph.node("item", (value,), place)
                 continue
             if not isinstance(value, tuple):
@@ -194,9 +194,9 @@ class ExpressionTrace:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         own = None if isinstance(node.func, ast.Attribute) else env.get(name, self.function.__globals__.get(name))
         if isinstance(own, types.FunctionType) and (name in env or name not in WORDS or redefined(name, own)):
-            given = argument_list(self.function, own, node).items()
+            pairs = argument_list(self.function, own, node).items()
             return self.tracer.call(
-                own, {k: self.value(a, env) if isinstance(a, ast.expr) else known(self.graph, a) for k, a in given}
+                own, {k: self.value(a, env) if isinstance(a, ast.expr) else as_value(self.graph, a) for k, a in pairs}
             )
         values = [self.value(a, env) for a in node.args]
         if name == "len":
@@ -233,22 +233,22 @@ class ExpressionTrace:
 
     def own(self, word: Word, values: list[Value]) -> Array:
         """An array whose elements the function may set."""
-        content = values[0] if word.name == "array" else known(self.graph, word.meaning(*[n.value for n in values]).tolist())
+        content = values[0] if word.name == "array" else as_value(self.graph, word.meaning(*[n.value for n in values]).tolist())
         array = Array("own")
         self.tracer.heap[array] = content
         return array
 
-    def length(self, value: Value, node: ast.Call) -> Node:
+    def length(self, value: Value, node: ast.Call) -> Term:
         if isinstance(value, View):
             return self.graph.read("read", value.length)
-        if isinstance(value, Node) and value.known and isinstance(value.value, str):
+        if isinstance(value, Term) and value.known and isinstance(value.value, str):
             return self.graph.constant(len(value.value))
         if not isinstance(value, (tuple, Array)):
             self.refuse(f"has '{ast.unparse(node)}', the length of {size_text(value)}.")
         return self.graph.constant(len(self.tracer.items(value)))
 
 
-def is_truth(node: Node) -> bool:
+def is_truth(node: Term) -> bool:
     """Whether a node is True or False, and not a number."""
     if node.op == "choice":
         return all(is_truth(n) or (n.known and isinstance(n.value, bool)) for n in node.inputs[1:])

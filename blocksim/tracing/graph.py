@@ -39,11 +39,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "not": operator.not_,
 }
 #: Of whole numbers they make whole numbers.
-WHOLE = ("+", "-", "*", "//", "%", "negative", "abs", "maximum", "minimum")
+WHOLE_OPERATIONS = ("+", "-", "*", "//", "%", "negative", "abs", "maximum", "minimum")
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Node:
+class Term:
     """One scalar: a constant, a name that is read, an operation on others, or a choice (test, yes, no).
 
     Beside the operations: `element` of an array (its value) at a place known only at the run, `call` of a function that stays
@@ -52,7 +52,7 @@ class Node:
 
     index: int
     op: str
-    inputs: tuple[Node, ...] = ()
+    inputs: tuple[Term, ...] = ()
     value: Any = None
     whole: bool = False
 
@@ -65,36 +65,36 @@ class Node:
 
 
 #: What is known where something is computed: undecided tests with the outcomes that lead there.
-Facts = frozenset[tuple[Node, bool]]
+Facts = frozenset[tuple[Term, bool]]
 
 
 class Graph:
     """Grows one computation; equal operations on equal nodes are one node. Inputs always come before what uses them."""
 
     def __init__(self) -> None:
-        self.nodes: dict[tuple[Any, ...], Node] = {}
-        self.names: dict[Node, str] = {}  # what the text calls a node
+        self.nodes: dict[tuple[Any, ...], Term] = {}
+        self.names: dict[Term, str] = {}  # what the text calls a node
         self.facts: Facts = frozenset()  # what is known where the graph grows now
-        self.homes: dict[Node, tuple[Facts, ...]] = {}  # what was known where the text computes a node: there it cannot fail
+        self.homes: dict[Term, tuple[Facts, ...]] = {}  # what was known where the text computes a node: there it cannot fail
 
     def copy(self) -> Graph:
         """A graph that grows on its own from here."""
-        made = Graph()
-        made.nodes, made.names, made.homes = dict(self.nodes), dict(self.names), dict(self.homes)
-        return made
+        graph = Graph()
+        graph.nodes, graph.names, graph.homes = dict(self.nodes), dict(self.names), dict(self.homes)
+        return graph
 
-    def node(self, op: str, inputs: tuple[Node, ...] = (), value: Any = None) -> Node:
+    def node(self, op: str, inputs: tuple[Term, ...] = (), value: Any = None) -> Term:
         key = (op, *[n.index for n in inputs], type(value), value if isinstance(value, Code) else repr(value))
         if key not in self.nodes:
-            self.nodes[key] = Node(len(self.nodes), op, inputs, value, is_whole(op, inputs, value))
-        made = self.nodes[key]
+            self.nodes[key] = Term(len(self.nodes), op, inputs, value, is_whole(op, inputs, value))
+        node = self.nodes[key]
         if inputs:
-            homes = self.homes.get(made, ())
+            homes = self.homes.get(node, ())
             if not any(home <= self.facts for home in homes):
-                self.homes[made] = (*homes, self.facts)
-        return made
+                self.homes[node] = (*homes, self.facts)
+        return node
 
-    def where(self, test: Node, outcome: bool, grow: Callable[[], Any]) -> Any:
+    def where(self, test: Term, outcome: bool, grow: Callable[[], Any]) -> Any:
         """What grows where this test has this outcome."""
         before = self.facts
         self.facts = before | {(test, outcome)}
@@ -103,14 +103,14 @@ class Graph:
         finally:
             self.facts = before
 
-    def constant(self, value: Any) -> Node:
+    def constant(self, value: Any) -> Term:
         return self.node("constant", (), value)
 
-    def read(self, kind: str, name: str | Code) -> Node:
+    def read(self, kind: str, name: str | Code) -> Term:
         """A number from outside: kind is 'state', 'input', 'parameter' or 'time', or 'read' with the code that reads it."""
         return self.node(kind, (), name)
 
-    def apply(self, op: str, *inputs: Node) -> Node:
+    def apply(self, op: str, *inputs: Term) -> Term:
         """An operation, computed at once where all is known and it has a value."""
         if all(n.known for n in inputs):
             try:
@@ -119,24 +119,24 @@ class Graph:
                 pass  # the run shall meet it, if it ever gets there
         return self.node(op, inputs)
 
-    def choose(self, test: Node, yes: Node, no: Node) -> Node:
+    def choose(self, test: Term, yes: Term, no: Term) -> Term:
         if test.known:
             return yes if test.value else no
         if not (yes.whole and no.whole):
             yes, no = self.as_float(yes), self.as_float(no)
         return yes if yes is no else self.node("choice", (test, yes, no))
 
-    def as_float(self, node: Node) -> Node:
+    def as_float(self, node: Term) -> Term:
         """A whole number as a float: both sides of a choice and all results have one type."""
         return self.constant(float(node.value)) if node.known and type(node.value) is int else node
 
     # ---- arithmetic of derivatives: zeros and ones disappear --------------------------------------------------------
 
     @property
-    def zero(self) -> Node:
+    def zero(self) -> Term:
         return self.constant(0.0)
 
-    def plus(self, a: Node, b: Node) -> Node:
+    def plus(self, a: Term, b: Term) -> Term:
         if a.is_number(0.0):
             return b
         if b.is_number(0.0):
@@ -147,7 +147,7 @@ class Graph:
             return self.minus(b, a.inputs[0])
         return self.apply("+", a, b)
 
-    def minus(self, a: Node, b: Node) -> Node:
+    def minus(self, a: Term, b: Term) -> Term:
         if b.is_number(0.0):
             return a
         if a.is_number(0.0):
@@ -156,12 +156,12 @@ class Graph:
             return self.plus(a, b.inputs[0])
         return self.zero if a is b else self.apply("-", a, b)
 
-    def negative(self, a: Node) -> Node:
+    def negative(self, a: Term) -> Term:
         if a.is_number(0.0):
             return self.zero
         return a.inputs[0] if a.op == "negative" else self.apply("negative", a)
 
-    def times(self, a: Node, b: Node) -> Node:
+    def times(self, a: Term, b: Term) -> Term:
         if a.is_number(0.0) or b.is_number(0.0):
             return self.zero
         for one, other in ((a, b), (b, a)):
@@ -173,31 +173,31 @@ class Graph:
                 return self.negative(self.times(one.inputs[0], other))
         return self.apply("*", a, b)
 
-    def over(self, a: Node, b: Node) -> Node:
+    def over(self, a: Term, b: Term) -> Term:
         if a.is_number(0.0) or b.is_number(1.0):
             return a
         return self.negative(self.over(a.inputs[0], b)) if a.op == "negative" else self.apply("/", a, b)
 
-    def call(self, name: str, *inputs: Node | float) -> Node:
-        return self.apply(name, *[n if isinstance(n, Node) else self.constant(n) for n in inputs])
+    def call(self, name: str, *inputs: Term | float) -> Term:
+        return self.apply(name, *[n if isinstance(n, Term) else self.constant(n) for n in inputs])
 
 
-def is_whole(op: str, inputs: tuple[Node, ...], value: Any) -> bool:
+def is_whole(op: str, inputs: tuple[Term, ...], value: Any) -> bool:
     """Whether a node is a whole number by its making, as an index must be, or may be one."""
     if op == "constant":
         return type(value) is int
     if op == "choice":
         return inputs[1].whole and inputs[2].whole
-    return op in ("int", "call", "item") or (op in WHOLE and all(n.whole for n in inputs))
+    return op in ("int", "call", "item") or (op in WHOLE_OPERATIONS and all(n.whole for n in inputs))
 
 
-def reached(roots: Iterable[Node]) -> list[Node]:
+def reached(roots: Iterable[Term]) -> list[Term]:
     """Everything these nodes need, themselves included, inputs first."""
-    found: set[Node] = set()
+    nodes: set[Term] = set()
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node not in found:
-            found.add(node)
+        if node not in nodes:
+            nodes.add(node)
             stack += node.inputs
-    return sorted(found, key=lambda n: n.index)
+    return sorted(nodes, key=lambda n: n.index)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .graph import Graph, Node
+from .graph import Graph, Term
 
 
 class Scalar:
     """A number of a graph."""
 
-    def __init__(self, graph: Graph, node: Node):
+    def __init__(self, graph: Graph, node: Term):
         self.graph, self.node = graph, node
 
-    def other(self, value: Any) -> Node:
+    def other(self, value: Any) -> Term:
         return value.node if isinstance(value, Scalar) else self.graph.constant(value)
 
     def __add__(self, other: Any) -> Scalar:
@@ -38,13 +38,15 @@ class Scalar:
 
 def applied(graph: Graph, word: Callable[..., Any], values: list[Any], keywords: dict[str, Any]) -> Any:
     """What a word for matrices makes of values of a graph."""
-    return unwrapped(graph, word(*[wrapped(graph, v) for v in values], **{k: wrapped(graph, v) for k, v in keywords.items()}))
+    return unwrapped(
+        graph, word(*[scalar_form(graph, v) for v in values], **{k: scalar_form(graph, v) for k, v in keywords.items()})
+    )
 
 
-def wrapped(graph: Graph, value: Any) -> Any:
+def scalar_form(graph: Graph, value: Any) -> Any:
     """Nodes as scalars; whole numbers that are known as they are, for sizes and places."""
     if isinstance(value, tuple):
-        return tuple(wrapped(graph, v) for v in value)
+        return tuple(scalar_form(graph, v) for v in value)
     return value.value if value.known and type(value.value) is int else Scalar(graph, value)
 
 

@@ -49,8 +49,8 @@ def constant(value: Any) -> ast.expr:
     return parse(str(literal(value)), "eval").body
 
 
-def known(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.Tuple) and all(known(e) for e in node.elts))
+def is_known(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Tuple) and all(is_known(e) for e in node.elts))
 
 
 def value_of(node: ast.expr) -> Any:
@@ -90,8 +90,8 @@ class Specialiser(ast.NodeTransformer):
         left, right = self.visit(node.left), self.visit(node.right)
         whole = all(isinstance(n, ast.Constant) and type(n.value) is int for n in (left, right))
         if whole and not isinstance(node.op, ast.Div):
-            return constant(evaluate(ast.BinOp(left, node.op, right)))
-        return power(left, right) if isinstance(node.op, ast.Pow) else ast.BinOp(left, node.op, right)
+            return constant(evaluate_node(ast.BinOp(left, node.op, right)))
+        return power_of(left, right) if isinstance(node.op, ast.Pow) else ast.BinOp(left, node.op, right)
 
     def visit_List(self, node: ast.List) -> ast.expr:
         return ast.Tuple([self.visit(part) for part in node.elts], node.ctx)
@@ -99,19 +99,19 @@ class Specialiser(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         folded = ast.UnaryOp(node.op, operand)
-        return constant(evaluate(folded)) if known(operand) and not isinstance(node.op, ast.Invert) else folded
+        return constant(evaluate_node(folded)) if is_known(operand) and not isinstance(node.op, ast.Invert) else folded
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         parts = [self.visit(n) for n in (node.left, *node.comparators)]
         folded = ast.Compare(parts[0], node.ops, parts[1:])
-        return constant(evaluate(folded)) if all(known(n) for n in parts) else folded
+        return constant(evaluate_node(folded)) if all(is_known(n) for n in parts) else folded
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         stop = isinstance(node.op, ast.Or)
         left: list[ast.expr] = []
         for place, item in enumerate(self.visit(v) for v in node.values):
-            decides = known(item) and bool(value_of(item)) == stop
-            if decides or not known(item) or place == len(node.values) - 1:
+            decides = is_known(item) and bool(value_of(item)) == stop
+            if decides or not is_known(item) or place == len(node.values) - 1:
                 left.append(item)
             if decides:
                 break
@@ -119,15 +119,15 @@ class Specialiser(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
-        if known(test):
-            chosen: ast.expr = self.visit(node.body if value_of(test) else node.orelse)
-            return chosen
+        if is_known(test):
+            branch: ast.expr = self.visit(node.body if value_of(test) else node.orelse)
+            return branch
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         value: ast.expr = self.visit(node.value)
         index: ast.expr = self.visit(node.slice)
-        if isinstance(value, ast.Tuple) and isinstance(index, ast.Tuple) and known(index):  # A[i, j]
+        if isinstance(value, ast.Tuple) and isinstance(index, ast.Tuple) and is_known(index):  # A[i, j]
             for item in index.elts:
                 value = self.visit_Subscript(ast.Subscript(value, item, node.ctx))
             return value
@@ -144,24 +144,24 @@ class Specialiser(ast.NodeTransformer):
         own = None if isinstance(node.func, ast.Attribute) or name in self.locals else self.globals.get(name)
         solver = isinstance(own, types.FunctionType) and module_of(own).startswith("blocksim.solvers")
         if isinstance(own, types.FunctionType) and not solver and (name not in WORDS or redefined(name, own)):
-            given = argument_list(self.function, own, node)
-            laws = {n: self.laws[a.id] for n, a in given.items() if isinstance(a, ast.Name) and a.id in self.laws}
-            rest = [a for n, a in given.items() if n not in laws]
+            values_by_name = argument_list(self.function, own, node)
+            laws = {n: self.laws[a.id] for n, a in values_by_name.items() if isinstance(a, ast.Name) and a.id in self.laws}
+            rest = [a for n, a in values_by_name.items() if n not in laws]
             inputs = [self.visit(a) if isinstance(a, ast.expr) else constant(a) for a in rest]
-            return call(title_of(bound(own, laws), self.helpers), *inputs)
+            return function_call(title_of(bound(own, laws), self.helpers), *inputs)
         inputs = [self.visit(a) for a in node.args]
         if name == "len" and isinstance(inputs[0], (ast.Tuple, ast.Constant)):
-            return constant(len(value_of(inputs[0])) if known(inputs[0]) else len(inputs[0].elts))  # type: ignore[union-attr]
+            return constant(len(value_of(inputs[0])) if is_known(inputs[0]) else len(inputs[0].elts))  # type: ignore[union-attr]
         if name in ("max", "min"):
             items = inputs[0].elts if len(inputs) == 1 and isinstance(inputs[0], ast.Tuple) else inputs
-            return functools.reduce(lambda a, b: call(WORDS[name].same_as, a, b), items)
-        if name in ("int", "float", "bool", "abs") and known(inputs[0]):
+            return functools.reduce(lambda a, b: function_call(WORDS[name].same_as, a, b), items)
+        if name in ("int", "float", "bool", "abs") and is_known(inputs[0]):
             return constant(WORDS[name].meaning(value_of(inputs[0])))
         return ast.Call(self.visit(node.func), inputs, [])
 
     def visit_If(self, node: ast.If) -> Any:
         test = self.visit(node.test)
-        if known(test):
+        if is_known(test):
             return self.body(node.body if value_of(test) else node.orelse)
         return ast.If(test, self.body(node.body) or [ast.Pass()], self.body(node.orelse))
 
@@ -173,19 +173,19 @@ class Specialiser(ast.NodeTransformer):
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements one after another, without a docstring."""
-        kept = [s for s in statements if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-        visited = [self.visit(statement) for statement in kept]
-        return [s for made in visited for s in (made if isinstance(made, list) else [made])]
+        actions = [s for s in statements if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+        visited = [self.visit(statement) for statement in actions]
+        return [s for piece in visited for s in (piece if isinstance(piece, list) else [piece])]
 
 
-def power(base: ast.expr, exponent: ast.expr) -> ast.expr:
+def power_of(base: ast.expr, exponent: ast.expr) -> ast.expr:
     """base ** exponent in the words that `power_form` says."""
     form, more = power_form(exponent.value if isinstance(exponent, ast.Constant) else None)  # type: ignore[arg-type]
     if form == "1/sqrt":
-        return ast.BinOp(ast.Constant(1.0), ast.Div(), call("sqrt", base))
+        return ast.BinOp(ast.Constant(1.0), ast.Div(), function_call("sqrt", base))
     if form == "power_int":
-        return call(form, base, constant(more))
-    return call(form, base, exponent) if form == "power" else call(form, base)
+        return function_call(form, base, constant(more))
+    return function_call(form, base, exponent) if form == "power" else function_call(form, base)
 
 
 def word(name: str) -> ast.expr:
@@ -226,11 +226,11 @@ def title_of(target: Callable[..., Any] | Bound, helpers: Helpers) -> str:
     return title
 
 
-def call(name: str, *inputs: ast.expr) -> ast.Call:
+def function_call(name: str, *inputs: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(inputs), [])
 
 
-def evaluate(node: ast.expr) -> Any:
+def evaluate_node(node: ast.expr) -> Any:
     """The value of an expression whose every part is known."""
     whole = ast.fix_missing_locations(ast.Expression(copy.deepcopy(node)))
     return eval(compiled(whole, "<folded>", "eval"), {"__builtins__": {}})
@@ -239,22 +239,22 @@ def evaluate(node: ast.expr) -> Any:
 def argument_list(caller: Callable[..., Any], function: Callable[..., Any], node: ast.Call) -> dict[str, Any]:
     """What each argument of a called function is, by name: an expression of the call, or its default value."""
     names = arguments(function)
-    given: dict[str, Any] = dict(zip(names, node.args, strict=False))
-    given |= {str(k.arg): k.value for k in node.keywords}
+    values: dict[str, Any] = dict(zip(names, node.args, strict=False))
+    values |= {str(k.arg): k.value for k in node.keywords}
     defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
-    if len(node.args) > len(names) or set(given) - set(names) or any(n not in given and n not in defaults for n in names):
+    if len(node.args) > len(names) or set(values) - set(names) or any(n not in values and n not in defaults for n in names):
         raise BlockDefinitionError(
             f"{caller.__qualname__} calls {function.__name__} with {len(node.args) + len(node.keywords)} arguments where "
             f"{len(names)} are wanted: {', '.join(names)}."
         )
-    return {n: given.get(n, defaults.get(n)) for n in names}
+    return {n: values.get(n, defaults.get(n)) for n in names}
 
 
 @functools.cache
 def results_of(function: Callable[..., Any]) -> int:
     """How many values a function returns: as many as its returns say, 1 where they say nothing else."""
-    found = [n.value for n in ast.walk(parsed(function)) if isinstance(n, ast.Return)]
-    sizes = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in found}
+    returns = [n.value for n in ast.walk(parsed(function)) if isinstance(n, ast.Return)]
+    sizes = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in returns}
     return sizes.pop() if len(sizes) == 1 else 1
 
 
@@ -273,10 +273,10 @@ def stores_into_arguments(function: Callable[..., Any]) -> bool:
 def uses_matrices(function: Callable[..., Any]) -> bool:
     """Whether a function, or one it calls, has words for matrices."""
     names = function.__code__.co_names
-    found = {n: function.__globals__.get(n) for n in names}
-    if any(n in MATRIX and not redefined(n, f) for n, f in found.items()):
+    values = {n: function.__globals__.get(n) for n in names}
+    if any(n in MATRIX and not redefined(n, f) for n, f in values.items()):
         return True
-    return any(uses_matrices(f) for f in found.values() if isinstance(f, types.FunctionType) and f is not function)
+    return any(uses_matrices(f) for f in values.values() if isinstance(f, types.FunctionType) and f is not function)
 
 
 @functools.cache
@@ -302,7 +302,7 @@ def specialise(
     folder = Specialiser(function, {n: v for n, v in env.items() if n not in stored}, helpers, laws)
     body = [*first, *folder.body(copy.deepcopy(tree.body))]
     inputs = [ast.arg(a.arg) for a in tree.args.args if a.arg not in drop]
-    made = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [])
+    definition = ast.FunctionDef(name, ast.arguments([], inputs, None, [], [], None, []), body or [ast.Pass()], [])
     if "type_params" in ast.FunctionDef._fields:  # from Python 3.12 on
-        setattr(made, "type_params", [])  # noqa: B010
-    return ast.unparse(ast.fix_missing_locations(made))
+        setattr(definition, "type_params", [])  # noqa: B010
+    return ast.unparse(ast.fix_missing_locations(definition))

@@ -8,11 +8,11 @@ from typing import Any
 from ..contract.syntax import parse
 from ..errors import BlockDefinitionError
 from .expression_trace import ExpressionTrace
-from .graph import Node
+from .graph import Term
 from .values import Array, Env, Fields, Missing, Value, View, replaced, size_text
 
 
-class Turn(ast.stmt):
+class LoopTurn(ast.stmt):
     """The beginning of one turn of a loop: its variable has this value."""
 
     def __init__(self, target: ast.expr, value: Value):
@@ -33,7 +33,7 @@ class Trace(ExpressionTrace):
             match statement:
                 case ast.Return(value=value):
                     return None if value is None else self.returned(value, env)
-                case Turn():
+                case LoopTurn():
                     self.assign(statement.target, statement.value, env)
                 case ast.If():
                     test = self.scalar(statement.test, env)
@@ -46,9 +46,9 @@ class Trace(ExpressionTrace):
                 case ast.For():
                     return self.block([*self.turns(statement, env), *rest], env)
                 case ast.Assign(targets=targets, value=value):
-                    found = self.value(value, env)
+                    result = self.value(value, env)
                     for target in targets:
-                        self.assign(target, found, env)
+                        self.assign(target, result, env)
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
                     self.assign(target, self.value(value, env), env)
                 case ast.AugAssign(target=target, op=op, value=value):
@@ -67,11 +67,11 @@ class Trace(ExpressionTrace):
             return self.value(value, env)
         return Fields({str(getattr(k, "value", "")): self.value(v, env) for k, v in zip(value.keys, value.values, strict=True)})
 
-    def fork(self, test: Node, yes: list[ast.stmt], no: list[ast.stmt], env: Env) -> Value:
+    def fork(self, test: Term, yes: list[ast.stmt], no: list[ast.stmt], env: Env) -> Value:
         """A branch that may return: both ways to their ends."""
         return self.tracer.both(test, lambda: self.block(yes, dict(env)), lambda: self.block(no, dict(env)))
 
-    def branch(self, test: Node, statement: ast.If, env: Env) -> None:
+    def branch(self, test: Term, statement: ast.If, env: Env) -> None:
         """A branch that only sets names."""
         yes, no = dict(env), dict(env)
         self.tracer.both(test, lambda: self.block(statement.body, yes), lambda: self.block(statement.orelse, no))
@@ -96,7 +96,7 @@ class Trace(ExpressionTrace):
             items = self.tracer.items(self.value(source, env))
         if len(items) > self.tracer.turns:
             self.stay(f"has a loop of {len(items)} turns, too long to be written out.")
-        return [s for item in items for s in (Turn(loop.target, item), *loop.body)]
+        return [s for item in items for s in (LoopTurn(loop.target, item), *loop.body)]
 
     def assign(self, target: ast.expr, value: Value, env: Env) -> None:
         match target:
@@ -131,7 +131,7 @@ class Trace(ExpressionTrace):
         self.tracer.heap[array] = replaced(content, places, value)
 
     def named(self, name: str, value: Value) -> Value:
-        if isinstance(value, Node) and value.inputs:
+        if isinstance(value, Term) and value.inputs:
             self.graph.names.setdefault(value, name)
         if isinstance(value, tuple):
             for k, item in enumerate(value):

@@ -16,8 +16,8 @@ from typing import Any
 from ..contract.vocabulary import FUNCTIONS, VOCABULARY
 from .code import ATOM, Code, call, code, literal, operation
 from .code import joined as listed
-from .graph import COMPARISONS, Graph, Node, reached
-from .ways import Way, joined, operands, shortest, whole
+from .graph import COMPARISONS, Graph, Term, reached
+from .ways import Way, joined_ways, operands, shortest, whole
 
 #: Operations that never fail, whatever the numbers: these may be computed before it is known whether they are needed.
 SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input", "parameter", "time", "read", *COMPARISONS} | {
@@ -26,10 +26,10 @@ SAFE = {"+", "-", "*", "negative", "not", "choice", "constant", "state", "input"
 #: Expressions nest up to this deep.
 NESTED = 10
 #: What no local of a program may be called.
-RESERVED = frozenset({*VOCABULARY, *keyword.kwlist, *dir(builtins)})
+OCCUPIED_WORDS = frozenset({*VOCABULARY, *keyword.kwlist, *dir(builtins)})
 
 
-def function_text(graph: Graph, name: str, inputs: Sequence[str], reads: Mapping[Node, str], results: Sequence[Node]) -> str:
+def function_text(graph: Graph, name: str, inputs: Sequence[str], reads: Mapping[Term, str], results: Sequence[Term]) -> str:
     """The text of a function that returns these nodes as one tuple; `reads` says how it gets at what it reads."""
     text = Text(graph, results, {name, *inputs}, {n: Code((r,)) for n, r in reads.items()})
     values = [str(c) for c in text.expressions()]
@@ -48,88 +48,88 @@ class Text:
     def __init__(
         self,
         graph: Graph,
-        results: Sequence[Node],
-        taken: Iterable[str] = (),
-        reads: Mapping[Node, Code] | None = None,
+        results: Sequence[Term],
+        occupied: Iterable[str] = (),
+        reads: Mapping[Term, Code] | None = None,
         prefix: str = "",
-        author: Iterable[Node] = (),
-        kept: Iterable[Node] = (),
+        author: Iterable[Term] = (),
+        lasting: Iterable[Term] = (),
     ):
         self.results, self.reads, self.prefix = list(results), reads or {}, prefix
         self.hints, self.homes = graph.names, graph.homes
-        self.taken = set(taken)
-        self.names: dict[Node, str] = {}
+        self.taken = set(occupied)
+        self.names: dict[Term, str] = {}
         self.nodes = reached(results)
-        self.uses: dict[Node, int] = dict.fromkeys(self.nodes, 0)
-        self.ways: dict[Node, list[Way]] = self.find_ways()
-        self.stored: set[Node] = self.find_stored(set(author)) | set(kept)
-        self.statements: set[Node] = self.find_statements()
+        self.uses: dict[Term, int] = dict.fromkeys(self.nodes, 0)
+        self.ways: dict[Term, list[Way]] = self.find_ways()
+        self.stored: set[Term] = self.find_stored(set(author)) | set(lasting)
+        self.statements: set[Term] = self.find_statements()
         self.stored |= self.statements
         #: What is only handed on to a choice has that one's name.
         self.handed = {n: c for c in self.statements for n in c.inputs[1:] if n in self.stored and self.uses[n] == 1}
 
     # ---- what goes where -------------------------------------------------------------------------------------------
 
-    def find_ways(self) -> dict[Node, list[Way]]:
+    def find_ways(self) -> dict[Term, list[Way]]:
         """The ways on which each node is computed: those that need it, put together where they cover both outcomes of a test."""
-        risky: set[Node] = set()
+        risky: set[Term] = set()
         for node in self.nodes:
             if node.op not in SAFE or any(n in risky for n in node.inputs):
                 risky.add(node)
-        wanted: dict[Node, set[Way]] = {node: set() for node in self.nodes}
+        routes: dict[Term, set[Way]] = {node: set() for node in self.nodes}
         for node in self.results:
             self.uses[node] += 1
-            wanted[node].add(())
-        settled: dict[Node, list[Way]] = {}
+            routes[node].add(())
+        settled: dict[Term, list[Way]] = {}
         for node in reversed(self.nodes):
-            ways = shortest(wanted[node])
+            ways = shortest(routes[node])
             homes = whole(self.homes[node]) if node in risky and len(ways) > 1 else {frozenset()}
-            settled[node] = ways = joined(ways, homes)
+            settled[node] = ways = joined_ways(ways, homes)
             for n, turn in operands(node):
                 self.uses[n] += 1
-                wanted[n] |= {way + turn for way in ways}
+                routes[n] |= {way + turn for way in ways}
         return settled
 
-    def find_stored(self, author: set[Node]) -> set[Node]:
+    def find_stored(self, author: set[Term]) -> set[Term]:
         """Nodes that get a name: used more than once, named by their author, or at the end of a deep expression."""
-        stored: set[Node] = set()
-        height: dict[Node, int] = {}
+        stored: set[Term] = set()
+        height: dict[Term, int] = {}
         for node in self.nodes:
             height[node] = 1 + max((0 if n in stored else height[n] for n in node.inputs), default=-1)
             if node.inputs and (self.uses[node] > 1 or node in author or height[node] > NESTED):
                 stored.add(node)
         return stored
 
-    def find_statements(self) -> set[Node]:
+    def find_statements(self) -> set[Term]:
         """Choices that need an if statement: several with one test, or with something to store on one side."""
         choices = [(way, node) for node in self.nodes if node.op == "choice" for way in self.ways[node]]
         groups = Counter((way, node.inputs[0]) for way, node in choices)
-        found = {node for way, node in choices if groups[way, node.inputs[0]] > 1 and not logical(node)}
+        choosing = {node for way, node in choices if groups[way, node.inputs[0]] > 1 and not logical(node)}
         while True:
-            busy = {way[:k] for node in self.stored | found for way in self.ways[node] for k in range(len(way) + 1)}
+            busy = {way[:k] for node in self.stored | choosing for way in self.ways[node] for k in range(len(way) + 1)}
             inner = {node for way, node in choices if {(*way, (node.inputs[0], side)) for side in (True, False)} & busy}
-            if inner <= found:
-                return found
-            found |= inner
+            if inner <= choosing:
+                return choosing
+            choosing |= inner
 
-    def way_of(self, node: Node, way: Way) -> Way:
+    def way_of(self, node: Term, way: Way) -> Way:
         """Where on this way the node is computed."""
         return next(w for w in self.ways[node] if way[: len(w)] == w)
 
-    def needs(self, node: Node, at: Way, block: Way, memo: dict[tuple[Node, Way], set[Node]]) -> set[Node]:
+    def needs(self, node: Term, at: Way, block: Way, memo: dict[tuple[Term, Way], set[Term]]) -> set[Term]:
         """The stored nodes of a block that computing this node asks for; `at` is where it is computed."""
         key = (node, at)
         if key not in memo:
-            found: set[Node] = set()
+            nodes: set[Term] = set()
             for n, turn in operands(node):
                 there = self.way_of(n, at + turn)
                 if len(there) < len(block):
                     continue  # computed before the block
                 if there == block and n in self.stored:
-                    found.add(n)
+                    nodes.add(n)
                 else:
-                    found |= self.needs(n, there, block, memo)
-            memo[key] = found
+                    nodes |= self.needs(n, there, block, memo)
+            memo[key] = nodes
         return memo[key]
 
     # ---- text ------------------------------------------------------------------------------------------------------
@@ -142,11 +142,11 @@ class Text:
         """The results themselves, once the lines are written."""
         return [self.expression(n) for n in self.results]
 
-    def block(self, way: Way, targets: Sequence[Node]) -> list[Code]:
+    def block(self, way: Way, targets: Sequence[Term]) -> list[Code]:
         """Everything these targets need that is computed on this way, in an order that works."""
-        memo: dict[tuple[Node, Way], set[Node]] = {}
-        waits: dict[Node, set[Node]] = {}
-        stack: list[Node] = []
+        memo: dict[tuple[Term, Way], set[Term]] = {}
+        waits: dict[Term, set[Term]] = {}
+        stack: list[Term] = []
         for target in targets:
             there = self.way_of(target, way)
             if there == way:
@@ -157,23 +157,23 @@ class Text:
                 waits[node] = self.needs(node, way, way, memo)
                 stack += waits[node]
         pending = sorted(waits, key=lambda n: n.index)
-        done: set[Node] = set()
-        made: list[Code] = []
+        done: set[Term] = set()
+        codes: list[Code] = []
         while pending:
             for node in pending:
                 if node not in self.statements and waits[node] <= done:
-                    made.append(self.assignment(node, self.computed(node)))
+                    codes.append(self.assignment(node, self.computed(node)))
                     done.add(node)
             ready = [n for n in pending if n in self.statements and waits[n] <= done]
             pending = [n for n in pending if n not in done]
             if ready:
                 group = fullest(ready, pending)
-                made.append(self.choice(way, group))
+                codes.append(self.choice(way, group))
                 done |= set(group)
                 pending = [n for n in pending if n not in done]
-        return made
+        return codes
 
-    def choice(self, way: Way, group: list[Node]) -> Code:
+    def choice(self, way: Way, group: list[Term]) -> Code:
         """One if for all choices of a group, which have one test."""
         test = group[0].inputs[0]
         sides: list[list[Code]] = []
@@ -185,25 +185,25 @@ class Text:
         yes, no = (listed("\n", [line.indented() for line in side or [Code(("pass",))]]) for side in sides)
         return code("if ", self.expression(test), ":\n", yes, "\nelse:\n", no)
 
-    def assignment(self, node: Node, value: Code) -> Code:
+    def assignment(self, node: Term, value: Code) -> Code:
         return code(f"{self.name(node)} = ", value)
 
-    def name(self, node: Node) -> str:
+    def name(self, node: Term) -> str:
         if node in self.handed:
             return self.name(self.handed[node])
         if node not in self.names:
             hint = re.sub(r"\W+", "", self.hints.get(node, "")) or "v"
             name, count = self.prefix + hint, 1
-            while name in self.taken or name in RESERVED or (hint == "v" and count == 1):
+            while name in self.taken or name in OCCUPIED_WORDS or (hint == "v" and count == 1):
                 name, count = f"{self.prefix}{hint}{'' if hint == 'v' else '_'}{count}", count + 1
             self.taken.add(name)
             self.names[node] = name
         return self.names[node]
 
-    def expression(self, node: Node) -> Code:
+    def expression(self, node: Term) -> Code:
         return Code((self.name(node),), ATOM) if node in self.stored else self.computed(node)
 
-    def computed(self, node: Node) -> Code:
+    def computed(self, node: Term) -> Code:
         """A node as the expression that computes it."""
         if node.known:
             return literal(node.value)
@@ -217,30 +217,30 @@ class Text:
         if node.op == "call":
             title, pattern = node.value
             rest = iter(parts)
-            return call(title, [passed(p, rest) for p in pattern])
+            return call(title, [passed_texts(p, rest) for p in pattern])
         kind = logical(node) if node.op == "choice" else ""
         if kind:
             parts = [parts[0], parts[1 if kind == "and" else 2]]
         return operation(kind or node.op, parts)
 
 
-def passed(pattern: Any, parts: Iterable[Code]) -> Code:
+def passed_texts(pattern: Any, parts: Iterable[Code]) -> Code:
     """An argument of a call: one of the parts, a tuple of such, or code as it is."""
     if pattern is None:
         return next(iter(parts))
     if isinstance(pattern, Code):
         return pattern
-    inner = listed(", ", [passed(p, parts) for p in pattern])
+    inner = listed(", ", [passed_texts(p, parts) for p in pattern])
     return code("(", inner, ",)" if len(pattern) == 1 else ")")
 
 
-def logical(node: Node) -> str:
+def logical(node: Term) -> str:
     """Whether a choice is `a and b` or `a or b`."""
     _, yes, no = node.inputs
     return "and" if no.known and no.value is False else "or" if yes.known and yes.value is True else ""
 
 
-def fullest(ready: list[Node], pending: list[Node]) -> list[Node]:
+def fullest(ready: list[Term], pending: list[Term]) -> list[Term]:
     """The ready choices of one test: of the first test for which none is left behind, or else of the first."""
     tests = list(dict.fromkeys(n.inputs[0] for n in ready))
     for test in tests:

@@ -11,13 +11,13 @@ from typing import Any
 
 from ..contract.syntax import parsed
 from ..errors import BlockDefinitionError
-from .graph import Graph, Node
+from .graph import Graph, Term
 from .specialise import Helpers, bound, results_of, stores_into_arguments, title_of, uses_matrices
 from .statement_trace import Trace
 from .values import Array, Env, Fields, Missing, Untraceable, Value, View, size_text
 
 #: Calls within calls, statements of one function with its loops written out, numbers of one with its matrices written out.
-DEEP, LONG, NUMBERS = 40, 20000, 10**6
+DEEP, LENGTH, NUMBERS = 40, 20000, 10**6
 
 
 class Tracer:
@@ -27,12 +27,12 @@ class Tracer:
     """
 
     def __init__(
-        self, graph: Graph, helpers: Helpers | None = None, longest: int = LONG, turns: int = LONG, numbers: int = NUMBERS
+        self, graph: Graph, helpers: Helpers | None = None, longest: int = LENGTH, turns: int = LENGTH, numbers: int = NUMBERS
     ):
         self.graph, self.helpers, self.longest, self.turns, self.numbers = graph, helpers, longest, turns, numbers
-        self.assumed: dict[Node, bool] = {}  # the undecided tests on the way here
+        self.assumed: dict[Term, bool] = {}  # the undecided tests on the way here
         self.heap: dict[Array, Value] = {}
-        self.stores: list[tuple[View, tuple[Node, ...], Node]] = []  # into arrays of the run, in order
+        self.stores: list[tuple[View, tuple[Term, ...], Term]] = []  # into arrays of the run, in order
         self.depth = 0
         self.statements = 0
 
@@ -58,19 +58,21 @@ class Tracer:
         """A function called by another: followed, or left as it is where it cannot be."""
         before, count = dict(self.heap), self.statements
         try:
+            if self.helpers is not None and getattr(function, "__stays__", False):  # its author says: one text, called
+                raise Untraceable(f"{function.__qualname__} stays a function")
             return self.follow(function, env)
         except Untraceable:
             if self.helpers is None or stores_into_arguments(function) or uses_matrices(function):
                 raise
         self.heap, self.statements = before, count
-        inputs: list[Node] = []
+        inputs: list[Term] = []
         laws = {name: value for name, value in env.items() if callable(value)}
         pattern = tuple(self.passed(value, inputs) for name, value in env.items() if name not in laws)
-        made = self.graph.node("call", tuple(inputs), (title_of(bound(function, laws), self.helpers), pattern))
+        result = self.graph.node("call", tuple(inputs), (title_of(bound(function, laws), self.helpers), pattern))
         count = results_of(function)
-        return made if count == 1 else tuple(self.graph.node("item", (made,), k) for k in range(count))
+        return result if count == 1 else tuple(self.graph.node("item", (result,), k) for k in range(count))
 
-    def passed(self, value: Value, inputs: list[Node]) -> Any:
+    def passed(self, value: Value, inputs: list[Term]) -> Any:
         """How an argument of a call is made: None for one of the inputs, a tuple of such, or code."""
         if isinstance(value, Missing):  # of an array that is only filled in part
             raise Untraceable(value.why)
@@ -102,21 +104,21 @@ class Tracer:
 
     # ---- arrays of the run -----------------------------------------------------------------------------------------
 
-    def element(self, view: View, places: list[Node], where: str) -> Node:
+    def element(self, view: View, places: list[Term], where: str) -> Term:
         if len(places) != view.axes:
             raise Untraceable(f"{where} a row of an array")
         if any(stored == view for stored, _, _ in self.stores):
             raise Untraceable(f"{where} an array after it has been changed")
         return self.graph.node("element", tuple(places), view.code)
 
-    def store(self, view: View, places: list[Node], value: Node) -> None:
+    def store(self, view: View, places: list[Term], value: Term) -> None:
         if self.graph.facts or not view.own or len(places) != view.axes:
             raise Untraceable("an array is changed in a branch")
         self.stores.append((view, tuple(places), value))
 
     # ---- branches --------------------------------------------------------------------------------------------------
 
-    def decide(self, test: Node) -> bool | None:
+    def decide(self, test: Term) -> bool | None:
         """What a test gives on this way, if that is known."""
         if test.known:
             return bool(test.value)
@@ -125,7 +127,7 @@ class Tracer:
             return None if inner is None else not inner
         return self.assumed.get(test)
 
-    def both(self, test: Node, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
+    def both(self, test: Term, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
         """One value of two ways, each followed from here."""
         before = self.heap
         first = self.assuming(test, True, yes)
@@ -134,7 +136,7 @@ class Tracer:
         self.heap |= {k: self.merged(test, v, self.heap[k]) if k in before else v for k, v in heap.items()}
         return self.merged(test, first, second)
 
-    def assuming(self, test: Node, outcome: bool, follow: Callable[[], Value]) -> Value:
+    def assuming(self, test: Term, outcome: bool, follow: Callable[[], Value]) -> Value:
         before, self.heap = dict(self.assumed), dict(self.heap)
         self.assume(test, outcome)
         try:
@@ -142,7 +144,7 @@ class Tracer:
         finally:
             self.assumed = before
 
-    def assume(self, test: Node, outcome: bool) -> None:
+    def assume(self, test: Term, outcome: bool) -> None:
         self.assumed[test] = outcome
         if test.op == "not":
             self.assume(test.inputs[0], not outcome)
@@ -155,7 +157,7 @@ class Tracer:
                 self.assume(condition, False)
                 self.assume(no, False)
 
-    def merged(self, test: Node, yes: Value, no: Value) -> Value:
+    def merged(self, test: Term, yes: Value, no: Value) -> Value:
         """One value of two, as the test says."""
         if yes is no:
             return yes
@@ -167,6 +169,6 @@ class Tracer:
             return Fields({k: self.merged(test, v, no.values[k]) for k, v in yes.values.items()})
         if isinstance(yes, tuple) and isinstance(no, tuple) and len(yes) == len(no):
             return tuple(self.merged(test, a, b) for a, b in zip(yes, no, strict=True))
-        if not (isinstance(yes, Node) and isinstance(no, Node)):
+        if not (isinstance(yes, Term) and isinstance(no, Term)):
             return Missing(f"a value is {size_text(yes)} in one branch and {size_text(no)} in the other; give it one form.")
         return self.graph.choose(test, yes, no)

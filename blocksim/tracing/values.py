@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .code import Code
-from .graph import Graph, Node
+from .graph import Graph, Term
 
 
 class Untraceable(Exception):
@@ -48,15 +48,15 @@ Value = Any  # a Node, a tuple of values, a Missing, an Array, a View, Fields; N
 Env = dict[str, Value]
 
 
-def known(graph: Graph, value: Any) -> Value:
+def as_value(graph: Graph, value: Any) -> Value:
     """Something that is known when the program is written."""
-    return tuple(known(graph, v) for v in value) if isinstance(value, (list, tuple)) else graph.constant(value)
+    return tuple(as_value(graph, v) for v in value) if isinstance(value, (list, tuple)) else graph.constant(value)
 
 
 def size_text(value: Value) -> str:
     if isinstance(value, tuple):
         return f"{len(value)} values"
-    return "an array" if isinstance(value, (Array, View)) else "one value" if isinstance(value, Node) else "nothing"
+    return "an array" if isinstance(value, (Array, View)) else "one value" if isinstance(value, Term) else "nothing"
 
 
 def replaced(value: Value, places: list[int], new: Value) -> Value:

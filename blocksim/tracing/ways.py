@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .graph import Facts, Node
+from .graph import Facts, Term
 
 #: A way: the undecided tests that lead somewhere, with their outcomes.
-Way = tuple[tuple[Node, bool], ...]
+Way = tuple[tuple[Term, bool], ...]
 
 
-def operands(node: Node) -> list[tuple[Node, Way]]:
+def operands(node: Term) -> list[tuple[Term, Way]]:
     """What a node is made of, and the turn taken to get there."""
     if node.op != "choice":
         return [(n, ()) for n in node.inputs]
@@ -31,17 +31,17 @@ def shortest(ways: set[Way]) -> list[Way]:
             left.add(w[:-1])
 
 
-def joined(ways: list[Way], homes: set[Facts]) -> list[Way]:
+def joined_ways(ways: list[Way], homes: set[Facts]) -> list[Way]:
     """Ways as one where they part, unless what is computed there might fail before they do: then further on."""
     if len(ways) == 1:
         return ways
     start = common(ways)
     if any(home <= set(start) for home in homes):
         return [start]
-    groups: dict[tuple[Node, bool], list[Way]] = {}
+    groups: dict[tuple[Term, bool], list[Way]] = {}
     for way in ways:
         groups.setdefault(way[len(start)], []).append(way)
-    return [way for group in groups.values() for way in joined(group, homes)]
+    return [way for group in groups.values() for way in joined_ways(group, homes)]
 
 
 def whole(homes: Iterable[Facts]) -> set[Facts]:

@@ -9,7 +9,7 @@ from ..contract.declarations import Inport, Outport
 from ..contract.plant import Composite, Part, PartSignal
 from ..errors import DiagramError
 from .bindings import Bindings, port_nodes
-from .graph import Graph, Node
+from .graph import Graph, Term
 from .values import Missing, Value
 
 
@@ -23,12 +23,12 @@ class Wiring:
         self.states = tuple(s for part in self.parts.values() for s in part.states)
         self.numbers = [n for part in self.parts.values() for n in part.numbers]
         self.sizes = {n: 1 if not isinstance(d.size, int) else d.size for n, d in kind.of(Outport).items()}
-        self.signals: dict[tuple[str, str], tuple[Node, ...]] = {}
+        self.signals: dict[tuple[str, str], tuple[Term, ...]] = {}
         self.pending: list[str] = []
 
-    def rates(self) -> tuple[Node, ...]:
+    def rates(self) -> tuple[Term, ...]:
         """The rates of all states, part by part."""
-        rates: list[Node] = []
+        rates: list[Term] = []
         for part in self.parts.values():
             if part.states:
                 functions = part.variant.functions
@@ -37,16 +37,16 @@ class Wiring:
             raise DiagramError(f"{self.kind.__name__} has no continuous states, so it has no equations an observer could use.")
         return tuple(rates)
 
-    def output(self, port: str) -> tuple[Node, ...]:
+    def output(self, port: str) -> tuple[Term, ...]:
         """What one output of the whole is."""
         return self.wire(dict(self.kind.outputs)[port])
 
-    def wire(self, wire: PartSignal) -> tuple[Node, ...]:
+    def wire(self, wire: PartSignal) -> tuple[Term, ...]:
         """The scalars of a signal."""
         nodes = (self.graph.read("input", wire.port),) if not wire.part else self.signal(wire.part, wire.port)
         return nodes if wire.element is None else (nodes[wire.element],)
 
-    def signal(self, name: str, port: str) -> tuple[Node, ...]:
+    def signal(self, name: str, port: str) -> tuple[Term, ...]:
         """An output of a part, followed once; a circle has no equations."""
         if (name, port) not in self.signals:
             if f"{name}.{port}" in self.pending:
@@ -80,7 +80,7 @@ class PartBindings(Bindings):
             return tuple(self.fitting(name, nodes) for nodes in signals)
         return self.fitting(name, signals[0]) if signals else self.graph.constant(float(declaration.default))
 
-    def fitting(self, port: str, nodes: tuple[Node, ...]) -> Value:
+    def fitting(self, port: str, nodes: tuple[Term, ...]) -> Value:
         """A signal as its port takes it: a number, or a vector of the port's size."""
         declaration = self.variant.declared[port]
         size = self.sizes.get(port, 1)

@@ -165,7 +165,7 @@ def test_a_large_program_gives_the_bits_of_a_small_one(tmp_path, monkeypatch):
     options = {"stop": 0.5, "every": 0.01, "solver": "rk4", "step": 0.005, "engine": "python"}
     records = []
     for large in (1, 10**9):
-        monkeypatch.setattr("blocksim.compiler.emitter.LARGE", large)
+        monkeypatch.setattr("blocksim.compiler.emitter.LARGE_PROGRAM", large)
         records.append(bs.simulate(made, **options))
     for signal in records[0]:
         assert np.array_equal(records[0][signal], records[1][signal], equal_nan=True), signal

@@ -6,6 +6,7 @@ import pytest
 
 import blocks
 from blocksim.errors import DiagramError
+from blocksim.notation import FRACTION_BAR as BAR
 
 WRONG = [
     ("FirstOrderLag", {}, "'T' must be given: time constant [s]."),
@@ -110,11 +111,13 @@ def test_a_record_must_have_numbers(tmp_path, values):
 @pytest.mark.parametrize(
     ("name", "settings", "label"),
     [
-        ("TransferFunction", {"num": [0.5], "den": [2, 1]}, ["0.5/(2s + 1)"]),
-        ("TransferFunction", {"num": [1, 0], "den": [1, -0.4, 2]}, ["s/(s² - 0.4s + 2)"]),
-        ("TransferFunction", {"num": [1, 2.5], "den": [1, 0.4, -2, 1.234]}, ["(s + 2.5) /", "(s³ + 0.4s² - 2s + 1.23)"]),
-        ("DiscreteTransferFunction", {"num": [0.1], "den": [1, -0.9], "Ts": 0.1}, ["0.1/(z - 0.9)"]),
-        ("FirstOrderLag", {"T": 0.3}, ["1/(0.3s + 1)"]),
+        ("TransferFunction", {"num": [0.5], "den": [2, 1]}, ["0.5", BAR, "2s + 1"]),
+        ("TransferFunction", {"num": [1, 0], "den": [1, -0.4, 2]}, ["s", BAR, "s² - 0.4s + 2"]),
+        ("TransferFunction", {"num": [1, 2.5], "den": [1, 0.4, -2, 1.234]}, ["s + 2.5", BAR, "s³ + 0.4s² - 2s + 1.23"]),
+        ("DiscreteTransferFunction", {"num": [0.1], "den": [1, -0.9], "Ts": 0.1}, ["0.1", BAR, "z - 0.9"]),
+        ("DiscreteTransferFunction", {"num": [1000, -1000], "den": [1, 0], "Ts": 0.001}, ["1000z - 1000", BAR, "z"]),
+        ("TransferFunction", {"num": [1.638e6], "den": [1, 2.5e7]}, ["1.64·10⁶", BAR, "s + 2.5·10⁷"]),
+        ("FirstOrderLag", {"T": 0.3}, ["1", BAR, "0.3s + 1"]),
         ("Gain", {"k": 2.0}, ["2"]),
         ("Sum", {"signs": "+-"}, ["+-"]),
         ("Product", {"operations": "*/"}, ["×÷"]),

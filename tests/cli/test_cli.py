@@ -206,7 +206,7 @@ class TestFailure:
         assert "has inputs that nothing drives: tau" in blocksim("run", "basics/parts/motor", code=2).stderr
 
     def test_an_unexpected_error_keeps_its_traceback(self, monkeypatch):
-        monkeypatch.setattr("blocksim.cli.results.run", lambda *_: 1 / 0)
+        monkeypatch.setattr("blocksim.cli.results.run_diagram", lambda *_: 1 / 0)
         assert isinstance(blocksim("run", "loop.yaml", code=1).exception, ZeroDivisionError)
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")

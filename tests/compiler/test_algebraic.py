@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.compiler.algebraic import tear, within
+from blocksim.compiler.algebraic import inside_loop, tear
 
 A, B, C, D = ((n, "output") for n in range(4))
 
@@ -35,7 +35,7 @@ def test_one_guess_opens_a_ring():
     needs = {A: [C], B: [A], C: [B]}
     torn = tear([A, B, C], needs)
     assert len(torn) == 1
-    order = within([A, B, C], torn, needs)
+    order = inside_loop([A, B, C], torn, needs)
     opened = next(iter(torn))
     assert sorted(order) == [A, B, C]
     for evaluation in order:
@@ -48,7 +48,7 @@ def test_a_node_in_every_cycle_is_the_one_to_guess():
 
 
 def test_needs_from_outside_the_loop_do_not_count():
-    assert within([A, B], {A}, {A: [B, D], B: [A, C]}) == [B, A]
+    assert inside_loop([A, B], {A}, {A: [B, D], B: [A, C]}) == [B, A]
 
 
 def test_a_block_that_needs_itself_is_guessed():

@@ -156,7 +156,7 @@ def outcome(monkeypatch):
         return "not kept" if place is None else "kept"
 
     monkeypatch.setattr(program, "compile_at", compile_at)
-    return lambda: program.compile_code(program.Code(TEXT, "rk4"))
+    return lambda: program.compile_code(program.ProgramText(TEXT, "rk4"))
 
 
 @pytest.mark.parametrize("size", ["4k", "8k", "12k", "16k", "40k", "48k", "56k"])

@@ -194,7 +194,7 @@ def test_shared_loops_give_the_bits_of_code_written_out(solver, monkeypatch):
     # Large diagrams are written with loops over equal blocks; forced here on a small one.
     records = []
     for large in (1, 10**9):
-        monkeypatch.setattr("blocksim.compiler.emitter.LARGE", large)
+        monkeypatch.setattr("blocksim.compiler.emitter.LARGE_PROGRAM", large)
         records.append(bs.simulate(rich(), engine="python", stop=0.5, **options_of(solver)))
     assert same(*records)
 

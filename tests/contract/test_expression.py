@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocksim.contract.expression import evaluate, function, names_in, parse
+from blocksim.contract.expression import evaluate, function, names_in, parse_expression
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_refusals(text, words):
 
 
 def test_names():
-    assert names_in(parse("sin(a) * b + pi", {"a", "b", "c"})) == {"a", "b"}
+    assert names_in(parse_expression("sin(a) * b + pi", {"a", "b", "c"})) == {"a", "b"}
 
 
 def test_numbers_become_floats_and_powers_products():
-    assert ast.unparse(parse("2 * u ** 2 / u ** -3", {"u"})) == "2.0 * u ** 2 / (1.0 / u ** 3)"
-    assert ast.unparse(parse("u ** v", {"u", "v"})) == "power(u, v)"
-    assert ast.unparse(parse("u > 1", {"u"})) == "1.0 if u > 1.0 else 0.0"
+    assert ast.unparse(parse_expression("2 * u ** 2 / u ** -3", {"u"})) == "2.0 * u ** 2 / (1.0 / u ** 3)"
+    assert ast.unparse(parse_expression("u ** v", {"u", "v"})) == "power(u, v)"
+    assert ast.unparse(parse_expression("u > 1", {"u"})) == "1.0 if u > 1.0 else 0.0"
 
 
 def test_a_function_carries_its_source():

@@ -130,8 +130,8 @@ def test_the_words_that_are_offered_run():
     from blocks.basic.arithmetic import Function
 
     named = inspect.getdoc(Function).partition("the functions")[2].partition(". ")[0].split()
-    assert set(named) - set(expression.FUNCTIONS) - set(expression.SYNONYMS) == set()
-    for name in (*expression.FUNCTIONS, *expression.SYNONYMS):
+    assert set(named) - set(expression.CALLABLES) - set(expression.SYNONYMS) == set()
+    for name in (*expression.CALLABLES, *expression.SYNONYMS):
         takes = FUNCTIONS[expression.SYNONYMS.get(name, name)].takes
         assert math.isfinite(expression.evaluate(f"{name}({', '.join(['0.5'] * takes)})", {}))
     assert set(VOCABULARY) == {*FUNCTIONS, *CONSTANTS, *BUILTINS, *MATRIX}

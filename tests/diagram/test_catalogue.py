@@ -34,7 +34,7 @@ class Tank(Block):
     example = "format: 1\nblocks: {}\n"
     A: float = param(1.0, "cross section", "m^2", above=0, max=10)
     k: float = param(0.1, "leak a|b")
-    u = inport("inflow", "m^3/s")
+    u = inport("inflow", "m³/s")
     y = outport("level", "m", measured=True)
     x: float = state(0.0, "level", "m")
 
@@ -54,8 +54,8 @@ def test_the_page_in_docs_is_up_to_date():
 def test_a_block_page_holds_everything_declared():
     text = block_page(Tank)
     assert text.startswith("### Tank\n\n**x' = (u - k x) / A: a tank with a leak.**\n\nLevels are measured from the \\*outlet")
-    assert "| `u in` | m^3/s | 1 | inflow |" in text and "| `y out` | m | 1 | level (measured) |" in text
-    assert "| `A` | 1.0 | m^2 | above 0 and at most 10 | cross section |" in text
+    assert "| `u in` | m³/s | 1 | inflow |" in text and "| `y out` | m | 1 | level (measured) |" in text
+    assert "| `A` | 1.0 | m² | above 0 and at most 10 | cross section |" in text
     assert "| `k` | 0.1 |  |  | leak a\\|b |" in text
     assert "| `x` | 0.0 | m |  | level at the start |" in text
     assert "```yaml\nformat: 1\nblocks: {}\n```" in text

@@ -73,8 +73,8 @@ def test_the_table_is_aligned_and_says_what_is_known(found):
     lines = str(found).splitlines()
     assert lines[0] == "wls of joint"
     assert lines[1].split() == ["name", "value", "std", "%std", "truth", "error", "%", "z", "unit"]
-    assert lines[2].split() == ["J", "0.0002", "1e-05", "5", "0.00019", "+5.26", "+1.0", "kg", "m^2"]
-    assert len({line.index("kg m^2" if "J" in line else "N m") for line in (lines[2], lines[4])}) == 1
+    assert lines[2].split() == ["J", "0.0002", "1e-05", "5", "0.00019", "+5.26", "+1.0", "kg", "m²"]
+    assert len({line.index("kg m²" if "J" in line else "N m") for line in (lines[2], lines[4])}) == 1
     assert lines[-2:] == ["enough", "warning: take care"]
     bare = str(Estimates.of("guess", ("J",), [1.0])).splitlines()
     assert bare == ["guess", "name  value", "J         1"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
+from blocks.plants.serial.chain import INERTIAL
 from blocksim.contract.plant import Plant
 
 DATA = Path(os.environ.get("BLOCKSIM_DATA", "data")) / "staubli_tx40"
@@ -25,6 +26,19 @@ FRICTION = {"Fv1": 8.066, "Fc1": 7.094, "Fv2": 5.568, "Fc2": 8.137, "Fv3": 1.970
 def arm():
     block = bs.build(bs.load("brunot2017/tx40")).nodes["robot"].block.nodes["arm"].block
     return Plant(type(block), block.settings, "robot.arm")
+
+
+def bodies_can_be(standard, joints):
+    """By their own definition: inertias about the centre of mass obey the triangle inequalities, masses are positive."""
+    for j in range(1, joints + 1):
+        XX, XY, XZ, YY, YZ, ZZ, MX, MY, MZ, M = (standard[f"{symbol}{j}"] for symbol in INERTIAL)
+        c = np.array([MX, MY, MZ]) / M
+        moments = np.linalg.eigvalsh(
+            np.array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]]) - M * (c @ c * np.eye(3) - np.outer(c, c))
+        )
+        if not (M > 0 and moments[0] > 0 and moments[2] < moments[0] + moments[1]):
+            return False
+    return True
 
 
 def test_table_1_is_the_truth_to_its_digits():
@@ -80,11 +94,17 @@ def test_relative_errors_of_the_measured_record(settings, expected):
 
 def test_the_simulated_robot_is_identified():
     """One run: every base parameter within what its standard deviation allows."""
-    record = bs.simulate("brunot2017/tx40", params={"slow": 0.02})
+    record = bs.simulate("brunot2017/tx40", params={"slow": 0.02, "irwsm2.physical": "required"})
     for method in ("classical", "irwsm1", "irwsm2"):
         estimates = record.estimates[method]
         z = np.array([e.z for e in estimates.values()])
         assert len(z) == estimates.details["rank"] == 61
         assert np.sqrt(np.mean(z**2)) < 1.8
         assert np.mean(np.abs(z) < 3) > 0.9
+    free, bound = record.estimates["classical"], record.estimates["irwsm2"]
+    assert free.details["physical"] is False and any("no physical robot has these" in text for text in free.warnings)
+    assert type(record.estimates["irwsm2"]) is type(free) and bound.details["physical"] is True
+    assert bodies_can_be(bound.details["standard"], 6)
+    pull = np.array([bound[n].z for n in bound]), np.array([free[n].z for n in free])
+    assert np.mean(pull[0] ** 2) < np.mean(pull[1] ** 2)  # what is known of bodies helps
     assert record.estimates["classical"].details["condition"] < 500  # 257 with the rows at rest

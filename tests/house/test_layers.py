@@ -14,13 +14,14 @@ ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "blocksim"
 MODULES = sorted(ENGINE.rglob("*.py"))
 LIBRARY = sorted((ROOT / "blocks").rglob("*.py"))
-HEAVY = ("scipy", "matplotlib", "numba", "networkx", "pandas", "xarray", "pyarrow")
+HEAVY = ("scipy", "matplotlib", "numba", "networkx", "pandas", "xarray", "pyarrow", "starlette", "uvicorn", "anywidget")
 #: The rooms in the order of the road; each imports from those before it only.
-ROAD = ("errors", "extensions", "contract", "tracing", "solvers", "diagram", "schedule", "compiler", "records", "simulation",
-        "estimation", "running", "pictures", "linear", "checking", "planning", "studies", "cli")  # fmt: skip
+ROAD = ("errors", "extensions", "notation", "contract", "tracing", "solvers", "diagram", "schedule", "compiler", "records",
+        "simulation", "estimation", "running", "pictures", "linear", "checking", "planning", "studies", "studio",
+        "cli")  # fmt: skip
 MOST = 15  # modules in a room, its __init__ included
 #: What describes a diagram, and may not need what runs one.
-DESCRIBING = ("errors", "extensions", "contract", "diagram")
+DESCRIBING = ("errors", "extensions", "notation", "contract", "diagram")
 
 
 def name_of(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The words of the code: one meaning per name, nouns for things. The limits may only go down."""
+"""The words of the code: one meaning per name, nouns for things."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ import functools
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 MODULES = sorted([*(ROOT / "blocksim").rglob("*.py"), *(ROOT / "blocks").rglob("*.py")])
-#: Top-level names that two or more modules define: what is left to rename or to keep in one place.
-MOST_SHARED = 129
+#: Top-level names that more than one module defines, because there they do mean one thing.
+SHARED = {
+    **dict.fromkeys(
+        ("A", "C", "DENSE", "ERRORS", "JACOBIAN", "attempt", "interpolate"), "what a kind of solver gives the driver"
+    ),
+    **dict.fromkeys(("libm_pow", "matrix", "maximum", "minimum", "power", "view"), "a word, and what stands for it in a program"),
+    **dict.fromkeys(("draw", "identify", "schema"), "a command is called like the function it calls"),
+    **dict.fromkeys(("read", "write"), "what every format of files has"),
+    "rows": "a word for matrices, and the rows of a tableau as contributors write them",
+}
 #: Past participles that stand for a thing where a noun would say which. In functions of the same name they are verbs, and fine.
 PARTICIPLES = {
     "asked", "begun", "built", "chosen", "found", "given", "held", "kept", "known", "made", "said", "seen", "shown", "taken",
     "told", "wanted", "written",
 }  # fmt: skip
-#: How many variables and arguments still bear one of them.
-MOST_PARTICIPLES = 300
-#: Rooms that have none left, and may not get new ones.
-DONE = ("diagram", "records", "pictures", "linear", "studies", "schedule", "solvers", "simulation", "observers")
+#: Arguments of block functions are named after what the block declares, and that is public.
+DECLARED = ("blocks/basic/continuous.py", "held")
 
 
 @functools.cache
@@ -54,10 +58,10 @@ def variables(function: ast.FunctionDef) -> set[str]:
 
 
 @functools.cache
-def participles() -> list[tuple[Path, str]]:
+def participles() -> list[str]:
     """'module: function: word' for each variable that is called by a participle."""
     return [
-        (path, f"{path.relative_to(ROOT)}: {node.name}: {name}")
+        f"{path.relative_to(ROOT).as_posix()}: {node.name}: {name}"
         for path, tree in trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
@@ -72,18 +76,9 @@ def test_a_top_level_name_is_defined_once():
             owners[name].append(str(path.relative_to(ROOT)))
     shared = {name: paths for name, paths in sorted(owners.items()) if len(paths) > 1}
     listing = "\n".join(f"{name}: {', '.join(paths)}" for name, paths in shared.items())
-    assert len(shared) <= MOST_SHARED, f"{len(shared)} names are defined in more than one module:\n{listing}"
+    assert set(shared) <= set(SHARED), f"names that more than one module defines:\n{listing}"
 
 
 def test_things_have_nouns():
-    words = [text for _, text in participles()]
-    assert len(words) <= MOST_PARTICIPLES, f"{len(words)} variables are called by a participle:\n" + "\n".join(words)
-
-
-@pytest.mark.parametrize("room", DONE)
-def test_rooms_that_have_nouns_keep_them(room):
-    assert not [
-        text
-        for path, text in participles()
-        if (ROOT / "blocksim" / room in path.parents or ROOT / "blocks" / room in path.parents)
-    ]
+    words = [text for text in participles() if not (text.startswith(DECLARED[0]) and text.endswith(DECLARED[1]))]
+    assert not words, "variables that are called by a participle:\n" + "\n".join(words)

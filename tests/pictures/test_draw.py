@@ -467,7 +467,7 @@ def test_gain_shows_its_value_and_ports_their_names():
     assert {"tau", "load", "qd", "q"} <= set(words["robot"]) and "qdd" not in words["robot"]
     assert [text.text for text in picture.texts] == ["[1]"]
     titles = {shape.key: shape.title for shape in picture.shapes}
-    assert titles["robot"] == "robot: Robot\nJ = 1 kg m^2\nx = 0"
+    assert titles["robot"] == "robot: Robot\nJ = 1 kg m²\nx = 0"
 
 
 def test_subsystem_is_a_double_box_and_its_own_ports_are_terminals():

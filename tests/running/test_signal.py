@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import blocksim as bs
 from blocksim.cli.commands import app
 from blocksim.diagram.diagram import resolve
-from blocksim.running.signals import Analysis, analyse, analyse_sources, kept, sources
+from blocksim.running.signals import Analysis, analyse, analyse_sources, pruned_to, sources
 
 LOOP = """format: 1
 simulate: {stop: 4, solver: rk4, step: 1/256, seed: 2}
@@ -69,8 +69,8 @@ def test_the_signal_is_that_of_the_whole_run():
 def test_only_what_feeds_the_asked_blocks_runs():
     diagram = bs.open_diagram("loop.yaml")
     assert sources(diagram) == ["ref", "coin", "push"]
-    assert set(kept(diagram, ["push"], resolve(diagram)).nodes) == {"push"}
-    assert set(kept(diagram, ["u"], resolve(diagram)).nodes) == {"ref", "coin", "u", "plant"}
+    assert set(pruned_to(diagram, ["push"], resolve(diagram)).nodes) == {"push"}
+    assert set(pruned_to(diagram, ["u"], resolve(diagram)).nodes) == {"ref", "coin", "u", "plant"}
 
 
 def test_a_source_inside_a_subsystem():

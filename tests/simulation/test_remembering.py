@@ -221,12 +221,12 @@ def test_content_tells_kinds_apart_and_refuses_what_it_cannot_tell():
 
 def test_a_loop_of_short_runs_leaves_cpython(monkeypatch):
     """What runs of one program take under CPython adds up, until compiling is the cheaper way."""
-    from blocksim.compiler.program import Code
+    from blocksim.compiler.program import ProgramText
 
     program = bs.experiment(RARE).program
     assert not program.compiled
     compilations: list[str] = []
-    monkeypatch.setattr(Code, "fast", lambda self: compilations.append(self.key) or (lambda end, *stores: 0))
+    monkeypatch.setattr(ProgramText, "fast", lambda self: compilations.append(self.key) or (lambda end, *stores: 0))
     monkeypatch.setattr("blocksim.simulation.simulation.compile_beside", lambda code: None)
     monkeypatch.setattr(program.code, "spent", 0.1)
     bs.simulate(RARE)

@@ -57,9 +57,9 @@ def test_few_runs_have_no_intervals():
 
 def test_truth_zero_has_no_percentages_and_unknown_truth_no_bias():
     ones = np.ones(5)
-    zero = scores.score(ones, 0 * ones, ones, 2 * ones, np.nan * ones)
+    zero = scores.score_runs(ones, 0 * ones, ones, 2 * ones, np.nan * ones)
     assert zero["bias"] == 1 and math.isnan(zero["bias_percent"]) and zero["coverage"] == 1 and math.isnan(zero["crb_ratio"])
-    unknown = scores.score(np.arange(5.0), np.nan * ones, ones, 2 * ones, np.nan * ones)
+    unknown = scores.score_runs(np.arange(5.0), np.nan * ones, ones, 2 * ones, np.nan * ones)
     assert math.isnan(unknown["bias"]) and unknown["std"] == pytest.approx(math.sqrt(2.5)) and not unknown["bias_significant"]
     assert math.isnan(unknown["coverage"])
 
@@ -83,5 +83,5 @@ def test_what_follows_from_each_other_has_no_nees_and_what_is_not_determined_no_
     units = np.diag([1e-6, 1e6])  # of parameters, which differ by decades, is no reason
     assert scores.nees(np.array([1e-3, 1e3]), units) == pytest.approx(2.0)
     endless = np.full(4, np.inf)
-    found = scores.score(np.ones(4), np.zeros(4), endless, np.full(4, 1.96), np.full(4, np.nan))
+    found = scores.score_runs(np.ones(4), np.zeros(4), endless, np.full(4, 1.96), np.full(4, np.nan))
     assert math.isnan(found["coverage"])

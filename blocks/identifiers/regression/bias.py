@@ -109,9 +109,9 @@ def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
     quantiles = np.array([e.quantile for e in estimates.entries])
     text = bias.text(names, values)
     beyond = [n for n, b, reach in zip(names, bias.values, quantiles * std, strict=True) if abs(b) > reach]
-    told = []
+    remarks = []
     if beyond and use == "told":
-        told.append(
+        remarks.append(
             f"the bias of {', '.join(beyond)} is more than the 95 % interval: noise is left in the motion, or its filter bends "
             "it. Another filter, InstrumentalVariable, or bias: corrected or widened"
         )
@@ -125,5 +125,5 @@ def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
     words = {"corrected": f"{text}, taken away", "widened": f"{text}, in the standard deviations"}.get(use, text)
     details = {**estimates.details, "bias": bias.values, "bias_std": bias.std, "bias_draws": bias.draws}
     return replace(
-        estimates.warned(*told), entries=entries, covariance=covariance, reason=f"{estimates.reason}; {words}", details=details
+        estimates.warned(*remarks), entries=entries, covariance=covariance, reason=f"{estimates.reason}; {words}", details=details
     )

@@ -44,13 +44,13 @@ def colour_of(rest: np.ndarray, whole: np.ndarray, used: np.ndarray) -> float | 
     """The correlation of neighbouring residuals where they are not white; None where they are, are rounding, or are few."""
     count = int(used.sum())
     lags = min(LAGS, count // 5)  # few rows are tested by few lags
-    if lags < 2 or not spread(rest, used, count) > ROUNDING * spread(whole, used, count):
+    if lags < 2 or not deviation_of_used(rest, used, count) > ROUNDING * deviation_of_used(whole, used, count):
         return None
     c = autocovariance(rest, lags, used)
     return float(c[1] / c[0]) if portmanteau(c, count)[1] < UNLIKELY else None
 
 
-def spread(values: np.ndarray, used: np.ndarray, count: int) -> float:
+def deviation_of_used(values: np.ndarray, used: np.ndarray, count: int) -> float:
     """The standard deviation of those values that are used."""
     centred = np.where(used, values - float(np.sum(values, where=used)) / count, 0.0)
     return float(np.sqrt(np.einsum("i,i->", centred, centred) / count))

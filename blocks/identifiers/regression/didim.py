@@ -10,7 +10,8 @@ import numpy as np
 from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
-from .iteration import Equations, Impossible, Looped, Motion, Path, history, remarks, starting_values
+from ..physical import with_physical
+from .iteration import Impossible, Looped, LoopEquations, Motion, Path, history, remarks, starting_values
 from .parts import fitted_parts, with_parts
 from .regression import undetermined
 from .resimulation import Resimulation
@@ -21,19 +22,19 @@ from .stacked_rows import (
     colour_remark,
     least_squares_step,
     natural_sizes,
-    power,
     product,
     relative_error,
     stacked,
+    sum_of_squares,
     weighted_fit,
 )
 from .words import null_words
 
 __all__ = ["DIDIM"]
 
-DIFFERENCE = 1e-4  # of a parameter, for the sensitivities
-CLOSE, FAR = 0.01, 0.1  # relative changes: steps up to the first are hastened, to no more than the second
-SINGULAR = 1e10  # condition of W'G, scaled, from which on it is
+RELATIVE_DIFFERENCE = 1e-4  # of a parameter, for the sensitivities
+CLOSE, LONGEST_STEP = 0.01, 0.1  # relative changes: steps up to the first are hastened, to no more than the second
+SINGULAR_GAIN = 1e10  # condition of W'G, scaled, from which on it is
 
 
 class DIDIM(Resimulation):
@@ -56,6 +57,11 @@ class DIDIM(Resimulation):
     zero, with the degrees of freedom that leaves, or is that of white noise (`errors`).
     """
 
+    icon = (
+        "0,0.5 0.0833,0.7 0.167,0.846 0.25,0.9 0.333,0.846 0.417,0.7 0.5,0.5 0.583,0.3 0.667,0.154 0.75,0.1 0.833,0.154 "
+        "0.917,0.3 1,0.5; 0,0.218 0.0833,0.462 0.167,0.716 0.25,0.913 0.333,0.999 0.417,0.951 0.5,0.782 0.583,0.538 "
+        "0.667,0.284 0.75,0.0873 0.833,0.00146 0.917,0.0492 1,0.218"
+    )
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}
@@ -76,27 +82,27 @@ blocks:
     def report(self, path: Path, looped: Looped, equations: SimulatedRows) -> Estimates:
         """The last least squares, its standard deviations corrected for the motion that follows the estimate."""
         rows, follow = path.rows, equations.following(path)
-        found, names = weighted_fit(rows), looped.plant.parameters
-        white, told = found.covariance, remarks(path, looped) + null_words(found, names)
-        followed = follow.seen and found.rank == len(names)
+        fit_of_rows, names = weighted_fit(rows), looped.plant.parameters
+        white, notes = fit_of_rows.covariance, remarks(path, looped) + null_words(fit_of_rows, names)
+        followed = follow.seen and fit_of_rows.rank == len(names)
         gain = follow.gain if followed and follow.gain is not None else np.eye(len(names))
-        W = rows.W * found.weights[:, None]
-        fitted = follow.slopes * found.weights[:, None] if followed and follow.slopes is not None else W
-        system = W @ found.bread @ gain.T, fitted, found.scores, rows.weights > 0, rows.groups
+        W = rows.W * fit_of_rows.weights[:, None]
+        fitted = follow.slopes * fit_of_rows.weights[:, None] if followed and follow.slopes is not None else W
+        system = W @ fit_of_rows.bread @ gain.T, fitted, fit_of_rows.scores, rows.weights > 0, rows.groups
         spread = spectral_spread(*system, self.smoothing)
         covariance = gain @ white @ gain.T if followed else white
         if self.errors != "white":
-            covariance = undetermined(spread.covariance.copy(), found.null)
+            covariance = undetermined(spread.covariance.copy(), fit_of_rows.null)
         if followed and follow.gain is None:
             covariance = np.full_like(covariance, np.nan)
-            told.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
-        told += colour_remark(found.residuals, rows)
+            notes.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
+        notes += colour_remark(fit_of_rows.residuals, rows)
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
-            "rank": found.rank,
-            "condition": found.condition,
-            "relative_condition": found.relative_condition,
+            "rank": fit_of_rows.rank,
+            "condition": fit_of_rows.condition,
+            "relative_condition": fit_of_rows.relative_condition,
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
             "freedom": spread.freedom,
@@ -104,14 +110,15 @@ blocks:
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         result = Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(notes), reason=reason, details=details,
             priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        result = with_physical(result, looped.plant)
         return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 
 @dataclass
-class SimulatedRows(Equations):
+class SimulatedRows(LoopEquations):
     """tau = W_s beta; and how W_s beta follows the estimate, G = d(W_s beta)/d beta, looked at once, near the end.
 
     There a least squares step s, which takes the motion for fixed, is hastened to (W_s' G)^-1 W_s' W_s s: what is left of the
@@ -155,7 +162,7 @@ class SimulatedRows(Equations):
         if self.gain is None:
             return step
         better = self.gain @ step
-        return better if np.max(np.abs(better) / scale) <= FAR else step
+        return better if np.max(np.abs(better) / scale) <= LONGEST_STEP else step
 
     def look(self, path: Path) -> None:
         """One simulation for each parameter, all at once."""
@@ -168,19 +175,19 @@ class SimulatedRows(Equations):
         Ww = rows.W * weights
         A, B = product(Ww, Ww), product(Ww, slopes * weights)
         scale = np.sqrt(np.abs(np.diag(A)))
-        if (scale > 0).all() and np.linalg.cond(B / np.outer(scale, scale)) < SINGULAR:
+        if (scale > 0).all() and np.linalg.cond(B / np.outer(scale, scale)) < SINGULAR_GAIN:
             self.gain = np.linalg.solve(B, A)
 
     def sensitivities(self, beta: np.ndarray, rows: Rows) -> np.ndarray | None:
         """G, (rows, parameters), by differences; None where the twin fails."""
         sizes, table, before = [], [], rows.times(beta)
         for i, value in enumerate(beta):
-            length = power(rows.W[:, i])
-            size = abs(value) or (float(np.sqrt(power(rows.y) / length)) if length else 1.0)
+            length = sum_of_squares(rows.W[:, i])
+            size = abs(value) or (float(np.sqrt(sum_of_squares(rows.y) / length)) if length else 1.0)
             moved = beta.copy()
-            moved[i] += DIFFERENCE * size
+            moved[i] += RELATIVE_DIFFERENCE * size
             table.append(moved)
-            sizes.append(DIFFERENCE * size)
+            sizes.append(RELATIVE_DIFFERENCE * size)
 
         def slope(i: int, motion: Motion) -> np.ndarray:
             return (self.system(motion).times(table[i]) - before) / sizes[i]

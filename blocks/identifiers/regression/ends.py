@@ -15,7 +15,7 @@ import numpy as np
 
 from blocksim.errors import RecordError
 
-from ...smoothing.filters import decimate, kept, low_pass
+from ...smoothing.filters import decimate, kept_samples, low_pass
 
 EDGES = 5  # rows of a decimation that are left out at either end, unless said
 
@@ -70,7 +70,7 @@ def transient(t: np.ndarray, factor: int, cutoff: float) -> int:
 
 
 def decimated(samples: int, factor: int) -> slice:
-    return kept(samples, factor, "matlab") if factor > 1 else slice(None)
+    return kept_samples(samples, factor, "matlab") if factor > 1 else slice(None)
 
 
 def skip_text(skip: Any) -> str:

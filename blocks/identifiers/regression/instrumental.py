@@ -11,7 +11,8 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
-from .iteration import Equations, Looped, Motion, Path, history, remarks, starting_values
+from ..physical import with_physical
+from .iteration import Looped, LoopEquations, Motion, Path, history, remarks, starting_values
 from .parts import fitted_parts, with_parts
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -20,19 +21,19 @@ from .stacked_rows import (
     against,
     by_joint,
     colour_remark,
-    inverse_of,
     natural_sizes,
-    power,
     product,
     relative_error,
+    scaled_inverse,
     solved_step,
     stacked,
+    sum_of_squares,
 )
 
 __all__ = ["InstrumentalVariable"]
 
 #: Share of a column that the instruments must explain, and the condition of Z'W above which it is called singular.
-RELEVANT, SINGULAR = 0.5, 1e8
+RELEVANT, SINGULAR_INSTRUMENTS = 0.5, 1e8
 
 
 class InstrumentalVariable(Resimulation):
@@ -49,6 +50,7 @@ class InstrumentalVariable(Resimulation):
     where they explain less than half of a column of W, or Z'W is nearly singular.
     """
 
+    icon = "0,0 1,0.9; 0.1,0.25 0.16,0.25; 0.3,0.15 0.36,0.15; 0.5,0.6 0.56,0.6; 0.72,0.5 0.78,0.5; 0.86,0.95 0.92,0.95"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}
@@ -78,19 +80,19 @@ blocks:
         weights = by_joint(rows, path.beta)
         Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], rows.y - rows.times(path.beta)
         share, shape = relevance(Zw, Ww), condition_of(product(Zw, Ww))
-        told = remarks(path, looped)
+        notes = remarks(path, looped)
         weak = [f"{n} ({100 * s:.0f} %)" for n, s in zip(names, share, strict=True) if s < RELEVANT]
         if weak:
-            told.append(f"weak instruments: the simulated motion explains little of the column of {', '.join(weak)}")
-        if shape > SINGULAR:
-            told.append(f"Z'W is nearly singular, condition {shape:.2g}: the motion does not tell all parameters apart")
-        inverse = inverse_of(product(Zw, Ww))
+            notes.append(f"weak instruments: the simulated motion explains little of the column of {', '.join(weak)}")
+        if shape > SINGULAR_INSTRUMENTS:
+            notes.append(f"Z'W is nearly singular, condition {shape:.2g}: the motion does not tell all parameters apart")
+        inverse = scaled_inverse(product(Zw, Ww))
         scores, count = rest * weights, int((weights > 0).sum())
-        white = inverse @ product(Zw, Zw) @ inverse.T * power(scores) / max(1, count - len(names))
+        white = inverse @ product(Zw, Zw) @ inverse.T * sum_of_squares(scores) / max(1, count - len(names))
         system = Zw @ inverse.T, Ww, scores, weights > 0, rows.groups
         spread = spectral_spread(*system, self.smoothing)
         covariance = white if self.errors == "white" else spread.covariance
-        told += colour_remark(rest, rows)
+        notes += colour_remark(rest, rows)
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -103,14 +105,15 @@ blocks:
         }
         reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
         result = Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(told), reason=reason, details=details,
+            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(notes), reason=reason, details=details,
             priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
         )  # fmt: skip
+        result = with_physical(result, looped.plant)
         return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
 
 @dataclass
-class Instruments(Equations):
+class Instruments(LoopEquations):
     """Z' tau = Z' W beta, W being measured and Z simulated."""
 
     block: InstrumentalVariable
@@ -123,14 +126,14 @@ class Instruments(Equations):
         Z = self.block.rows(self.t, self.looped.plant.regressor(motion))
         return stacked(self.W, self.y, self.block.counted(self.t, motion, self.y.shape[1])), Z.reshape(-1, Z.shape[-1])
 
-    def natural(self, made: tuple[Rows, np.ndarray]) -> np.ndarray:
-        return natural_sizes(made[0])
+    def natural(self, pair: tuple[Rows, np.ndarray]) -> np.ndarray:
+        return natural_sizes(pair[0])
 
-    def solve(self, made: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows, Z = made
+    def solve(self, pair: tuple[Rows, np.ndarray], beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows, Z = pair
         weights = by_joint(rows, beta)
         Zw, Ww, rest = Z * weights[:, None], rows.W * weights[:, None], (rows.y - rows.times(beta)) * weights
-        return solved_step(product(Zw, Ww), against(rest, Zw), power(rest), int((weights > 0).sum()))
+        return solved_step(product(Zw, Ww), against(rest, Zw), sum_of_squares(rest), int((weights > 0).sum()))
 
 
 def relevance(Z: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -37,24 +37,24 @@ class Looped:
         """The motion at these parameters. A friction below 0, its limit, is run as 0; an inertia of 0 cannot be run."""
         values = self.settings(beta)
         try:
-            found = self.twin.run(values)
+            signals = self.twin.run(values)
         except DiagramError as error:  # limits that several parameters have together
             raise Impossible(str(error)) from None
         finally:
             self.simulations += 1
-        return self.own(found)
+        return self.own(signals)
 
     def motions(self, table: list[np.ndarray], then: Callable[[int, Motion], np.ndarray]) -> list[np.ndarray]:
         """What `then` makes of the motion at each of several parameters, all at once where the twin is compiled."""
         if not self.twin.experiment.program.compiled:
             return [then(i, self.motion(beta)) for i, beta in enumerate(table)]
         self.simulations += len(table)
-        made = []
+        results = []
         for one in self.twin.run_many([self.settings(b) for b in table], lambda i, found: then(i, self.own(found))):
             if isinstance(one, SimulationError):
                 raise one
-            made.append(one)
-        return made
+            results.append(one)
+        return results
 
     def own(self, signals: Motion) -> Motion:
         return {s: signals[f"{self.path}.{s}"] for s in self.plant.motion}
@@ -92,7 +92,7 @@ class Path:
     failed: bool = False
 
 
-class Equations(ABC):
+class LoopEquations(ABC):
     """What an identifier makes of a motion, and solves."""
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Equations(ABC):
         return step
 
 
-def iterate(looped: Looped, beta: np.ndarray, equations: Equations, tol: float, limit: int) -> Path:
+def iterate(looped: Looped, beta: np.ndarray, equations: LoopEquations, tol: float, limit: int) -> Path:
     """Simulate at beta, solve for a better one, and again, until a step is too small to be worth another simulation."""
     path = Path(beta, [beta])
     try:
@@ -129,7 +129,7 @@ def iterate(looped: Looped, beta: np.ndarray, equations: Equations, tol: float, 
         scale = sizes(path.beta + step, std)
         change = float(np.max(np.abs(step) / scale))
         if np.all(np.abs(step) <= tol * scale + NOTHING * std):
-            return settled(path, looped, step, count, change)
+            return with_last_step(path, looped, step, count, change)
         share = 1.0
         for _ in range(HALVINGS):
             try:
@@ -157,11 +157,11 @@ def sizes(beta: np.ndarray, std: np.ndarray) -> np.ndarray:
     return np.where(scale > 0, scale, 1.0)
 
 
-def simulated(path: Path, motion: Motion, beta: np.ndarray, equations: Equations) -> None:
+def simulated(path: Path, motion: Motion, beta: np.ndarray, equations: LoopEquations) -> None:
     path.motion, path.at, path.rows = motion, beta, equations.system(motion)
 
 
-def settled(path: Path, looped: Looped, step: np.ndarray, count: int, change: float) -> Path:
+def with_last_step(path: Path, looped: Looped, step: np.ndarray, count: int, change: float) -> Path:
     """The end: the last step is taken, and as nobody could see the difference in the motion, that is not simulated again."""
     try:
         looped.settings(path.beta + step)
@@ -182,8 +182,8 @@ def ended(path: Path, reason: str) -> Path:
 def diverged(method: str, path: Path, looped: Looped) -> Estimates:
     """Estimates that say so: nan for every number."""
     nothing = np.full(len(looped.plant.parameters), np.nan)
-    told = {"warnings": (path.reason,), "reason": path.reason, "details": history(path, looped)}
-    return Estimates.of(method, looped.plant.parameters, nothing, nothing, looped.plant, **told)
+    words = {"warnings": (path.reason,), "reason": path.reason, "details": history(path, looped)}
+    return Estimates.of(method, looped.plant.parameters, nothing, nothing, looped.plant, **words)
 
 
 def starting_values(path: Path, looped: Looped) -> dict[str, tuple[float, float]]:
@@ -205,9 +205,9 @@ def assumed_sources(twin: Twin) -> list[str]:
 
 def remarks(path: Path, looped: Looped) -> list[str]:
     """Warnings every such identifier has."""
-    told = [] if path.settled else [f"not converged: {path.reason}"]
+    words = [] if path.settled else [f"not converged: {path.reason}"]
     return (
-        told
+        words
         + looped.told
         + assumed_sources(looped.twin)
         + [f"{n}: the estimate is beyond what the plant allows; the twin ran with {v:g}" for n, v in looped.limited.items()]

@@ -12,6 +12,8 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
+from ..arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
+from ..physical import PHYSICAL, physical_found, with_physical
 from .bias import drawn_bias, with_bias
 from .drawn import with_draws
 from .ends import ends_of, skip_problem
@@ -44,6 +46,9 @@ class LeastSquares(RecordBlock):
 
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
+    Of a SerialRobot the estimates say whether a physical robot has them, and if not, which link stands in the way; `physical:
+    required` gives the least squares estimates among physical robots (pseudo-inertias positive definite). Both need the extra
+    `feasible`; intervals are those of the free estimates.
 
     Standard deviations are those of residuals with the colour they have (`errors: coloured`: from the spectrum of W'e near zero,
     with the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. By
@@ -54,9 +59,14 @@ class LeastSquares(RecordBlock):
     bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. A delay biases
     as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it
     (MovingAverage, window 2) fits motion without phase.
+
+    On a flexible axis the encoder of the arm is compared with the motor's along the way: a lag or a zero between them, which
+    would turn stiffness and damping into something else, is warned of by name (`channels: told`) or taken out (`channels:
+    estimated`).
     """
 
     family = "identification"
+    icon = "0,0 1,0.9; 0.1,0.25 0.16,0.25; 0.3,0.15 0.36,0.15; 0.5,0.6 0.56,0.6; 0.72,0.5 0.78,0.5; 0.86,0.95 0.92,0.95"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
@@ -81,7 +91,10 @@ blocks:
     bias: str = static("untold", "what is made of the bias that noise and filters of the motion cause",
                        choices=("untold", "told", "corrected", "widened"))  # fmt: skip
     draws: int = static(16, "draws of the noise, for bias and errors: drawn", kind=int)
+    channels: str = static("told", "what is made of lag and zero of the encoder at the arm of a flexible axis",
+                           choices=("off", "told", "estimated"))  # fmt: skip
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
+    physical: str = static("told", "whether estimates of a robot are those of a physical one", choices=PHYSICAL)
     column_errors: list[float] | None = static(None, "total: size of the error of each column, in its unit", kind=list)
     effort_error: float = param(0.0, "total: size of the error of the effort; 0: its root mean square", min=0)
     tau_model = outport("effort by the model with the estimates", size="rows")
@@ -97,24 +110,68 @@ blocks:
         return {**motion_ports(plant), **efforts}
 
     def process(self, t, model, run: Run, **signals):
+        names = chosen_names(model, self.settings["parameters"], self.settings["known"])
+        channel = self.channel_of(t, model, names, signals)
+        estimated = channel is not None and self.channels == "estimated"
+        if estimated:
+            signals = late_shifted(model, signals, channel.lag / channel.step)
+            signals["phi_a"] = signals["phi_a"] - channel.zero
         rows = rows_of(model, signals)
-        names = chosen(model, self.settings["parameters"], self.settings["known"])
         task = task_of(self, t, rows, signals, names, model)
-        found, dropped = essential(self, task)
+        if estimated:
+            ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
+            task = projected_out(
+                task, joint_after_joint(balanced(ends.rows(channel_rows(model, signals, 0.0, channel.step)), model))
+            )
+        solution, dropped = essential(self, task)
+        more: dict[str, Any] = {}
+        if self.physical == "required":
+            solution, more = physical_found(solution, task, model)
         x = np.array([task.held.get(n, 0.0) for n in model.parameters])
-        x[[model.parameters.index(n) for n in found.names]] = found.fit.values
+        x[[model.parameters.index(n) for n in solution.names]] = solution.fit.values
         effort = rows.W @ x
         outputs = (effort, rows.y - effort)
-        result = estimates(self, task, found, dropped, model)
-        if found.parts is not None:
-            result = with_parts(result, found.parts)
+        result = estimates(self, task, solution, dropped, model)
+        if channel is not None:
+            texts = channel.remarks() if self.channels == "told" else []
+            numbers = {"lag": channel.lag, "lag_std": channel.lag_std, "zero": channel.zero, "zero_std": channel.zero_std}
+            result = replace(result.warned(*texts), details={**result.details, "arm_encoder": numbers})
+        if more:
+            result = replace(result, details={**result.details, **more})
+        elif self.physical == "told":
+            result = with_physical(result, model)
+        if solution.parts is not None:
+            result = with_parts(result, solution.parts)
         if self.errors == "drawn":
-            paths = {n: f"{self.settings['model']}.{n}" for n in found.names}
+            paths = {n: f"{self.settings['model']}.{n}" for n in solution.names}
             result = with_draws(result, run, paths, self.draws, {})
         if self.bias != "untold":
-            bias = drawn_bias(run, self.settings["model"], found.names, found.fit.values, self.draws)
+            bias = drawn_bias(run, self.settings["model"], solution.names, solution.fit.values, self.draws)
             result = with_bias(result, bias, self.bias)
         return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result
+
+    def channel_of(self, t: np.ndarray, plant: Plant, names: tuple[str, ...], signals: Any) -> ArmChannel | None:
+        """Lag and zero of an arm's encoder; None where the plant has none, or where nothing can be told."""
+        if self.channels == "off" or not has_arm(plant) or "k1" not in names or self.method not in ("ols", "wls"):
+            return None
+        ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
+
+        def task_at(moved: Mapping[str, np.ndarray]) -> LinearTask:
+            return task_of(self, t, rows_of(plant, moved), moved, names, plant)
+
+        def solve_with(task: LinearTask, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+            more = joint_after_joint(balanced(ends.rows(columns), plant))
+            wide = replace(task, W=np.c_[task.W, more], names=(*task.names, *NUISANCES))
+            result = solve(self, wide, wide.names)
+            values = dict(zip(result.names, result.fit.values, strict=True))
+            std = np.sqrt(np.diag(result.covariance))[-2:]
+            inertia = float(values.get("Ja", task.held.get("Ja", 0.0)))
+            return result.fit.values[-2:], std, float(values["k1"]), inertia
+
+        try:
+            return sought_channel(solve_with, task_at, plant, t, {n: np.asarray(v, dtype=float) for n, v in signals.items()})
+        except RecordError:
+            return None
 
     @staticmethod
     def check(decimate, column_errors, method, skip, edges, draws, parts):
@@ -143,17 +200,17 @@ def motion_ports(plant: Plant) -> dict[str, Any]:
     """Inputs for what a plant's regressor asks for and for what drives it."""
     ports: dict[str, Any] = {}
     for name in (*plant.motion, plant.drive):
-        known = plant.kind.declared.get(name)  # an acceleration may be no output of the plant
-        if known is None:
+        declaration = plant.kind.declared.get(name)  # an acceleration may be no output of the plant
+        if declaration is None:
             ports[name] = inport(f"{name} of the plant's regressor", size="any")
         else:
-            size = getattr(known, "size", "any")
-            ports[name] = inport(known.doc, known.unit, size=size if isinstance(size, int) else "any")
+            size = getattr(declaration, "size", "any")
+            ports[name] = inport(declaration.doc, declaration.unit, size=size if isinstance(size, int) else "any")
     return ports
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowChoice:
     """The regressor (samples, joints, parameters) and the effort (samples, joints)."""
 
     W: np.ndarray
@@ -161,7 +218,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Task:
+class LinearTask:
     """The stacked system: the rows of joint 1 in the order of time, then those of joint 2."""
 
     W: np.ndarray
@@ -189,49 +246,56 @@ class Found:
             return np.where(self.fit.values != 0, np.sqrt(np.diag(self.covariance)) / np.abs(self.fit.values), np.inf)
 
 
-def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> Rows:
+def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> RowChoice:
     all_present(signals)
     W, y = plant.regressor(signals), plant.effort(signals[plant.drive])
     if W.shape[:2] != y.shape:
         raise RecordError(f"the regressor of {plant.name} has {W.shape[1]} joints, and '{plant.drive}' has {y.shape[1]}.")
-    return Rows(W, y)
+    return RowChoice(W, y)
 
 
-def chosen(plant: Plant, asked: list[str] | None, known: Mapping[str, float] | None) -> tuple[str, ...]:
+def chosen_names(plant: Plant, parameters: list[str] | None, constants: Mapping[str, float] | None) -> tuple[str, ...]:
     """The parameters to estimate, in the plant's order."""
-    for name in (*(asked or ()), *(known or ())):
+    for name in (*(parameters or ()), *(constants or ())):
         if name not in plant.parameters:
             raise RecordError(
                 f"'{name}' is no parameter of the inverse model of {plant.name}. It has: {listing(plant.parameters)}."
                 + did_you_mean(str(name), plant.parameters)
             )
-    both = [n for n in asked or () if n in (known or {})]
+    both = [n for n in parameters or () if n in (constants or {})]
     if both:
         raise RecordError(f"{listing(both)}: either estimated or known, not both.")
-    names = tuple(n for n in plant.parameters if (asked is None or n in asked) and n not in (known or {}))
+    names = tuple(n for n in plant.parameters if (parameters is None or n in parameters) and n not in (constants or {}))
     if not names:
         raise RecordError("no parameter is left to estimate.")
     return names
 
 
 def task_of(
-    block: Any, t: np.ndarray, rows: Rows, signals: Mapping[str, np.ndarray], names: tuple[str, ...], plant: Plant
-) -> Task:
+    block: Any, t: np.ndarray, rows: RowChoice, signals: Mapping[str, np.ndarray], names: tuple[str, ...], plant: Plant
+) -> LinearTask:
     """The system to solve: known parameters to the other side, columns decimated, slow and outer rows marked."""
-    known = block.settings["known"] or {}
+    values = block.settings["known"] or {}
     rest = [n for n in plant.parameters if n not in names]
-    held = {n: float(known.get(n, plant.values[n])) for n in rest}
+    constants = {n: float(values.get(n, plant.values[n])) for n in rest}
     ends = ends_of(t, block.skip, block.decimate, block.settings["edges"])
     used = fast_rows(block.drop_slow, signals, rows.y.shape)[ends.picked]
     if not used.any():
         raise RecordError(no_rows(block, len(used), bool(np.any(signals.get("qd", 1.0)))))
-    W, effort = ends.rows(rows.W), ends.rows(rows.y)
-    y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([held[n] for n in rest])
-    W = W[:, :, [plant.parameters.index(n) for n in names]].transpose(1, 0, 2).reshape(-1, len(names))
+    W, effort = balanced(ends.rows(rows.W), plant), balanced(ends.rows(rows.y), plant)
+    y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([constants[n] for n in rest])
+    W = joint_after_joint(W[:, :, [plant.parameters.index(n) for n in names]])
     groups = np.repeat(np.arange(y.shape[1]), len(y))
-    leaked = [n for n in rest if plant.truth and n not in known]
-    told = (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
-    return Task(W, y.T.ravel(), groups, used.T.ravel(), names, held, effort.T.ravel(), told)
+    leaked = [n for n in rest if plant.truth and n not in values]
+    warnings = (
+        (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
+    )
+    return LinearTask(W, y.T.ravel(), groups, used.T.ravel(), names, constants, effort.T.ravel(), warnings)
+
+
+def joint_after_joint(W: np.ndarray) -> np.ndarray:
+    """Rows (samples, joints, columns) one joint after another."""
+    return W.transpose(1, 0, 2).reshape(-1, W.shape[2])
 
 
 def fast_rows(share: float, signals: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
@@ -251,42 +315,42 @@ def no_rows(block: Any, left: int, moves: bool) -> str:
     return f"no row is left: no joint moves, so that drop_slow: {block.drop_slow:g} drops every row."
 
 
-def solve(block: Any, task: Task, names: tuple[str, ...]) -> Found:
+def solve(block: Any, task: LinearTask, names: tuple[str, ...]) -> Found:
     """One regression for these parameters by the block's method."""
     columns = [task.names.index(n) for n in names]
     W, used, method = task.W[:, columns], task.used, block.method
     if method in ("ols", "wls"):
-        found = fit(W, task.y, task.groups if method == "wls" else None, used.astype(float))
+        result = fit(W, task.y, task.groups if method == "wls" else None, used.astype(float))
     elif method == "irls":
-        found = on_rows(used, W, task.y, huber(W[used], task.y[used], task.groups[used]))
+        result = on_rows(used, W, task.y, huber(W[used], task.y[used], task.groups[used]))
     else:
         sizes = block.settings["column_errors"]
         if sizes is not None and len(sizes) != len(task.names):
             raise RecordError(f"column_errors: {len(task.names)} are wanted, one for each of {listing(task.names)}.")
         picked = None if sizes is None else [sizes[c] for c in columns]
-        found = on_rows(used, W, task.y, total(W[used], task.y[used], picked, block.effort_error or None))
+        result = on_rows(used, W, task.y, total(W[used], task.y[used], picked, block.effort_error or None))
     if method == "total":  # the motion is not exact there, and the colour of the residuals not that of one error
-        return Found(names, found, found.covariance, None, found.covariance)
-    G = W * found.weights[:, None]
-    rows = G @ found.bread, G, found.scores, used, task.groups
+        return Found(names, result, result.covariance, None, result.covariance)
+    G = W * result.weights[:, None]
+    rows = G @ result.bread, G, result.scores, used, task.groups
     spread = spectral_spread(*rows, block.smoothing)
-    spread = replace(spread, covariance=undetermined(spread.covariance.copy(), found.null))
+    spread = replace(spread, covariance=undetermined(spread.covariance.copy(), result.null))
     parts = fitted_parts(*rows, block.parts, block.smoothing) if block.errors == "blocks" else None
-    covariance = found.covariance if block.errors == "white" else spread.covariance
-    return Found(names, found, found.covariance, spread, covariance, parts)
+    covariance = result.covariance if block.errors == "white" else spread.covariance
+    return Found(names, result, result.covariance, spread, covariance, parts)
 
 
-def essential(block: Any, task: Task) -> tuple[Found, dict[str, str]]:
+def essential(block: Any, task: LinearTask) -> tuple[Found, dict[str, str]]:
     """The regression once parameters that are known too badly were set to 0, one at a time, and why each was."""
     names, dropped = task.names, {}
-    found = solve(block, task, names)
+    result = solve(block, task, names)
     while block.essential and len(names) > 1:
-        share = found.relative_std
+        share = result.relative_std
         worst = int(np.argmax(share))
         if share[worst] <= block.essential:
             break
         why = "not determined" if np.isinf(share[worst]) else f"relative std {100 * share[worst]:.3g} %"
         dropped[names[worst]] = f"{why}, more than {100 * block.essential:g} %"
         names = names[:worst] + names[worst + 1 :]
-        found = solve(block, task, names)
-    return found, dropped
+        result = solve(block, task, names)
+    return result, dropped

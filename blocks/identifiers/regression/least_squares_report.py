@@ -15,16 +15,16 @@ from .regression import Fit
 from .words import null_words, weak_words
 
 if TYPE_CHECKING:
-    from .least_squares import Found, Task
+    from .least_squares import Found, LinearTask
 
 NEARLY_DEPENDENT = 100.0  # condition from which on columns are called so
 
 
-def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], plant: Plant) -> Estimates:
+def estimates(block: Any, task: LinearTask, solution: Found, dropped: dict[str, str], plant: Plant) -> Estimates:
     """What is reported of a regression."""
     from scipy.special import stdtrit
 
-    one, used = found.fit, task.used
+    one, used = solution.fit, task.used
     joints = int(task.groups.max()) + 1
     tests, correlations, colours = [], [], []
     for joint in range(joints):
@@ -34,7 +34,7 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         correlations.append(correlation(one.residuals[rows], used[rows]))
     for joint, (_, p) in enumerate(tests):
         rows = (task.groups == joint) & used
-        if p < UNLIKELY and spread(one.residuals[rows]) > ROUNDING * spread(task.effort[rows]):
+        if p < UNLIKELY and root_mean_square(one.residuals[rows]) > ROUNDING * root_mean_square(task.effort[rows]):
             colours.append(f"{f'joint {joint + 1}, ' if joints > 1 else ''}{correlations[joint]:.2f} from sample to sample")
     shares = [share_of_error(one, task, task.groups == j) for j in range(joints)]
     whole = share_of_error(one, task, np.ones(len(used), dtype=bool))
@@ -46,12 +46,12 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
         "scaled_condition": one.scaled_condition,
         "relative_error": whole,  # %
         "relative_error_by_joint": shares,
-        "sigma_by_joint": [spread(one.residuals[(task.groups == j) & used]) for j in range(joints)],
-        "std_white": np.sqrt(np.diag(found.white)),
-        "std_coloured": None if found.coloured is None else np.sqrt(np.diag(found.coloured.covariance)),
-        "freedom": None if found.coloured is None else found.coloured.freedom,
-        "smoothing_lines": None if found.coloured is None else found.coloured.lines,
-        "covariance_white": found.white,
+        "sigma_by_joint": [root_mean_square(one.residuals[(task.groups == j) & used]) for j in range(joints)],
+        "std_white": np.sqrt(np.diag(solution.white)),
+        "std_coloured": None if solution.coloured is None else np.sqrt(np.diag(solution.coloured.covariance)),
+        "freedom": None if solution.coloured is None else solution.coloured.freedom,
+        "smoothing_lines": None if solution.coloured is None else solution.coloured.lines,
+        "covariance_white": solution.white,
         "residual_correlation": correlations,
         "ljung_box": [{"Q": Q, "p": p} for Q, p in tests],
         "null": one.null,
@@ -60,18 +60,23 @@ def estimates(block: Any, task: Task, found: Found, dropped: dict[str, str], pla
     }
     if plant.grouping:
         details["formulas"] = plant.grouping.formulas()
-    told = [*task.told, *rank_warnings(found), *colour_warnings(block, found, colours), *physical_warnings(plant, found)]
+    warnings = [
+        *task.told,
+        *rank_warnings(solution),
+        *colour_warnings(block, solution, colours),
+        *physical_warnings(plant, solution),
+    ]
     quantile: Any = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
-    if found.coloured is not None and block.errors != "white":
-        quantile = found.coloured.quantile
+    if solution.coloured is not None and block.errors != "white":
+        quantile = solution.coloured.quantile
     return Estimates.of(
         block.method,
-        found.names,
+        solution.names,
         one.values,
-        found.covariance,
+        solution.covariance,
         plant,
         quantile=quantile,
-        warnings=tuple(told),
+        warnings=tuple(warnings),
         reason=summary(details),
         details=details,
     )
@@ -84,15 +89,15 @@ def correlation(residuals: np.ndarray, used: np.ndarray) -> float:
     return float(e[1:] @ e[:-1]) / power if power > 0 else 0.0
 
 
-def spread(residuals: np.ndarray) -> float:
+def root_mean_square(residuals: np.ndarray) -> float:
     return float(np.sqrt(np.mean(residuals**2))) if len(residuals) else 0.0
 
 
-def share_of_error(found: Fit, task: Task, rows: np.ndarray) -> float:
+def share_of_error(fit: Fit, task: LinearTask, rows: np.ndarray) -> float:
     """|residual| / |effort| in percent, over rows that count."""
     rows = rows & task.used
     size = float(np.linalg.norm(task.effort[rows]))
-    return 100 * float(np.linalg.norm(found.residuals[rows])) / size if size > 0 else 0.0
+    return 100 * float(np.linalg.norm(fit.residuals[rows])) / size if size > 0 else 0.0
 
 
 def summary(details: Mapping[str, Any]) -> str:
@@ -103,8 +108,8 @@ def summary(details: Mapping[str, Any]) -> str:
     return text + "".join(f"; {name} set to 0 ({why})" for name, why in details["dropped"].items())
 
 
-def rank_warnings(found: Found) -> list[str]:
-    one, names = found.fit, found.names
+def rank_warnings(solution: Found) -> list[str]:
+    one, names = solution.fit, solution.names
     if one.rank < len(names):
         words = "; ".join(null_words(one, names))
         return [f"rank deficient: {one.rank} of {len(names)} parameters are determined. {words[0].upper()}{words[1:]}."]
@@ -114,26 +119,26 @@ def rank_warnings(found: Found) -> list[str]:
     return []
 
 
-def colour_warnings(block: Any, found: Found, colours: list[str]) -> list[str]:
+def colour_warnings(block: Any, solution: Found, colours: list[str]) -> list[str]:
     """Said where residuals are not white: by how much that matters."""
     if not colours:
         return []
     text = f"residuals are coloured (correlation {'; '.join(colours)})"
-    if found.coloured is None:
+    if solution.coloured is None:
         return [f"{text}: the standard deviations take them for white."]
-    known = np.isfinite(np.diag(found.white)) & (np.diag(found.white) > 0)
-    honest = np.diag(found.coloured.covariance)
-    factor = float(np.median(np.sqrt(honest[known] / np.diag(found.white)[known]))) if known.any() else 1.0
+    finite = np.isfinite(np.diag(solution.white)) & (np.diag(solution.white) > 0)
+    honest = np.diag(solution.coloured.covariance)
+    factor = float(np.median(np.sqrt(honest[finite] / np.diag(solution.white)[finite]))) if finite.any() else 1.0
     if block.errors != "white":
         return [f"{text}: taken for white, they would give {1 / factor:.2g} times these standard deviations."]
     return [f"{text}: honest standard deviations are about {factor:.2g} times these (errors: coloured)."]
 
 
-def physical_warnings(plant: Plant, found: Found) -> list[str]:
+def physical_warnings(plant: Plant, solution: Found) -> list[str]:
     """Values the plant itself would refuse."""
-    told = []
-    for name, value in zip(found.names, found.fit.values, strict=True):
+    warnings = []
+    for name, value in zip(solution.names, solution.fit.values, strict=True):
         declared = plant.declared(name)
         if declared.problems(float(value)):
-            told.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {str(declared.limits) or 'finite'}.")
-    return told
+            warnings.append(f"unphysical: {name} = {value:.4g}, but {declared.doc} is {str(declared.limits) or 'finite'}.")
+    return warnings

@@ -11,7 +11,7 @@ from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.pool import Scatter, scatter
 
 from .spectrum import spectral_spread
-from .stacked_rows import inverse_of
+from .stacked_rows import scaled_inverse
 
 PART_ROWS = 4  # of each part, for each parameter, at the least
 
@@ -46,7 +46,7 @@ def fitted_parts(
                 "fewer parts are wanted."
             )
         x, g = (np.where(used[here][:, None], A[here], 0.0) for A in (X, G))
-        inverse = inverse_of(np.einsum("ij,ik->jk", x, g))
+        inverse = scaled_inverse(np.einsum("ij,ik->jk", x, g))
         influence = np.einsum("ij,kj->ik", x, inverse)
         offsets.append(np.einsum("ij,i->j", influence, rest[here]))
         left = rest[here] - np.einsum("ij,j->i", g, offsets[-1])
@@ -80,5 +80,5 @@ def with_parts(estimates: Estimates, parts: Parts) -> Estimates:
         "parts_between": between,
         "std_statistical": estimates.std_vector(),
     }
-    told = parts.scatter.remarks(names, f"{count} parts of the record", values)
-    return replace(estimates.warned(*told), entries=entries, covariance=covariance, details=details)
+    remarks = parts.scatter.remarks(names, f"{count} parts of the record", values)
+    return replace(estimates.warned(*remarks), entries=entries, covariance=covariance, details=details)

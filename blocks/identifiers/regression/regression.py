@@ -97,26 +97,28 @@ def checked(W: Any, y: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.nd
 
 def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """1 / sigma_j for the rows of each joint j, from the regression of that joint alone."""
-    made = np.ones(len(y))
-    for group, own in members(groups):
+    result = np.ones(len(y))
+    for group, own in group_members(groups):
         if not weights[own].any():
             continue
-        Wj, yj = weighted(W[own], y[own], weights[own])
+        Wj, yj = weighted_rows(W[own], y[own], weights[own])
         A, b = triangle(Wj[:, Wj.any(axis=0)], yj)
         u, s, _ = np.linalg.svd(unit_columns(A)[0], full_matrices=False)
-        kept = s > tolerance(s, Wj.shape)
-        rest = b - u[:, kept] @ (u[:, kept].T @ b)
+        significant = s > tolerance(s, Wj.shape)
+        rest = b - u[:, significant] @ (u[:, significant].T @ b)
         count = int(np.count_nonzero(weights[own]))
-        freedom = count - int(kept.sum())
+        freedom = count - int(significant.sum())
         if freedom < 1:
-            raise RecordError(f"joint {group + 1}: {count} rows for {int(kept.sum())} parameters leave nothing to weight it by.")
+            raise RecordError(
+                f"joint {group + 1}: {count} rows for {int(significant.sum())} parameters leave nothing to weight it by."
+            )
         # Without noise a joint would weigh without bound: rounding is the least error there is.
         least = 1e-14 * math.sqrt(yj @ yj / count)
         if not least:  # 0 = W x alone is solved by nothing: what the rows of all joints leave of it is its error
             rest = (solved(W, y, weights).residuals * weights)[own]
             least = 1e-14 * math.sqrt(float(np.mean((y * weights) ** 2))) or 1.0
-        made[own] = 1.0 / max(math.sqrt(rest @ rest / freedom), least)
-    return made
+        result[own] = 1.0 / max(math.sqrt(rest @ rest / freedom), least)
+    return result
 
 
 def triangle(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -152,29 +154,29 @@ def tolerance(s: np.ndarray, shape: tuple[int, ...]) -> float:
 
 def solved(W: np.ndarray, y: np.ndarray, weights: np.ndarray, scaled: bool = True) -> Fit:
     """The regression with weights known. Columns are scaled to length 1 first, so that units do not decide the rank."""
-    Ww, yw = weighted(W, y, weights)
+    Ww, yw = weighted_rows(W, y, weights)
     A, b = triangle(Ww, yw)
     unit, lengths = unit_columns(A)
     u, s, vt = np.linalg.svd(unit, full_matrices=False)
-    kept = s > tolerance(s, Ww.shape)
-    rank = int(kept.sum())
+    significant = s > tolerance(s, Ww.shape)
+    rank = int(significant.sum())
     safe = np.where(lengths > 0, lengths, 1.0)
-    values = (vt[kept].T @ ((u[:, kept].T @ b) / s[kept])) / safe
+    values = (vt[significant].T @ ((u[:, significant].T @ b) / s[significant])) / safe
     residuals = y - np.einsum("ij,j->i", W, values)
     scores = residuals * weights
     freedom = max(1, int(np.count_nonzero(weights)) - rank)
     sigma = math.sqrt(float(np.einsum("i,i->", scores, scores)) / freedom)
-    half = vt[kept].T / s[kept] / safe[:, None]
+    half = vt[significant].T / s[significant] / safe[:, None]
     bread = half @ half.T
-    null = vt[~kept] / safe
+    null = vt[~significant] / safe
     null = null / np.linalg.norm(null, axis=1, keepdims=True)
     covariance = undetermined(bread * (sigma**2 if scaled else 1.0), null)
-    combinations = reduced(vt[kept], lengths)
+    combinations = reduced(vt[significant], lengths)
     numbers = condition(A, Ww.shape), condition(A * values, Ww.shape), ratio(s, Ww.shape)
     return Fit(values, covariance, residuals, rank, *numbers, null, combinations, sigma, weights, bread, scores)
 
 
-def members(groups: np.ndarray) -> Iterator[tuple[int, Any]]:
+def group_members(groups: np.ndarray) -> Iterator[tuple[int, Any]]:
     """Every group and which rows are its own."""
     if (groups == groups[0]).all():
         yield int(groups[0]), slice(None)
@@ -183,7 +185,7 @@ def members(groups: np.ndarray) -> Iterator[tuple[int, Any]]:
         yield group, groups == group
 
 
-def weighted(W: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weighted_rows(W: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows times their weights; one of weight 0 is a row of zeros, which changes no solution."""
     if (weights == 1).all():
         return W, y
@@ -228,11 +230,11 @@ def reduced(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return rows / np.array(leads)[:, None] if len(rows) else rows
 
 
-def on_rows(used: np.ndarray, W: np.ndarray, y: np.ndarray, found: Fit) -> Fit:
+def on_rows(used: np.ndarray, W: np.ndarray, y: np.ndarray, result: Fit) -> Fit:
     """A fit of some of the rows as one of all of them, the others without weight."""
     weights, scores = np.zeros(len(y)), np.zeros(len(y))
-    weights[used], scores[used] = found.weights, found.scores
-    return replace(found, residuals=y - W @ found.values, weights=weights, scores=scores)
+    weights[used], scores[used] = result.weights, result.scores
+    return replace(result, residuals=y - W @ result.values, weights=weights, scores=scores)
 
 
 def huber(W: Any, y: Any, groups: Any = None, k: float = HUBER) -> Fit:
@@ -244,37 +246,37 @@ def huber(W: Any, y: Any, groups: Any = None, k: float = HUBER) -> Fit:
     W, y, ones = checked(W, y, None)
     groups = np.zeros(len(y), dtype=int) if groups is None else np.asarray(groups)
     base = ones * group_weights(W, y, groups, ones)
-    found, before = solved(W, y, base), None
+    result, before = solved(W, y, base), None
     for _ in range(ROUNDS):
-        scales = group_scales(found.residuals, groups)
-        size = np.abs(found.residuals) / scales
-        found = solved(W, y, np.sqrt(np.minimum(1.0, k / np.maximum(size, 1e-300))) / scales)
-        if before is not None and np.allclose(found.values, before, rtol=1e-11, atol=0.0):
+        scales = group_scales(result.residuals, groups)
+        size = np.abs(result.residuals) / scales
+        result = solved(W, y, np.sqrt(np.minimum(1.0, k / np.maximum(size, 1e-300))) / scales)
+        if before is not None and np.allclose(result.values, before, rtol=1e-11, atol=0.0):
             break
-        before = found.values
-    return with_huber_covariance(W, found, group_scales(found.residuals, groups), k)
+        before = result.values
+    return with_huber_covariance(W, result, group_scales(result.residuals, groups), k)
 
 
 def group_scales(residuals: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Each row's scale: the median absolute residual of its group, as a standard deviation."""
     scales = np.ones(len(residuals))
-    for _, rows in members(groups):
+    for _, rows in group_members(groups):
         middle = float(np.median(np.abs(residuals[rows]))) / MAD
         scales[rows] = middle or float(np.abs(residuals[rows]).max()) or 1.0
     return scales
 
 
-def with_huber_covariance(W: np.ndarray, found: Fit, scales: np.ndarray, k: float) -> Fit:
+def with_huber_covariance(W: np.ndarray, result: Fit, scales: np.ndarray, k: float) -> Fit:
     """The fit with the covariance of an M-estimate."""
-    r = found.residuals / scales
+    r = result.residuals / scales
     psi, slope = np.clip(r, -k, k), (np.abs(r) <= k).astype(float)
-    n, p, mean = len(r), found.rank, float(slope.mean())
+    n, p, mean = len(r), result.rank, float(slope.mean())
     plain = solved(W, np.zeros(n), 1.0 / scales)
     correction = 1.0 + p / n * float(slope.var()) / mean**2
     variance = correction**2 * float(psi @ psi) / (n - p) / mean**2
     return replace(
-        found,
-        covariance=undetermined(plain.bread * variance, found.null),
+        result,
+        covariance=undetermined(plain.bread * variance, result.null),
         bread=plain.bread / mean,
         scores=psi,
         weights=1.0 / scales,

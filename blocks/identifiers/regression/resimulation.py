@@ -20,7 +20,7 @@ from blocksim.estimation.twin import twin_of
 
 from .drawn import with_draws
 from .ends import Ends, ends_of, skip_problem
-from .iteration import Equations, Looped, Path, diverged, iterate
+from .iteration import Looped, LoopEquations, Path, diverged, iterate
 from .regression import all_present
 from .spectrum import ERROR_KINDS
 from .stacked_rows import stacked, weighted_fit
@@ -73,19 +73,19 @@ class Resimulation(RecordBlock):
         equations = self.equations(t, signals, effort, looped)
         path = iterate(looped, self.starting(t, model, signals, effort), equations, self.tol, self.max_iterations)
         if path.failed:
-            predicted, found = 0 * effort, diverged(self.method, path, looped)
+            predicted, estimates = 0 * effort, diverged(self.method, path, looped)
         else:
             motion = {s: signals[s] for s in model.motion} if self.motion_needed else path.motion
-            predicted, found = effort_of(model, motion, path.beta), self.report(path, looped, equations)
+            predicted, estimates = effort_of(model, motion, path.beta), self.report(path, looped, equations)
         if self.errors == "drawn" and not path.failed:
-            start = dict(zip(found, found.vector().tolist(), strict=True))
-            paths = {n: f"{self.settings['model']}.{n}" for n in found}
-            found = with_draws(found, run, paths, self.draws, {"start": start})
+            start = dict(zip(estimates, estimates.vector().tolist(), strict=True))
+            paths = {n: f"{self.settings['model']}.{n}" for n in estimates}
+            estimates = with_draws(estimates, run, paths, self.draws, {"start": start})
         shape = np.shape(signals[model.drive])
-        return predicted.reshape(shape), (effort - predicted).reshape(shape), found
+        return predicted.reshape(shape), (effort - predicted).reshape(shape), estimates
 
     @abstractmethod
-    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Equations:
+    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> LoopEquations:
         """What is made and solved of every motion."""
 
     @abstractmethod
@@ -121,9 +121,9 @@ class Resimulation(RecordBlock):
         text = start_problem(self.settings["start"], plant)
         if text:
             raise DiagramError(f"start: {text}")
-        wanted = {"start: ls": plant.motion if self.settings["start"] == "ls" else ()}
-        wanted["initial: record"] = ("q",) if self.settings["initial"] == "record" else ()
-        for why, ports in wanted.items():
+        needs = {"start: ls": plant.motion if self.settings["start"] == "ls" else ()}
+        needs["initial: record"] = ("q",) if self.settings["initial"] == "record" else ()
+        for why, ports in needs.items():
             missing = [p for p in ports if not unit.inputs.get(p)]
             if missing:
                 raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
@@ -171,7 +171,7 @@ class Resimulation(RecordBlock):
         path = f"{path}.{self.settings['model']}" if path else self.settings["model"]
         states = true_states(plant) if plant.path and self.initial == "auto" else []
         recorded = self.initial == "record" or (states and "q" in signals and "q" in plant.kind.of(State))
-        begin = first_state(t, plant, path, signals["q"]) if recorded else {}
+        begin = first_motion(t, plant, path, signals["q"]) if recorded else {}
         looped = Looped(twin_of(run, t, [f"{path}.{s}" for s in plant.motion], start=begin), plant, path)
         if states and not recorded:
             looped.told.append(first_state_words(states, "connect q, or say initial: diagram where that is meant"))
@@ -180,17 +180,17 @@ class Resimulation(RecordBlock):
     def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
         """The first beta."""
         own = plant.values
-        given = self.settings["start"]
-        if isinstance(given, Mapping):
-            values = {n: own[n] if given.get(n) == "truth" else given.get(n) for n in own}
+        start = self.settings["start"]
+        if isinstance(start, Mapping):
+            values = {n: own[n] if start.get(n) == "truth" else start.get(n) for n in own}
             left = [n for n, v in values.items() if v is None]
             if left and plant.path:
                 raise RecordError(f"start: nothing is said of {listing(left)}, {AT_TRUTH}")
             return np.array([own[n] if v is None else float(v) for n, v in values.items()])
-        if given == 1 and plant.path:
+        if start == 1 and plant.path:
             raise RecordError(f"start: 1 times the plant's own values, {AT_TRUTH}")
-        if given != "ls":
-            return np.array(list(own.values())) * (1.0 if given == "truth" else float(given))
+        if start != "ls":
+            return np.array(list(own.values())) * (1.0 if start == "truth" else float(start))
         motion = {s: signals[s] for s in plant.motion}
         count = self.counted(t, motion, effort.shape[1])
         rows = stacked(self.rows(t, plant.regressor(motion)), self.rows(t, effort), count)
@@ -221,13 +221,13 @@ def start_problem(start: Any, plant: Plant) -> str:
     return "" if start > 0 else f"a factor above 0 is wanted, found {start}."
 
 
-def first_state(t: np.ndarray, plant: Plant, path: str, q: np.ndarray) -> dict[str, Any]:
+def first_motion(t: np.ndarray, plant: Plant, path: str, q: np.ndarray) -> dict[str, Any]:
     """Position and speed at the start: a parabola through the first samples of q."""
     count = min(OPENING, len(t))
     if "q" not in plant.kind.of(State):
         raise RecordError(f"initial: record needs a plant whose state is q; {plant.name} has {listing(plant.kind.of(State))}.")
-    found = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
-    states = {"q": found[0], "qd": found[1]}
+    coefficients = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
+    states = {"q": coefficients[0], "qd": coefficients[1]}
     return {f"{path}.{n}": v.tolist() if len(v) > 1 else float(v[0]) for n, v in states.items() if n in plant.kind.of(State)}
 
 

@@ -152,9 +152,9 @@ def by_pieces(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, fl
 
     coloured = [one.coloured(one.X) for one in series]
     for i in range(series[0].X.shape[1]):
-        own = np.sum([added(seen, seen[:, i : i + 1]) for seen in coloured], axis=0)  # X' C x, by piece
+        own = np.sum([added(piece, piece[:, i : i + 1]) for piece in coloured], axis=0)  # X' C x, by piece
         lost = table @ np.sum([added(one.G, one.X[:, i : i + 1]) for one in series], axis=0)
-        cross, power = table @ own @ lost.T, np.sum([seen.T @ seen for seen in coloured], axis=0)
+        cross, power = table @ own @ lost.T, np.sum([piece.T @ piece for piece in coloured], axis=0)
         K = (table * own[:, i]) @ table.T - cross - cross.T + lost @ power @ lost.T
         yield K, float(own[:, i].sum())
 

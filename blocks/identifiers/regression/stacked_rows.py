@@ -13,7 +13,7 @@ import numpy as np
 from blocksim.errors import RecordError
 
 from .colour import colour_of
-from .regression import Fit, fit, members
+from .regression import Fit, fit, group_members
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def against(rest: np.ndarray, W: np.ndarray) -> np.ndarray:
     return np.einsum("i,ij->j", rest, W)
 
 
-def power(rest: np.ndarray) -> float:
+def sum_of_squares(rest: np.ndarray) -> float:
     """Sum of squares."""
     return float(np.einsum("i,i->", rest, rest))
 
@@ -74,7 +74,7 @@ def least_squares_step(rows: Rows, beta: np.ndarray) -> tuple[np.ndarray, np.nda
     weights = by_joint(rows, beta)
     Ww = rows.W if (weights == 1).all() else rows.W * weights[:, None]
     rest = (rows.y - rows.times(beta)) * weights
-    return solved_step(product(Ww, Ww), against(rest, Ww), power(rest), int((weights > 0).sum()))
+    return solved_step(product(Ww, Ww), against(rest, Ww), sum_of_squares(rest), int((weights > 0).sum()))
 
 
 def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +86,7 @@ def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[
         )
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
         return np.full(len(b), np.nan), np.full(len(b), np.nan)
-    inverse = inverse_of(A)
+    inverse = scaled_inverse(A)
     step = inverse @ b
     variance = max(left - float(b @ step), 0.0) / max(1, count - len(b))
     return step, np.sqrt(np.abs(np.diag(inverse)) * variance)
@@ -95,10 +95,10 @@ def solved_step(A: np.ndarray, b: np.ndarray, left: float, count: int) -> tuple[
 def natural_sizes(rows: Rows) -> np.ndarray:
     """The size of each parameter at which its column is as long as the effort."""
     lengths = np.sqrt(np.einsum("ij,ij->j", rows.W, rows.W))
-    return np.sqrt(power(rows.y)) / np.where(lengths > 0, lengths, 1.0)
+    return np.sqrt(sum_of_squares(rows.y)) / np.where(lengths > 0, lengths, 1.0)
 
 
-def inverse_of(A: np.ndarray) -> np.ndarray:
+def scaled_inverse(A: np.ndarray) -> np.ndarray:
     """The pseudoinverse of Z'W, scaled to a diagonal of ones first: units and weights must not decide its rank."""
     scale = np.sqrt(np.abs(np.diag(A)))
     scale = np.where(scale > 0, scale, 1.0)
@@ -113,15 +113,15 @@ def weighted_fit(rows: Rows) -> Fit:
 
 def relative_error(residuals: np.ndarray, y: np.ndarray) -> float:
     """||y - W beta|| / ||y||, in %."""
-    size = power(y)
-    return 100 * float(np.sqrt(power(residuals) / size)) if size else float("nan")
+    size = sum_of_squares(y)
+    return 100 * float(np.sqrt(sum_of_squares(residuals) / size)) if size else float("nan")
 
 
 def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
     """A warning where residuals are not white."""
-    told, several = [], rows.groups[-1] > 0
-    for joint, own in members(rows.groups):
-        found = colour_of(rest[own], rows.y[own], rows.weights[own] > 0)
-        if found is not None:
-            told.append(f"{f'joint {joint + 1}, ' if several else ''}{found:.2f} from row to row")
-    return [f"residuals are coloured (correlation {'; '.join(told)})"] if told else []
+    words, several = [], rows.groups[-1] > 0
+    for joint, own in group_members(rows.groups):
+        correlation = colour_of(rest[own], rows.y[own], rows.weights[own] > 0)
+        if correlation is not None:
+            words.append(f"{f'joint {joint + 1}, ' if several else ''}{correlation:.2f} from row to row")
+    return [f"residuals are coloured (correlation {'; '.join(words)})"] if words else []

@@ -11,19 +11,19 @@ from blocksim.errors import listing
 from .regression import Fit
 
 
-def null_words(found: Fit, names: Sequence[str]) -> list[str]:
+def null_words(result: Fit, names: Sequence[str]) -> list[str]:
     """What a rank deficiency means: which parameters do not show, and which are known only together."""
-    if found.rank == len(names):
+    if result.rank == len(names):
         return []
-    told = []
-    silent = [n for n, column in zip(names, found.combinations.T, strict=True) if not column.any()]
+    words = []
+    silent = [n for n, column in zip(names, result.combinations.T, strict=True) if not column.any()]
     if silent:
-        told.append(f"{listing(silent)} {'does' if len(silent) == 1 else 'do'} not show in these data")
-    for row in found.combinations:
+        words.append(f"{listing(silent)} {'does' if len(silent) == 1 else 'do'} not show in these data")
+    for row in result.combinations:
         places = np.flatnonzero(row).tolist()
         if len(places) > 1:
-            told.append(f"{listing(names[i] for i in places)} move together: only {combination(row, names)} is determined")
-    return told
+            words.append(f"{listing(names[i] for i in places)} move together: only {combination(row, names)} is determined")
+    return words
 
 
 def combination(row: np.ndarray, names: Sequence[str]) -> str:
@@ -36,14 +36,14 @@ def combination(row: np.ndarray, names: Sequence[str]) -> str:
     return text.strip()
 
 
-def weak_words(found: Fit, names: Sequence[str], limit: float = 0.95) -> list[str]:
+def weak_words(result: Fit, names: Sequence[str], limit: float = 0.95) -> list[str]:
     """Pairs of parameters whose estimates are so correlated that little more than a combination is known."""
-    std = found.std
-    told = []
+    std = result.std
+    words = []
     for i in range(len(names)):
         for j in range(i + 1, len(names)):
             if 0 < std[i] < np.inf and 0 < std[j] < np.inf:
-                share = found.covariance[i, j] / (std[i] * std[j])
+                share = result.covariance[i, j] / (std[i] * std[j])
                 if abs(share) > limit:
-                    told.append(f"{names[i]} and {names[j]} are estimated with correlation {share:.3f}")
-    return told
+                    words.append(f"{names[i]} and {names[j]} are estimated with correlation {share:.3f}")
+    return words

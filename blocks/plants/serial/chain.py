@@ -22,6 +22,8 @@ GEOMETRY = ("alpha", "a", "theta", "d")
 INERTIAL = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 #: Numbers of a joint and its motor, on the joint's side.
 DRIVE = ("Ia", "Fv", "Fc", "off", "N")
+#: Numbers of a spring between a motor and its link: stiffness, cubic stiffness, damping.
+SPRING = ("K", "Kc", "D")
 SNAP = 2e-11  # what is nearer to 0 or 1 is meant to be it: cos(pi/2) is 6e-17
 MOST_JOINTS = 20  # joints
 
@@ -52,6 +54,7 @@ class Chain:
     links: tuple[ChainLink, ...]
     gravity: Triple = (0.0, 0.0, -9.81)
     coupling: tuple[tuple[float, ...], ...] = ()  # motor speeds on the joints' side, by joint speeds; () where each has its own
+    flexible: tuple[int, ...] = ()  # joints with a spring between motor and link
 
     def __len__(self) -> int:
         return len(self.links)
@@ -99,7 +102,7 @@ def table_problem(rows: Any) -> str:
         return "joints: a list with a row for each joint is wanted, from the base out, such as {alpha: 0, a: 0, theta: 0, d: 0}."
     if len(rows) > MOST_JOINTS:
         return f"joints: {len(rows)} rows; chains of up to {MOST_JOINTS} joints are written out."
-    allowed = (*GEOMETRY, "joint", "name", *INERTIAL, *DRIVE)
+    allowed = (*GEOMETRY, "joint", "name", *INERTIAL, *DRIVE, *SPRING)
     for number, row in enumerate(rows, 1):
         where = f"joints: row {number}"
         if not isinstance(row, Mapping):
@@ -140,3 +143,26 @@ def gravity_problem(gravity: Any) -> str:
     words = "gravity: three numbers are wanted, the acceleration of gravity in the frame of the base, such as [0, 0, -9.81]."
     fine = isinstance(gravity, (list, tuple)) and len(gravity) == 3 and not any(number_problem(v) for v in gravity)
     return "" if fine else words
+
+
+def flexible_joints(flexible: Any, numbers: Sequence[Mapping[str, float]]) -> tuple[int, ...]:
+    """The joints with a spring, from 0: those that are named, and those whose row has a stiffness."""
+    return tuple(sorted({int(k) - 1 for k in flexible or ()} | {j for j, row in enumerate(numbers) if "K" in row}))
+
+
+def flexible_problem(flexible: Any, numbers: Sequence[Mapping[str, float]], coupling: Any) -> str:
+    """What is wrong with the springs of joints; '' where nothing is."""
+    count = len(numbers)
+    whole = isinstance(flexible or [], (list, tuple)) and all(type(k) is int and 1 <= k <= count for k in flexible or ())
+    if not whole:
+        return f"flexible: a list of joints is wanted, each from 1 to {count}; found {flexible!r}."
+    joints = flexible_joints(flexible, numbers)
+    for j, row in enumerate(numbers):
+        if j not in joints and (stray := next((key for key in SPRING if key in row), "")):
+            return f"joints: row {j + 1}: {stray} belongs to a spring between motor and link: give its stiffness K, too."
+    shared = {
+        j for k, row in enumerate(coupling or ()) if any(v for i, v in enumerate(row) if i != k) for j in range(count) if row[j]
+    }
+    if both := [j + 1 for j in joints if j in shared]:
+        return f"flexible: joint {both[0]} takes part in the coupling; a motor that several joints turn has no spring here."
+    return ""

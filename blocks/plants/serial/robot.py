@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 
-from .chain import DRIVE, INERTIAL
+from .chain import DRIVE, INERTIAL, SPRING
 from .grouping import Grouping
+from .places import joint_places
 from .shape import RobotShape, robot_shape, shape_problem, shaped_class
 from .soundness import pivot_problem, robot_inertia_problem, with_payload
+
+if TYPE_CHECKING:
+    from .feasible import Feasibility
 
 __all__ = ["SerialRobot"]
 
 #: What the parameters of joints, coupled motors and the payload are called.
-JOINT_PARAMETER = re.compile(rf"({'|'.join((*INERTIAL, *DRIVE, 'Iam', 'Fvm', 'Fcm'))})(\d+|L)|mode")
+JOINT_PARAMETER = re.compile(rf"({'|'.join((*INERTIAL, *DRIVE, *SPRING, 'Iam', 'Fvm', 'Fcm'))})(\d+|L)|mode|torsion|wm")
 
 
 class SerialRobot(Block):
@@ -35,6 +40,11 @@ class SerialRobot(Block):
     it, so that a rotor of inertia J on joints 5 and 6 is Ia6 = Iam6 = J, and J within Ia5. `input: motor` takes torques of the
     motors, tau_joint = coupling' N tau. `payload` is a body held by the last link, in its frame: XXL, ..., ML.
 
+    A row with K has a spring between motor and link, `flexible: [1, 3]` says the same of a file's joints. The link is then moved
+    by K twist + Kc twist^3 + D twist', the motor, of inertia Ia, by tau less that and friction: two masses (Spong 1987). States
+    `torsion` (motor less link) and `wm` (speed of the motor) have an element per flexible joint; `qm` and `qmd` are the motors of
+    all joints, `tau_s` the efforts of the springs. The inverse model stays that of the rigid robot.
+
     `friction: tanh` smooths the sign to tanh(beta qd). With `friction: sign` each joint sticks on its own, its speed exactly 0,
     while what it has to hold, the pull of the others included, is at most its Fc; Fcm of coupled motors stays smooth.
 
@@ -44,6 +54,7 @@ class SerialRobot(Block):
 
     abstract = True
     family = "robots"
+    icon = "0.1,0 0.4,0; 0.25,0 0.25,0.35 0.6,0.95 1,0.75"
     colour = "plant"
     example = """
 format: 1
@@ -69,6 +80,7 @@ blocks:
     tip: str | None = static(None, "last link of the URDF file that is used, where it branches", kind=str)
     gravity: list[float] = static([0.0, 0.0, -9.81], "acceleration of gravity in the frame of the base, m/s^2", kind=list)
     coupling: list[list[float]] | None = static(None, "speeds of motors by speeds of joints; each its own unless said", kind=list)
+    flexible: list[int] | None = static(None, "joints with a spring between motor and link; rows with K are", kind=list)
     payload: dict[str, float] | None = static(None, "a body held by the last link: {M: 1.0, MZ: 0.1, ...}", kind=dict)
     input: str = static("joint", "what drives it: efforts of joints, or torques of motors", choices=("joint", "motor"))
     friction: str = static("tanh", "law of the dry friction", choices=("tanh", "sign"))
@@ -112,6 +124,22 @@ blocks:
         return None if cls.shape_here is None else cls.shape_here.grouping
 
     @classmethod
+    def feasibility(cls, estimates: Any) -> Feasibility:
+        """Whether a physical robot has these Estimates of base parameters; if not, why, and the nearest that one has."""
+        from .feasible import feasibility
+
+        assert cls.shape_here is not None
+        return feasibility(cls.shape_here.chain, cls.shape_here.grouping, estimates)
+
+    @classmethod
+    def nearest_physical(cls, values: Mapping[str, float], information: Any) -> Feasibility:
+        """The nearest base parameters that a physical robot has, bodies a little better than possible."""
+        from .feasible import SMALLEST_BODY, nearest_physical
+
+        assert cls.shape_here is not None
+        return nearest_physical(cls.shape_here.chain, cls.shape_here.grouping, values, information, SMALLEST_BODY)
+
+    @classmethod
     def rows(cls, names: tuple[str, ...], q: Any, qd: Any, qdd: Any, friction: str, beta: float) -> Any:
         """The regressor's columns of these standard parameters alone."""
         assert cls.shape_here is not None
@@ -124,8 +152,16 @@ blocks:
             return ""
         chain = cls.shape_here.chain
         numbers = {name: float(settings[name]) for name in cls.inverse_parameters}
+        for j in chain.flexible:
+            if not float(settings[f"Ia{j + 1}"]) > 0:
+                return f"Joint {j + 1} is flexible, and its motor has no inertia, Ia{j + 1} = {float(settings[f'Ia{j + 1}']):g}."
         text = pivot_problem(chain, with_payload(chain, numbers), [float(v) for v in states["q"]])
         return text[:1].upper() + text[1:]
+
+    def figure(self) -> dict[str, Any]:
+        if self.shape_here is None:
+            return {}
+        return {"kind": "chain", "signals": ("q",), "points": functools.partial(joint_places, self.shape_here.chain), "unit": "m"}
 
     def label(self) -> list[str]:
         return [type(self).__name__, f"{self.declared['joint_count'].default} joints"]

@@ -15,7 +15,19 @@ from blocksim.contract.declarations import Param
 from blocksim.errors import did_you_mean, listing
 
 from .base_parameters import regrouped
-from .chain import DRIVE, INERTIAL, Chain, chain_of, coupling_problem, gravity_problem, number_problem, table_problem
+from .chain import (
+    DRIVE,
+    INERTIAL,
+    SPRING,
+    Chain,
+    chain_of,
+    coupling_problem,
+    flexible_joints,
+    flexible_problem,
+    gravity_problem,
+    number_problem,
+    table_problem,
+)
 from .equations import robot_functions
 from .grouping import Grouping
 from .regressor import standard_names, standard_regressor
@@ -32,7 +44,7 @@ BODY_WORDS = {
     "MZ": ("first moment along z", "kg m"),
     "M": ("mass", "kg"),
 }
-POSITIVE = ("Fc", "Fcm")
+POSITIVE = ("Fc", "Fcm", *SPRING)
 
 
 @dataclass(frozen=True)
@@ -80,11 +92,14 @@ def shape_problem(settings: Mapping[str, Any]) -> tuple[str, str]:
             return "file", text
     elif text := table_problem(rows):
         return "joints", text
-    joints = len(links_and_numbers(settings)[0])
+    links, numbers = links_and_numbers(settings)
+    joints = len(links)
     checks = (("gravity", gravity_problem(settings.get("gravity", [0, 0, 0]))),
               ("coupling", coupling_problem(settings.get("coupling"), joints)),
               ("payload", payload_problem(settings.get("payload"))))  # fmt: skip
-    return next(((key, text) for key, text in checks if text), ("", ""))
+    key, text = next(((key, text) for key, text in checks if text), ("", ""))
+    text = text or flexible_problem(settings.get("flexible"), numbers, settings.get("coupling"))
+    return key or ("flexible" if text else ""), text
 
 
 def payload_problem(payload: Any) -> str:
@@ -108,7 +123,7 @@ def links_and_numbers(settings: Mapping[str, Any]) -> tuple[Any, Any]:
         return urdf_links(os.fspath(settings["file"]), settings.get("tip"))
     rows = settings["joints"]
     chain = chain_of(rows, (0.0, 0.0, 0.0), None)
-    return chain.links, [{k: v for k, v in row.items() if k in (*INERTIAL, *DRIVE)} for row in rows]
+    return chain.links, [{k: v for k, v in row.items() if k in (*INERTIAL, *DRIVE, *SPRING)} for row in rows]
 
 
 def robot_shape(settings: Mapping[str, Any]) -> RobotShape:
@@ -116,7 +131,8 @@ def robot_shape(settings: Mapping[str, Any]) -> RobotShape:
     links, numbers = links_and_numbers(settings)
     gravity = settings.get("gravity", (0.0, 0.0, -9.81))
     coupling = tuple(tuple(float(v) for v in row) for row in settings.get("coupling") or ())
-    chain = Chain(tuple(links), (float(gravity[0]), float(gravity[1]), float(gravity[2])), coupling)
+    chain = Chain(tuple(links), (float(gravity[0]), float(gravity[1]), float(gravity[2])), coupling,
+                  flexible_joints(settings.get("flexible"), numbers))  # fmt: skip
     values = {f"{key}{j}": float(value) for j, row in enumerate(numbers, 1) for key, value in row.items()}
     payload = settings.get("payload")
     values |= {f"{key}L": float(value) for key, value in (payload or {}).items()}
@@ -166,6 +182,10 @@ def declarations(shape: RobotShape) -> dict[str, Param]:
         declare(f"Fv{j}", f"viscous friction of joint {j}", f"{link.effort} s/{link.unit}", "Fv")
         declare(f"Fc{j}", f"Coulomb friction of joint {j}", link.effort, "Fc")
         declare(f"off{j}", f"offset of the effort of joint {j}", link.effort, "off")
+        if j - 1 in chain.flexible:
+            declare(f"K{j}", f"stiffness between motor {j} and its link", f"{link.effort}/{link.unit}", "K")
+            declare(f"Kc{j}", f"cubic stiffness between motor {j} and its link", f"{link.effort}/{link.unit}^3", "Kc")
+            declare(f"D{j}", f"damping between motor {j} and its link", f"{link.effort} s/{link.unit}", "D")
         if shape.motors:
             declare(f"N{j}", f"gear ratio of joint {j}: turns of the motor by those of the joint", "", "N", 1.0)
     for k in chain.coupled:
@@ -194,4 +214,19 @@ def ports(chain: Chain) -> dict[str, Any]:
         "q": state(0.0, "joint positions", place, size=size, port=True),
         "qd": state(0.0, "joint speeds", rate, size=size, port=True),
         "qdd": outport("joint accelerations", rise, size=size),
+        **(flexible_ports(chain, (place, rate, effort)) if chain.flexible else {}),
+    }
+
+
+def flexible_ports(chain: Chain, units: tuple[str, str, str]) -> dict[str, Any]:
+    """What springs between motors and links add: their twist and the motors' speeds as states, and the motors as outputs."""
+    (place, rate, effort), size = units, vector_size(chain)
+    count: Any = len(chain.flexible) if len(chain.flexible) > 1 else "flexible_count"
+    return {
+        "flexible_count": fixed(len(chain.flexible), "flexible joints"),
+        "torsion": state(0.0, "of each flexible joint: motor less link, on the joint's side", place, size=count, port=True),
+        "wm": state(0.0, "of each flexible joint: speed of its motor, on the joint's side", rate, size=count, port=True),
+        "qm": outport("positions of the motors, on the joints' side", place, size=size, measured=True),
+        "qmd": outport("speeds of the motors, on the joints' side", rate, size=size),
+        "tau_s": outport("of each flexible joint: effort of its spring on the link", effort, size=count),
     }

@@ -71,9 +71,10 @@ def pivot_problem(chain: Chain, values: Mapping[str, Any], q: Sequence[float]) -
                 if abs(pivot) < BODY_ROUNDING * max((abs(p) for p in pivots), default=1.0) or pivot == 0
                 else "not positive definite"
             )
+            motor = "; its motor is behind a spring" if j in chain.flexible else f", or its motor one, Ia{j + 1}"
             return (
                 f"the mass matrix is {kind}: joint {j + 1} has the inertia {pivot:.3g} at q = [{at}]. Give link {j + 1} (or one "
-                f"it carries) an inertia about its axis, or its motor one, Ia{j + 1}."
+                f"it carries) an inertia about its axis{motor}."
             )
     return ""
 
@@ -92,6 +93,9 @@ def robot_inertia_problem(chain: Chain, values: Mapping[str, Any]) -> str:
     inertial = {name: float(values[name]) for name in (*pivot_law(chain).parameters, *motor_names(chain)) if name in values}
     if not any(inertial.values()):
         return ""
+    for j in (k + 1 for k in chain.flexible):
+        if not values[f"Ia{j}"] > 0:
+            return f"joint {j} is flexible, and its motor has the inertia Ia{j} = {values[f'Ia{j}']:g}: it must be above 0."
     for j in range(1, len(chain) + 1):
         if text := body_problem([values[f"{symbol}{j}"] for symbol in INERTIAL], f"link {j}"):
             return text

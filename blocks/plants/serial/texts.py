@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from blocksim.contract.expression import function
-from blocksim.tracing.graph import Graph, Node, reached
+from blocksim.tracing.graph import Graph, Term, reached
 from blocksim.tracing.scalars import Scalar
 from blocksim.tracing.straight_line import function_text
 
 from .chain import Chain
 from .dynamics import bias_of, constant_of, factorised, frames_of, inertial_names, mass_matrix, motion_of, solution, values_read
+
+LONGEST_INLINE = 20  # lines of a law that is written into what calls it
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ def motor_names(chain: Chain) -> list[str]:
 
 
 def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
-    """The mass matrix with the inertia of the motors: Ia on the diagonal, Iam where two joints turn one motor."""
+    """The mass matrix with the inertia of rigidly joined motors: Ia on the diagonal, Iam where two turn one motor."""
     total = dict(M)
-    for j in range(len(chain)):
+    for j in (k for k in range(len(chain)) if k not in chain.flexible):
         total[j, j] = total[j, j] + values_read(graph, "parameter", [f"Ia{j + 1}"])[0]
     for k in chain.coupled:
         (inertia,) = values_read(graph, "parameter", [f"Iam{k + 1}"])
@@ -45,13 +47,16 @@ def with_motors(chain: Chain, graph: Graph, M: dict[tuple[int, int], Any]) -> di
 
 
 def law_text(
-    graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Node]
+    graph: Graph, name: str, inputs: Sequence[str], n: int, results: Sequence[Term]
 ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """A function of vectors by name and of the parameters P that its results need."""
     names = tuple(n.value for n in reached(results) if n.op == "parameter")
     places = {graph.read("state", f"{vector}{k}"): f"{vector}[{k}]" for vector in inputs for k in range(n)}
     places |= {graph.read("parameter", n): f"P[{k}]" for k, n in enumerate(names)}
-    return function(function_text(graph, name, (*inputs, "P"), places, results)), names
+    text = function_text(graph, name, (*inputs, "P"), places, results)
+    law = function(text)
+    law.__dict__["__stays__"] = text.count("\n") > LONGEST_INLINE  # who calls it several times would grow with each
+    return law, names
 
 
 def joint_vector(graph: Graph, name: str, n: int) -> list[Any]:
@@ -101,7 +106,7 @@ def contact_law(chain: Chain) -> TextLaw:
     return TextLaw(*law_text(graph, "contacts", "qves", n, results))
 
 
-def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list[Node]:
+def positive_only(graph: Graph, D: Sequence[Any], values: Sequence[Any]) -> list[Term]:
     """The values where all pivots are above 0, else nan."""
     least = D[0].node
     for pivot in D[1:]:

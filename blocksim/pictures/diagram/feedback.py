@@ -142,3 +142,30 @@ def is_output(graph: BlockGraph, cut: Link, driver: str, chain: list[str]) -> bo
         return True
     forward = [graph.items[key] for key in nx.shortest_path(net, cut.target, driver)]
     return any(item.plant for item in forward) or sum(item.shape != "circle" for item in forward) > 1
+
+
+def colour_systems(graph: BlockGraph, cuts: list[Link]) -> None:
+    """Take the plant's colour from general systems where a plant is known by its class, and from those behind an error."""
+    systems = [item for item in graph.items.values() if item.colour == "plant" and not item.plant]
+    if any(item.plant for item in graph.items.values()):
+        controllers = systems
+    else:
+        controllers = [item for item in systems if acts_on_an_error(graph, cuts, item)]
+    for item in controllers:
+        item.colour = "plain"
+
+
+def acts_on_an_error(graph: BlockGraph, cuts: list[Link], item: Item) -> bool:
+    """Whether its input is a difference with what comes back around a loop, and leads on to another system."""
+    errors = {link.target for link in cuts if graph.items[link.target].signs[link.slot : link.slot + 1] == "-"}
+    if not any(link.source in errors for link in graph.into(item.key)):
+        return False
+    reached, front = {item.key}, [item.key]
+    while front:
+        for link in graph.out_of(front.pop()):
+            if link not in cuts and link.target not in reached:
+                if graph.items[link.target].dynamic:
+                    return True
+                reached.add(link.target)
+                front.append(link.target)
+    return False

@@ -5,12 +5,25 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from ...notation import FRACTION_BAR
 from .graph import Item
 from .grid import WireGrid
 from .lettering import width_of
 from .routes import turning
 from .shapes import FILLS, GREY, INK, Frame, Picture, Point, Shape, TextLine, Wire
-from .sizes import CIRCLE, FIRST_FONT, NAME_FONT, PORT_FONT, SECOND_FONT, SIGN_FONT
+from .sizes import (
+    CIRCLE,
+    FIRST_FONT,
+    FRACTION_FONT,
+    ICON_GAP,
+    ICON_HEIGHT,
+    ICON_WIDTH,
+    LINE_STEP,
+    NAME_FONT,
+    PORT_FONT,
+    SECOND_FONT,
+    SIGN_FONT,
+)
 
 if TYPE_CHECKING:
     from .layout import Placement
@@ -97,7 +110,19 @@ def block_shape(where: Placement, item: Item, x: float, y: float, wires: list[Wi
         texts.append(TextLine(x, y + size.height / 2 + 10, item.name, NAME_FONT, GREY))
     fill = "#ffffff" if item.shape == "circle" else FILLS.get(item.colour, FILLS["plain"])
     return Shape(
-        item.key, item.name, item.shape, x, y, size.width, size.height, fill, flipped, item.double, item.title, tuple(texts)
+        item.key,
+        item.name,
+        item.shape,
+        x,
+        y,
+        size.width,
+        size.height,
+        fill,
+        flipped,
+        item.double,
+        item.title,
+        tuple(texts),
+        strokes_of(item, x, y),
     )
 
 
@@ -109,8 +134,34 @@ def label_texts(item: Item, x: float, y: float, width: float, flipped: bool) -> 
         return [TextLine(x, y, item.lines[0], SECOND_FONT)]
     if item.shape == "triangle":
         return [TextLine(x + (0.12 if flipped else -0.12) * width, y, item.lines[0], SECOND_FONT)]
-    step, top = 15.0, y - 15.0 * (len(item.lines) - 1) / 2
-    return [TextLine(x, top + n * step, line, FIRST_FONT if n == 0 else SECOND_FONT) for n, line in enumerate(item.lines)]
+    y += (ICON_HEIGHT + ICON_GAP) / 2 if item.icon else 0.0
+    if FRACTION_BAR in item.lines:
+        top, _, bottom = item.lines
+        return [TextLine(x, y - 10, top, FRACTION_FONT), TextLine(x, y + 11, bottom, FRACTION_FONT)]
+    top_line = y - LINE_STEP * (len(item.lines) - 1) / 2
+    fonts = [FIRST_FONT, *[SECOND_FONT] * len(item.lines)]
+    return [TextLine(x, top_line + n * LINE_STEP, line, fonts[n]) for n, line in enumerate(item.lines)]
+
+
+def strokes_of(item: Item, x: float, y: float) -> tuple[tuple[Point, ...], ...]:
+    """The lines inside a box: its sign above the text, the bar of a fraction."""
+    if item.shape != "box":
+        return ()
+    if FRACTION_BAR in item.lines:
+        half = max(width_of(line, FRACTION_FONT) for line in item.lines if line != FRACTION_BAR) / 2 + 3
+        return (((x - half, y), (x + half, y)),)
+    text = LINE_STEP * (len(item.lines) - 1) / 2 + FIRST_FONT / 2
+    left, foot = x - ICON_WIDTH / 2, y + (ICON_HEIGHT + ICON_GAP) / 2 - text - ICON_GAP
+    return tuple(
+        tuple((left + ICON_WIDTH * across, foot - ICON_HEIGHT * up) for across, up in polyline)
+        for polyline in icon_lines(item.icon)
+    )
+
+
+def icon_lines(icon: str) -> list[list[Point]]:
+    """The polylines of a block's `icon`: '0,0 0.5,1 1,0; 0,0 1,0'."""
+    parts = [part.split() for part in icon.split(";") if part.strip()]
+    return [[(float(x), float(y)) for x, y in (pair.split(",") for pair in part)] for part in parts]
 
 
 def port_texts(where: Placement, item: Item, x: float, y: float) -> list[TextLine]:

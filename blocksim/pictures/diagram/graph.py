@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...contract.block import Block, brief
+from ...contract.block import Block
 from ...contract.declarations import Memory, State
 from ...diagram.diagram import Diagram, Node, Ref, inports, outports, reference, resolve_node, walk
+from ...notation import FRACTION_BAR, brief, unit_label
 from .lettering import clean, cut_short, settings_lines
 
 #: A circle has room for one wire on each of its three other sides.
 MOST_AT_CIRCLE = 3
+#: Families whose blocks are no plants, though they have states.
+NOT_PLANTS = ("control", "sensors", "observers", "friction")
+#: Characters of a gain in its triangle, and of a polynomial above or below its bar.
+LONGEST_GAIN, LONGEST_POLYNOMIAL = 12, 30
 
 
 @dataclass
@@ -35,6 +40,7 @@ class Item:
     inputs: list[Port] = field(default_factory=list)
     outputs: list[Port] = field(default_factory=list)
     signs: str = ""
+    icon: str = ""
     hint: bool | None = None
     double: bool = False
     record: bool = False
@@ -145,11 +151,7 @@ def item_of(node: Node, index: int) -> Item:
             double=True,
             dynamic=any(is_dynamic(n.block) for _, n in walk(block)),
         )
-    lines = [clean(line) for line in block.label()][:2] or [type(block).__name__]
-    if block.shape == "triangle":
-        lines = [cut_short(gain_text(block, lines), 12)]
-    else:
-        lines = [cut_short(lines[0]), *(part for line in lines[1:] for part in settings_lines(line))]
+    lines = label_lines(block)
     signs = str(block.settings.get("signs") or "") if block.shape == "circle" else ""
     many = len(node.inputs) if isinstance(node.inputs, (list, tuple, dict)) else 1
     if block.shape == "circle" and "signs" in block.settings:
@@ -163,6 +165,7 @@ def item_of(node: Node, index: int) -> Item:
         tooltip(name, block),
         index,
         signs=signs,
+        icon=block.icon,
         hint=node.flip,
         record=block.after_run,
         sink=not outports(block),
@@ -179,9 +182,20 @@ def gain_text(block: Block, lines: list[str]) -> str:
     return brief(block.settings["k"]) if "k" in block.settings else lines[0]
 
 
+def label_lines(block: Block) -> list[str]:
+    """What stands in the shape, each line short enough: what it is and its settings, or a fraction with its bar."""
+    lines = [clean(line) for line in block.label()] or [type(block).__name__]
+    if block.shape == "triangle":
+        return [cut_short(gain_text(block, lines), LONGEST_GAIN)]
+    if FRACTION_BAR in lines:
+        return [line if line == FRACTION_BAR else cut_short(line, LONGEST_POLYNOMIAL) for line in lines[:3]]
+    return [cut_short(lines[0]), *(part for line in lines[1:2] for part in settings_lines(line))]
+
+
 def block_colour(block: Block) -> str:
-    """Its colour; a dynamic system that claims none is drawn like a plant."""
-    return "plant" if block.colour == "plain" and is_dynamic(block) else block.colour
+    """Its colour; a continuous system that claims none is drawn like a plant, unless its family says what it is."""
+    system = block.colour == "plain" and is_dynamic(block) and type(block).family not in NOT_PLANTS
+    return "plant" if system else block.colour
 
 
 def is_dynamic(block: Block | Diagram) -> bool:
@@ -193,7 +207,7 @@ def tooltip(name: str, block: Block) -> str:
     """Name, type and every setting with its unit."""
     declared = type(block).declared
     rows = [
-        f"{k} = {cut_short(clean(brief(v)), 60)}" + (f" {declared[k].unit}" if declared[k].unit else "")
+        f"{k} = {cut_short(clean(brief(v)), 60)}" + (f" {unit_label(declared[k].unit)}" if declared[k].unit else "")
         for k, v in block.settings.items()
     ]
     return "\n".join([f"{name}: {type(block).__name__}", *rows])

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagram.diagram import Diagram
-from .columns import find_columns, wrap
-from .feedback import find_cuts, find_flips
+from .columns import TUCK_WIDTH, WRAP_WIDTH, find_columns, page_columns, tuck_records, wrap
+from .feedback import colour_systems, find_cuts, find_flips
 from .finishing import picture_of
 from .graph import BlockGraph, Link, read_graph
 from .grid import CLEAR, GAP, ROW_GAP, Body, WireGrid, make_grid, positions
@@ -51,11 +51,15 @@ def plan(diagram: Diagram) -> Placement:
     """Decide where everything stands."""
     graph = read_graph(diagram)
     cuts = find_cuts(graph)
+    if diagram.ports is None:
+        colour_systems(graph, cuts)
     flipped = find_flips(graph, cuts)
     columns = find_columns(graph, cuts, flipped)
-    rows = find_rows(graph, cuts, flipped, columns)
-    columns, rows = wrap(graph, columns, rows)
     sizes = {key: size_of(item) for key, item in graph.items.items()}
+    widths = {key: size.width for key, size in sizes.items()}
+    columns = tuck_records(graph, columns, page_columns(columns, widths, TUCK_WIDTH))
+    rows = find_rows(graph, cuts, flipped, columns)
+    columns, rows = wrap(graph, columns, rows, page_columns(columns, widths, WRAP_WIDTH))
     spots = find_spots(graph, cuts, flipped, columns, rows)
     return Placement(graph, cuts, flipped, columns, rows, sizes, spots, find_shifts(graph, columns, rows, sizes, spots))
 

@@ -120,7 +120,16 @@ def clean(text: str) -> str:
 
 
 def cut_short(text: str, longest: int = LONGEST_LINE) -> str:
-    return text if len(text) <= longest else text[: longest - 1].rstrip(" ,") + "…"
+    """A text that fits, cut between numbers or words where it can be: '[9000, 9000, …]', never '[9000, 90…'."""
+    if len(text) <= longest:
+        return text
+    closing = "]" if "[" in text[: longest - 3] and text.endswith("]") else ""
+    part = text[: longest - 2 - len(closing)]
+    for mark in (", ", " + ", " - ", " "):
+        head = part.rpartition(mark)[0]
+        if head and len(head) >= longest // 3:
+            return f"{head}{mark if mark != ' - ' else ' + '}…{closing if '[' in head else ''}"
+    return text[: longest - 1].rstrip(" ,") + "…"
 
 
 def settings_lines(text: str) -> list[str]:
@@ -128,5 +137,7 @@ def settings_lines(text: str) -> list[str]:
     if len(text) <= LONGEST_LINE or ", " not in text:
         return [cut_short(text)]
     places = [i for i in range(len(text)) if text.startswith(", ", i)]
+    whole = [i for i in places if text[:i].count("[") == text[:i].count("]")]  # not inside a list, where that can be had
+    places = whole if whole and min(max(i, len(text) - i) for i in whole) <= LONGEST_LINE + 4 else places
     middle = min(places, key=lambda i: abs(i - len(text) / 2))
     return [cut_short(text[: middle + 1]), cut_short(text[middle + 2 :])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .shapes import DOT, INK, LINE, Picture, Shape, TextLine, arrowhead, corners, rounded
+from .shapes import DOT, INK, LINE, THIN, Picture, Shape, TextLine, arrowhead, corners, rounded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,6 +96,8 @@ def draw_shape(axes: Axes, shape: Shape) -> None:
         box(0, shape.height / 2 - 0.01 if shape.kind == "oval" else 4, **style)
     if shape.double:
         box(3, 2, facecolor="none", edgecolor=INK, linewidth=0.7 * POINT)
+    for stroke in shape.strokes:
+        axes.plot(*zip(*stroke, strict=True), color=INK, linewidth=THIN * POINT, solid_joinstyle="round")
 
 
 def draw_text(axes: Axes, text: TextLine) -> None:

@@ -10,6 +10,7 @@ INK = "#2f2f2f"
 GREY = "#858585"
 FILLS = {"source": "#eef7ee", "plant": "#eaf2fc", "plain": "#f5f5f5", "sink": "#fdf3e2", "record": "#f3eefa"}
 LINE = 1.4
+THIN = 1.2
 CORNER = 5.0
 ARROW = (10.0, 4.2)
 DOT = 2.8
@@ -47,6 +48,7 @@ class Shape:
     double: bool = False
     title: str = ""
     texts: tuple[TextLine, ...] = ()
+    strokes: tuple[tuple[Point, ...], ...] = ()  # its sign, the bar of a fraction
 
     @property
     def box(self) -> tuple[float, float, float, float]:

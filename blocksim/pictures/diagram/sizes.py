@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...notation import FRACTION_BAR
 from .graph import BlockGraph, Item, Link
 from .lettering import width_of
 
-FIRST_FONT, SECOND_FONT, NAME_FONT, PORT_FONT, SIGN_FONT = 13.0, 11.0, 10.0, 8.5, 12.0
+FIRST_FONT, SECOND_FONT, NAME_FONT, PORT_FONT, SIGN_FONT, FRACTION_FONT = 13.0, 11.0, 10.0, 8.5, 12.0, 12.0
 BOX_HEIGHT, BOX_WIDTH, CIRCLE, OVAL = 44.0, 58.0, 32.0, 24.0
 PADDING = 11.0
 #: Ports lie on multiples of half a pitch around the middle of their row, so wires in one row are never closer than that.
 PITCH = 20.0
 NAME_ROOM = 17.0
+#: A block's sign, above its text: width, height, and the room between them.
+ICON_WIDTH, ICON_HEIGHT, ICON_GAP = 26.0, 15.0, 5.0
+LINE_STEP = 15.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ def size_of(item: Item) -> BoxSize:
     right = max([width_of(port.label, PORT_FONT) for port in item.outputs], default=0.0)
     side = max(left, right) + 4 if left or right else 0.0
     ports = max(len(item.inputs), len(item.outputs))
-    height = max(BOX_HEIGHT, 16.0 * len(item.lines) + 14, PITCH * ports + 10)
+    lines = sum(line != FRACTION_BAR for line in item.lines)
+    sign = ICON_HEIGHT + ICON_GAP if item.icon else 0.0
+    height = max(BOX_HEIGHT, 16.0 * lines + 14 + sign, PITCH * ports + 10)
     return BoxSize(max(BOX_WIDTH, widest + 2 * PADDING + 2 * side), height)
 
 

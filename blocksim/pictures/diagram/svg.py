@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .shapes import DOT, INK, LINE, Picture, Point, Shape, TextLine, Wire, arrowhead, corners, rounded
+from .shapes import DOT, INK, LINE, THIN, Picture, Point, Shape, TextLine, Wire, arrowhead, corners, rounded
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
@@ -66,7 +66,11 @@ def shape_svg(shape: Shape) -> str:
             f'<rect x="{svg_number(left + 3)}" y="{svg_number(top + 3)}" width="{svg_number(shape.width - 6)}" '
             f'height="{svg_number(shape.height - 6)}" rx="2" fill="none" stroke="{INK}" stroke-width="0.7"/>'
         )
-    return f"<g><title>{escape(shape.title)}</title>{body}{''.join(text_svg(t) for t in shape.texts)}</g>"
+    if shape.strokes:
+        path = "".join("M" + " ".join(pair(p) for p in stroke) for stroke in shape.strokes)
+        body += f'<path d="{path}" fill="none" stroke="{INK}" stroke-width="{THIN}" stroke-linejoin="round"/>'
+    texts = "".join(text_svg(t) for t in shape.texts)
+    return f'<g data-block="{escape(shape.key)}"><title>{escape(shape.title)}</title>{body}{texts}</g>'
 
 
 def text_svg(text: TextLine) -> str:

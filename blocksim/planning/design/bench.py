@@ -70,13 +70,13 @@ class Bench:
         self.spec = spec
         #: Information about relative changes that earlier experiments gave.
         self.learnt = np.zeros((1, 1)) if learnt is None else learnt
-        built = open_diagram(spec.diagram if spec.diagram else spec.plain["diagram"])
+        diagram = open_diagram(spec.diagram if spec.diagram else spec.plain["diagram"])
         options = {**spec.simulate, **({"step": step} if step is not None else {})}
-        stop = spec.simulate.get("stop", built.simulate.stop)
+        stop = spec.simulate.get("stop", diagram.simulate.stop)
         self.duration = float(exact(stop))
         self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items()]
         self.names = [*spec.parameters, *spec.nuisance]
-        self.diagram = self.with_sources(built)
+        self.diagram = self.with_sources(diagram)
         self.simulations = 0
         ready, changes = prepared(self.diagram, spec.params, options)
         self.make_twin(ready, changes)
@@ -122,7 +122,7 @@ class Bench:
         self.t = record.t
         self.interval = float(record.t[-1] - record.t[0]) / (len(record.t) - 1)
         sizes = {name: 1 if v.ndim == 1 else v.shape[1] for name, v in self.twin.run({}).items()}
-        words = {name: spec.outputs[given] for given, name in zip(spec.outputs, self.outputs, strict=True)}
+        words = {name: spec.outputs[key] for key, name in zip(spec.outputs, self.outputs, strict=True)}
         readings = noisy_outputs(ready, changes, self.outputs, words) if self.outputs else []
         step = self.interval * (self.rows.step or 1)
         self.colour: Colour | None = noise_colour(readings or [], sizes, step) if self.outputs else None

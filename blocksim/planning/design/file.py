@@ -132,8 +132,8 @@ class DesignReader(SpecReader):
         values = at.plain() if isinstance(at.value, list) else [at.value]
         good = all(is_number(v) for v in values) and (key in ("min", "max", "end") or all(v > 0 for v in values))
         if not good or (key == "end" and (len(values) != 2 or values[1] <= 0)):
-            wanted = "[value, tolerance]" if key == "end" else "a number above 0, or one for each element"
-            self.complain(f"limits: {name}: {key}: found {brief_value(at.plain())}. {wanted} is wanted.", at)
+            expectation = "[value, tolerance]" if key == "end" else "a number above 0, or one for each element"
+            self.complain(f"limits: {name}: {key}: found {brief_value(at.plain())}. {expectation} is wanted.", at)
 
     def judged(self, top: dict[str, Lined], spec: DesignSpec) -> None:
         """criterion:, prior: and search:."""

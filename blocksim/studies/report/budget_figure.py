@@ -10,10 +10,10 @@ from .panels import (
     SweptAxis,
     TableLine,
     colour,
+    figure_legend,
     is_finite_number,
     label_of,
     leftmost,
-    legend,
     panels,
     titles,
     unique,
@@ -57,7 +57,7 @@ def budget_bars(lines: list[TableLine]) -> Figure:
         axis.set_yticks(range(len(defects)), defects if leftmost(axis) else [])
         axis.set_ylim(len(defects) - 0.4, -0.6)
     figure.supxlabel("effect on the bias, % of the truth", fontsize=9)
-    legend(figure, axes.values())
+    figure_legend(figure, axes.values())
     return figure
 
 
@@ -81,5 +81,5 @@ def budget_lines(lines: list[TableLine], swept: SweptAxis) -> Figure:
         axis.axhline(0, color="#888888", linewidth=0.8)
         swept.dress(axis)
     figure.supxlabel(swept.label, fontsize=9)
-    legend(figure, axes.values())
+    figure_legend(figure, axes.values())
     return figure

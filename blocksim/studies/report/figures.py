@@ -16,10 +16,10 @@ from .panels import (
     SweptAxis,
     TableLine,
     colour,
+    figure_legend,
     is_finite_number,
     label_of,
     leftmost,
-    legend,
     main_axis,
     panels,
     titles,
@@ -128,7 +128,7 @@ def swept_figure(scores: list[TableLine], swept: SweptAxis, what: str, title: st
                 draw(axis, swept.beside(number, len(series)), own, colour(number), label_of(one) or "estimate")
         swept.dress(axis)
     figure.supxlabel(swept.label, fontsize=9)
-    legend(figure, axes.values())
+    figure_legend(figure, axes.values())
     return figure
 
 
@@ -201,7 +201,7 @@ def coverage_figure(scores: list[TableLine], swept: SweptAxis | None) -> Figure 
         rotation=30 if len(parameters) > 5 else 0,
         ha="right" if len(parameters) > 5 else "center",
     )
-    legend(figure, [axis])
+    figure_legend(figure, [axis])
     return figure
 
 

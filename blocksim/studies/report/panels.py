@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...notation import unit_label
 from ...pictures.palette import look
 from .text import short
 
@@ -65,7 +66,9 @@ def main_axis(result: StudyResult, scores: list[TableLine]) -> SweptAxis | None:
     if not name or len(values[name]) < 2:
         return None
     unit = result.about["units"].get(name, "")
-    return SweptAxis(name, f"{name} [{unit}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name))
+    return SweptAxis(
+        name, f"{name} [{unit_label(unit)}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name)
+    )
 
 
 def is_finite_number(value: Any) -> bool:
@@ -125,7 +128,7 @@ def leftmost(axis: Axes) -> bool:
     return place is not None and place.is_first_col()
 
 
-def legend(figure: Figure, axes: Iterable[Axes]) -> None:
+def figure_legend(figure: Figure, axes: Iterable[Axes]) -> None:
     """One for all panels, above them, where there is more than one thing to tell apart; a panel may lack some."""
     handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     if len(handles) > 1:

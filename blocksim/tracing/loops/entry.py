@@ -38,9 +38,9 @@ def looped_text(
     looping.write(copy.deepcopy(tree.body))
     looping.finish(looping.result, results, shapes)
     names = [*inputs, *room.arrays, *(["out"] if results else [])]
-    made = ast.FunctionDef(
+    definition = ast.FunctionDef(
         title, ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, []), room.lines or [ast.Pass()], []
     )
     if "type_params" in ast.FunctionDef._fields:  # from Python 3.12 on
-        setattr(made, "type_params", [])  # noqa: B010
-    return ast.unparse(ast.fix_missing_locations(made)), room.arrays
+        setattr(definition, "type_params", [])  # noqa: B010
+    return ast.unparse(ast.fix_missing_locations(definition)), room.arrays

@@ -22,7 +22,7 @@ class Lazy(ast.expr):
         element: Callable[..., ast.expr] | None = None,
         reads: frozenset[str] = frozenset(),
         apart: frozenset[str] = frozenset(),
-        held: str = "",
+        place: str = "",
         view: bool = False,
         heavy: bool = False,
         parts: tuple[tuple[int, int, Lazy], ...] = (),
@@ -30,7 +30,7 @@ class Lazy(ast.expr):
     ):
         super().__init__()
         self.shape, self.element, self.reads, self.apart = shape, element, reads, apart
-        self.held, self.view, self.heavy, self.parts, self.mirrored = held, view, heavy, parts, mirrored
+        self.held, self.view, self.heavy, self.parts, self.mirrored = place, view, heavy, parts, mirrored
 
     def at(self, *places: ast.expr) -> ast.expr:
         assert self.element is not None
@@ -81,9 +81,9 @@ def array_at(array: str, shape: tuple[int, ...]) -> Lazy:
     """An array, row by row."""
     reads = frozenset({array})
     if len(shape) == 1:
-        return Lazy(shape, lambda i: element_at(array, i), reads, held=array, view=True)
+        return Lazy(shape, lambda i: element_at(array, i), reads, place=array, view=True)
     return Lazy(
-        shape, lambda i, j: element_at(array, place_plus(place_times(i, spot(shape[1])), j)), reads, held=array, view=True
+        shape, lambda i, j: element_at(array, place_plus(place_times(i, spot(shape[1])), j)), reads, place=array, view=True
     )
 
 

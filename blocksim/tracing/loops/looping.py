@@ -21,9 +21,9 @@ from ..specialise import (
     Specialiser,
     argument_list,
     bound,
-    call,
     constant,
-    known,
+    function_call,
+    is_known,
     module_of,
     redefined,
     results_of,
@@ -82,7 +82,7 @@ class Looping(MatrixLoops, Specialiser):
                     self.turn(statement)
                 case ast.If():
                     test = self.visit(statement.test)
-                    if known(test):
+                    if is_known(test):
                         rest = statements[position + 1 :]
                         self.write([*(statement.body if value_of(test) else statement.orelse), *rest])
                         return
@@ -114,7 +114,7 @@ class Looping(MatrixLoops, Specialiser):
             self.refuse("has a loop that is no plain 'for i in range(n)' beside words for matrices.")
         if not (isinstance(source, ast.Call) and getattr(source.func, "id", "") == "range"):
             items = self.visit(source)
-            if not (isinstance(items, ast.Tuple) and known(items)):
+            if not (isinstance(items, ast.Tuple) and is_known(items)):
                 self.refuse(f"has a loop over '{ast.unparse(source)}'; loop over its places: for i in range(n).")
             for item in items.elts:
                 self.env[loop.target.id] = item
@@ -124,7 +124,7 @@ class Looping(MatrixLoops, Specialiser):
         self.settle(loop.body)
         target = self.prefix + loop.target.id
         self.env[loop.target.id] = ast.Name(target, ast.Load())
-        self.room.lines.append(ast.For(ast.Name(target, ast.Store()), call("range", *ends), self.inner(loop.body), []))
+        self.room.lines.append(ast.For(ast.Name(target, ast.Store()), function_call("range", *ends), self.inner(loop.body), []))
 
     def choose(self, test: ast.expr, statement: ast.If) -> None:
         self.settle([*statement.body, *statement.orelse])
@@ -185,7 +185,7 @@ class Looping(MatrixLoops, Specialiser):
 
     def name_it(self, name: str, value: Any) -> None:
         title = self.title(name)
-        if isinstance(value, ast.Tuple) and not (known(value) and title not in self.room.moving):
+        if isinstance(value, ast.Tuple) and not (is_known(value) and title not in self.room.moving):
             value = self.lazy(value)
         if not isinstance(value, Lazy):
             size = isinstance(value, ast.Constant) and type(value.value) is int and title not in self.room.moving
@@ -246,12 +246,14 @@ class Looping(MatrixLoops, Specialiser):
             value = self.visit(node.args[0])
             return constant(value.shape[0]) if isinstance(value, Lazy) else super().visit_Call(node)
         if isinstance(own, types.FunctionType) and not module_of(own).startswith("blocksim.solvers") and name not in WORDS:
-            given = argument_list(self.function, own, node)
-            laws = {n: self.laws[a.id] for n, a in given.items() if isinstance(a, ast.Name) and a.id in self.laws}
-            values = {n: self.visit(a) if isinstance(a, ast.expr) else constant(a) for n, a in given.items() if n not in laws}
+            values_by_name = argument_list(self.function, own, node)
+            laws = {n: self.laws[a.id] for n, a in values_by_name.items() if isinstance(a, ast.Name) and a.id in self.laws}
+            values = {
+                n: self.visit(a) if isinstance(a, ast.expr) else constant(a) for n, a in values_by_name.items() if n not in laws
+            }
             if uses_matrices(own) or any(isinstance(v, Lazy) for v in values.values()):
                 return self.inlined(own, values, laws)
-            return call(title_of(bound(own, laws), self.helpers), *values.values())
+            return function_call(title_of(bound(own, laws), self.helpers), *values.values())
         return super().visit_Call(node)
 
     def inlined(self, function: Callable[..., Any], values: dict[str, Any], laws: dict[str, Any]) -> Any:
@@ -272,6 +274,6 @@ class Looping(MatrixLoops, Specialiser):
         """A plant's equations at arrays: a tuple of numbers."""
         name = self.room.name("law")
         passed = [ast.Name(self.held(self.lazy(v), alone=True).held, ast.Load()) for v in inputs]
-        called = call(title_of(law, self.helpers), *passed)
+        called = function_call(title_of(law, self.helpers), *passed)
         self.room.lines.append(ast.Assign([ast.Name(name, ast.Store())], called, lineno=0))
         return Lazy((results_of(law),), lambda i: element_at(name, i), reads=frozenset({name}), view=True)

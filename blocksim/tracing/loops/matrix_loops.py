@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ..specialise import known, value_of
+from ..specialise import is_known, value_of
 from .lazy import Lazy, Room, array_at, assignment, is_size, length_of, place_plus, place_times, product_of, spot, where_equal
 
 Results = Sequence[tuple[str, int]]
@@ -82,7 +82,7 @@ class MatrixLoops:
 
     def scalar(self, value: ast.expr, always: bool = False) -> ast.expr:
         """A spot that is computed once."""
-        if known(value) or (isinstance(value, ast.Name) and not always):
+        if is_known(value) or (isinstance(value, ast.Name) and not always):
             return value
         name = self.room.name("v")
         self.room.lines.append(ast.Assign([ast.Name(name, ast.Store())], value, lineno=0))
@@ -91,10 +91,10 @@ class MatrixLoops:
     def finish(self, value: Any, results: Results, shapes: Mapping[str, Any]) -> None:
         """What is returned, into `out` and into the arrays it names."""
         if isinstance(value, dict):
-            wanted = {name for name, _ in results}
-            arrays = {n: v for n, v in value.items() if n not in wanted}
-            if wanted - set(value) or set(arrays) - set(shapes):
-                self.refuse(f"returns {', '.join(value)} by name where {', '.join([*wanted, *shapes])} are wanted.")
+            names = {name for name, _ in results}
+            arrays = {n: v for n, v in value.items() if n not in names}
+            if names - set(value) or set(arrays) - set(shapes):
+                self.refuse(f"returns {', '.join(value)} by name where {', '.join([*names, *shapes])} are wanted.")
             items = {n: self.lazy(v) for n, v in arrays.items()}
             items = {n: self.held(v) if v.reads & set(arrays) else v for n, v in items.items()}
             for name, item in items.items():
@@ -124,7 +124,7 @@ class MatrixLoops:
 
     def word(self, name: str, values: list[Any], keywords: dict[str, Any], node: ast.Call) -> Any:
         """A word for matrices; what does not fit together is said as it is where all is written out."""
-        plain = [value_of(v) if not isinstance(v, Lazy) and known(v) and is_size(v) else v for v in values]
+        plain = [value_of(v) if not isinstance(v, Lazy) and is_known(v) and is_size(v) else v for v in values]
         try:
             return getattr(self, name)(*plain, **keywords)
         except (TypeError, ValueError, IndexError, AttributeError, AssertionError):
@@ -222,19 +222,19 @@ class MatrixLoops:
         a = self.light(self.lazy(a))
         must_fit(len(a.shape) == 1 and 0 <= start <= start + count <= a.shape[0])
         reads = a.reads
-        held = a.held if start == 0 else ""
-        return Lazy((count,), lambda i: a.at(place_plus(spot(start), i)), reads, reads if start else a.apart, held, a.view)
+        place = a.held if start == 0 else ""
+        return Lazy((count,), lambda i: a.at(place_plus(spot(start), i)), reads, reads if start else a.apart, place, a.view)
 
     def rows(self, a: Any, count: int, width: int, start: int = 0) -> Lazy:
         a = self.light(self.lazy(a))
         must_fit(len(a.shape) == 1 and 0 <= start <= start + count * width <= a.shape[0])
-        held = a.held if start == 0 else ""
+        place = a.held if start == 0 else ""
         return Lazy(
             (count, width),
             lambda i, j: a.at(place_plus(place_plus(spot(start), place_times(i, spot(width))), j)),
             a.reads,
             a.reads if start else a.apart,
-            held,
+            place,
             a.view,
         )
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import signal
 
 import blocksim as bs
-from blocks.identifiers.frequency_response import plot
+from blocks.identifiers.frequency_response import plot_response
 from blocks.identifiers.two_mass_response import Robot, mean_springs
 from blocksim.estimation.estimates import Estimates
 
@@ -270,12 +270,12 @@ def test_a_model_that_is_no_two_mass_robot_is_refused():
 
 def test_the_picture(tmp_path):
     found = bs.simulate(SMOOTH, params={"std": 0.5}).estimates["response"]
-    figure = plot(found, tmp_path / "bode.png")
+    figure = plot_response(found, tmp_path / "bode.png")
     assert (tmp_path / "bode.png").stat().st_size > 10_000
     assert [axis.get_ylabel() for axis in figure.axes] == ["gain [rad/s/(N m)]", "phase [deg]", "coherence [1]"]
     assert figure.axes[-1].get_xlabel() == "frequency [rad/s]"
     with pytest.raises(bs.RecordError, match="no frequency response"):
-        plot(Estimates("ls", ()))
+        plot_response(Estimates("ls", ()))
 
 
 UNRELATED = """

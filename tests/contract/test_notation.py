@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from blocksim.notation import concise, unit_label
 from blocksim.pictures.palette import look
-from blocksim.pictures.writing import concise, unit_label
 
 
 @pytest.mark.parametrize(

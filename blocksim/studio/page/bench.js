@@ -1,0 +1,186 @@
+// The bench: diagram with its defects, scopes below, controls beside them, estimates and the chosen pair on the right.
+import { make } from "./dom.js";
+import { Controls } from "./controls.js";
+import { DefectSwitches } from "./defects.js";
+import { DiagramView } from "./diagram.js";
+import { EllipsePlot } from "./ellipse.js";
+import { EstimateTable } from "./estimates.js";
+import { Scopes } from "./scopes.js";
+
+export const COLOURS = ["#1f6fb4", "#d9601a", "#2a8f43", "#8452a8", "#c2a01c", "#3aa6a6", "#b0413e", "#5b6770"];
+const FIRST_PINS = 5, CLOUD = 40, STILL = 350;
+
+export class Bench {
+  /** `options.pins` are fields to pin in place of those that Python proposes; `options.only` leaves the diagram out. */
+  constructor(root, app, options = {}) {
+    Object.assign(this, { root, app, options, methods: [], estimates: {}, shown: null, seed: null });
+    this.build();
+    this.view = new DiagramView(this.parts.diagram, (block) => this.choose(block));
+    this.controls = new Controls(this.parts.controls, this);
+    this.switches = new DefectSwitches(this.parts.defects, this.parts.diagram, () => { this.beginChange(); this.run(true); });
+    this.scopes = new Scopes(this.parts.scopes, { colours: COLOURS, wanted: () => this.zoom(), cursor: () => this.readAt() });
+    this.table = new EstimateTable(this.parts.tables);
+    this.pair = new EllipsePlot(this.parts.pair);
+    app.store.on("diagram", (diagram) => this.open(diagram));
+    app.store.on("theme", () => { this.scopes.draw(); this.pair.draw(); });
+  }
+
+  build() {
+    const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-${name}` }, ...inner);
+    const named = (name, options = {}) => make(options.tag || "div", { class: name, ...options });
+    this.parts = {
+      diagram: named("canvas"), defects: named("defects", { testid: "defects" }), controls: named("controls-inner"), scopes: named("scopes"), tables: named("tables"), pair: named("pair-plot", { hidden: true }),
+      said: named("said", { tag: "p", role: "alert", hidden: true, testid: "bench-said" }), time: named("time", { tag: "p", testid: "bench-time" }),
+      signals: named("signals", { hidden: true, testid: "signals" }), waiting: named("hint waiting", { text: "The first run compiles the loop …" }),
+    };
+    this.seedField = make("input", { type: "text", inputmode: "numeric", class: "seed", "aria-label": "seed of all noise", testid: "seed", onchange: () => this.setSeed(this.seedField.value) });
+    const bar = make("div", { class: "bar" },
+      make("label", {}, make("span", { text: "seed" }), this.seedField), make("button", { type: "button", class: "quiet", testid: "next-seed", text: "another", title: "the same with another seed", onclick: () => this.setSeed(Number(this.seedField.value || 0) + 1) }),
+      make("span", { class: "space" }),
+      make("button", { type: "button", class: "quiet", testid: "choose-signals", text: "signals", "aria-expanded": "false", onclick: (event) => this.toggleSignals(event.target) }),
+      make("button", { type: "button", class: "quiet", testid: "zoom-out", text: "all of it", title: "the whole time again (0)", onclick: () => this.scopes.reset() }),
+      make("button", { type: "button", class: "quiet", testid: "forget-ghost", text: "no ghost", title: "forget the curves from before", onclick: () => { this.scopes.ghost = null; this.scopes.draw(); } }));
+    this.root.append(
+      ...(this.options.only ? [] : [part("drawing", "Diagram", this.parts.defects, this.parts.diagram)]),
+      part("controls", "Controls", this.parts.controls),
+      part("plots", "Scopes", bar, this.parts.signals, this.parts.said, this.parts.waiting, this.parts.scopes),
+      part("results", "Estimates", make("h2", { text: "Estimates" }), this.parts.tables, this.parts.pair, this.parts.time));
+  }
+
+  async open(diagram) {
+    this.view.set(diagram.svg);
+    this.switches.set(diagram.defects, diagram.again);
+    this.methods = diagram.methods;
+    if (diagram.again) { if (diagram.runnable) this.run(true); return; }
+    this.scopes.clear();
+    this.controls.clear();
+    this.pair.clearCloud();
+    Object.assign(this, { estimates: {}, shown: null, seed: null });
+    this.table.set([], {}, []);
+    this.say("");
+    if (!diagram.runnable) { this.say("This file cannot be run: it has mistakes, or it is a part of other diagrams."); return; }
+    this.parts.waiting.hidden = false;
+    this.run(true);
+    await this.choose("", false);
+    const pins = this.options.pins || (await this.app.ask("bench.pins", { most: FIRST_PINS })).pins;
+    for (const field of pins) this.controls.pin(field);
+  }
+
+  async choose(block, show = true) {
+    this.controls.fill(await this.app.ask("bench.block", { block }));
+    if (show) this.controls.show(block ? 1 : 0);
+  }
+
+  changes() { return this.app.store.get("changes"); }
+
+  beginChange() {
+    clearTimeout(this.stillness);
+    if (this.scopes.holding) return;
+    this.scopes.keepGhost();
+    this.scopes.holding = true;
+    this.pair.clearCloud();
+    this.app.latest("bench.cloud", { count: 0 }, null);
+  }
+
+  change(field, value, last) {
+    this.beginChange();
+    const changes = { ...this.changes(), [field.path]: value };
+    if (JSON.stringify(value) === JSON.stringify(field.value)) delete changes[field.path];
+    this.app.store.set("changes", changes);
+    this.touched = field.path;
+    this.controls.follow(field, value);
+    this.run(last);
+  }
+
+  setSeed(text) {
+    const seed = Number(text);
+    this.seed = text !== "" && Number.isInteger(seed) && seed >= 0 ? seed : null;
+    this.beginChange();
+    this.run(true);
+  }
+
+  request() {
+    return { changes: this.changes(), off: [...this.switches.off], seed: this.seed, columns: this.scopes.columns(), window: this.scopes.window, show: this.shown };
+  }
+
+  run(last) {
+    const begin = performance.now();
+    if (last) this.last = true;
+    this.app.latest("bench.run", () => this.request(), (answer) => this.paint(answer, begin), (error) => this.refuse(error));
+  }
+
+  paint(answer, begin) {
+    this.controls.accept();
+    this.parts.waiting.hidden = true;
+    this.scopes.set(answer);
+    this.take(answer);
+    this.seedField.value = answer.seed ?? "";
+    this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, run and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
+    if (answer.rest.length) this.app.latest("bench.rest", {}, (more) => this.take(more), () => {});
+    if (!this.warm) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
+    this.app.store.set("run", answer.number);
+    clearTimeout(this.stillness);
+    if (this.last) this.stillness = setTimeout(() => this.settle(), STILL);
+    requestAnimationFrame(() => this.root.dispatchEvent(new CustomEvent("painted", { bubbles: true, detail: { ms: performance.now() - begin, server: 1000 * answer.seconds } })));
+  }
+
+  /** Hands are off: let the plots find their range, and add the cloud. */
+  settle() {
+    this.last = this.scopes.holding = false;
+    this.scopes.draw();
+    if (!this.methods.length) return;
+    const draw = (answer) => {
+      if (!answer.methods) return;
+      const clouds = {};
+      for (const [path, cloud] of Object.entries(answer.methods)) clouds[path] = { ...cloud, values: answer.arrays[path] };
+      this.pair.setCloud(clouds);
+    };
+    this.app.latest("bench.cloud", () => ({ ...this.request(), count: CLOUD }), draw, () => {});
+  }
+
+  take(answer) {
+    Object.assign(this.estimates, answer.estimates);
+    this.table.set(this.methods, this.estimates, answer.rest);
+    this.pair.set(this.methods, this.estimates);
+    this.app.store.set("estimates", this.estimates);
+    this.say(answer.failures.map((failure) => failure.text).join(" "));
+    if (answer.signals) this.signals = answer.signals;
+  }
+
+  refuse(error) {
+    if (error.message === "stale") return;
+    this.parts.waiting.hidden = true;
+    if (this.touched && error.problems.length && error.expected) this.controls.refuse(this.touched, error.problems.map((problem) => problem.what).join(" "));
+    else this.say(error.message);
+  }
+
+  say(text) { this.parts.said.textContent = text; this.parts.said.hidden = !text; }
+
+  // ---- scopes
+
+  zoom() { this.app.latest("bench.curves", () => this.request(), (answer) => this.scopes.set(answer), () => {}); }
+
+  readAt() {
+    this.app.latest("bench.values", () => ({ t: this.scopes.t, show: this.scopes.series.map((one) => one.name) }), (answer) => this.scopes.showValues(answer.values), () => {});
+  }
+
+  /** The list of all signals of the record, to choose from; by unit, as they are drawn. */
+  toggleSignals(button) {
+    const list = this.parts.signals;
+    list.hidden = !list.hidden;
+    button.setAttribute("aria-expanded", !list.hidden);
+    if (list.hidden || !this.signals) return;
+    const drawn = new Set(this.scopes.series.map((one) => one.name));
+    list.replaceChildren(...this.signals.map((signal) => make("label", { title: signal.doc },
+      make("input", { type: "checkbox", checked: drawn.has(signal.name), testid: `signal-${signal.name}`, onchange: (event) => this.show(signal.name, event.target.checked) }),
+      make("span", { text: signal.name }), make("small", { text: signal.unit }))));
+  }
+
+  show(name, on) {
+    const names = this.scopes.series.map((one) => one.name).filter((one) => one !== name);
+    this.shown = this.signals.map((signal) => signal.name).filter((one) => names.includes(one) || (on && one === name));
+    this.zoom();
+  }
+}
+
+export const benchPane = { name: "bench", title: "Bench", key: "1", mount(root, app) { benchPane.bench = new Bench(root, app); } };

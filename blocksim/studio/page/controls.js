@@ -1,0 +1,106 @@
+// The controls: pinned sliders, and the settings of the block that is chosen, with unit, limits and meaning from its declarations.
+import { brief, make } from "./dom.js";
+import { Slider } from "./sliders.js";
+
+export class Controls {
+  /** `owner` is the bench: it knows the changes, takes a new value, and asks Python. */
+  constructor(root, owner) {
+    this.owner = owner;
+    this.sliders = new Map();
+    this.rows = new Map();
+    this.pins = make("div", { class: "pins", testid: "pins", role: "tabpanel", "aria-label": "Sliders" });
+    this.block = make("div", { class: "block-fields", testid: "block-fields", role: "tabpanel", "aria-label": "Settings", hidden: true });
+    this.tabs = ["Sliders", "File"].map((text, place) => make("button", { type: "button", role: "tab", text, testid: place ? "tab-block" : "tab-pins", onclick: () => this.show(place) }));
+    root.append(make("div", { class: "segments", role: "tablist", "aria-label": "Controls" }, ...this.tabs), this.pins, this.block);
+    this.show(0);
+  }
+
+  show(place) {
+    this.pins.hidden = place !== 0;
+    this.block.hidden = place !== 1;
+    this.tabs.forEach((tab, number) => tab.setAttribute("aria-selected", number === place));
+  }
+
+  clear() { this.sliders.clear(); this.rows.clear(); this.pins.replaceChildren(this.hint()); this.block.replaceChildren(); }
+
+  hint() { return make("p", { class: "hint", text: "Click a block of the diagram and pin any of its numbers here." }); }
+
+  pin(field) {
+    if (this.sliders.has(field.path) || !field.slider) return;
+    if (!this.sliders.size) this.pins.replaceChildren();
+    const value = this.owner.changes()[field.path] ?? field.value;
+    const slider = new Slider(field, value, { move: (number, last) => this.owner.change(field, number, last), unpin: () => this.unpin(field.path) });
+    this.sliders.set(field.path, slider);
+    this.pins.append(slider.root);
+    this.mark(field.path);
+  }
+
+  unpin(path) {
+    this.sliders.get(path)?.root.remove();
+    this.sliders.delete(path);
+    if (!this.sliders.size) this.pins.replaceChildren(this.hint());
+    this.mark(path);
+  }
+
+  mark(path) { this.rows.get(path)?.pin?.setAttribute("aria-pressed", this.sliders.has(path)); }
+
+  /** The settings of a block, as Python described them. */
+  fill(answer) {
+    this.rows.clear();
+    this.tabs[1].textContent = answer.block || "File";
+    const [first, ...rest] = answer.doc.split("\n\n");
+    this.block.replaceChildren(
+      make("h3", {}, make("span", { text: answer.block || "The file's parameters" }), make("small", { text: answer.type })),
+      first ? make("p", { class: "doc", text: first.trim(), title: rest.join("\n\n") }) : "",
+      ...answer.fields.map((field) => this.makeField(field)));
+    if (!answer.fields.length) this.block.append(make("p", { class: "hint", text: "Nothing to set here." }));
+  }
+
+  makeField(field) {
+    const value = this.owner.changes()[field.path] ?? field.value;
+    const input = this.makeInput(field, value);
+    const pin = field.slider && make("button", { type: "button", class: "pin", text: "pin", title: "make it a slider", "aria-pressed": this.sliders.has(field.path), "aria-label": `pin ${field.path} as slider`, testid: `pin-${field.path}`,
+      onclick: () => { if (this.sliders.has(field.path)) this.unpin(field.path); else this.pin(field); } });
+    const words = make("p", { class: "refusal", role: "alert", hidden: true, testid: `field-refusal-${field.path}` });
+    const row = { input, pin, words, field };
+    this.rows.set(field.path, row);
+    const limits = field.limits ? `, ${field.limits}` : "";
+    return make("div", { class: "field" }, make("label", { for: input.id }, make("span", { text: field.name }), " ", make("span", { class: "unit", text: field.unit })), input, pin || make("span"),
+      make("p", { class: "doc", text: field.doc + limits }), words);
+  }
+
+  makeInput(field, value) {
+    const id = `field-${field.path}`, options = { id, testid: id, onchange: (event) => this.owner.change(field, this.read(field, event.target.value), true) };
+    if (field.kind === "choice") {
+      const choices = field.choices.map((choice) => make("option", { value: String(choice), text: String(choice), selected: choice === value }));
+      return make("select", options, ...choices);
+    }
+    return make("input", { type: "text", ...options, value: this.write(field, value), readonly: field.kind === "text" });
+  }
+
+  write(field, value) { return Array.isArray(value) ? JSON.stringify(value).replaceAll(",", ", ") : typeof value === "number" ? brief(value, 7) : String(value ?? ""); }
+
+  /** What was typed, as a value: a number, a list, one of the choices, or the text itself for Python to refuse. */
+  read(field, text) {
+    if (field.kind === "choice") return field.choices.find((choice) => String(choice) === text);
+    const trimmed = text.trim();
+    if (field.kind === "list") { try { return JSON.parse(trimmed); } catch { return trimmed; } }
+    return trimmed !== "" && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+  }
+
+  /** Show a value wherever its field stands. */
+  follow(field, value) {
+    const slider = this.sliders.get(field.path), row = this.rows.get(field.path);
+    if (slider && slider.value !== value) slider.show(value);
+    if (row && document.activeElement !== row.input) row.input.value = this.write(field, value);
+  }
+
+  /** Refuse the value of a field with these words, or none. */
+  refuse(path, text) {
+    this.sliders.get(path)?.refuse(text);
+    const row = this.rows.get(path);
+    if (row) { row.words.textContent = text; row.words.hidden = !text; row.input.setAttribute("aria-invalid", Boolean(text)); }
+  }
+
+  accept() { for (const path of new Set([...this.sliders.keys(), ...this.rows.keys()])) this.refuse(path, ""); }
+}

@@ -1,0 +1,57 @@
+// Small words for the document: make an element, format a number, call at most once a frame.
+
+/** An element: make("button", {class: "quiet", onclick: f, text: "Go"}, children...). */
+export function make(tag, options = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) {
+    if (value === null || value === undefined || (value === false && !name.startsWith("aria-"))) continue;
+    if (name.startsWith("aria-")) element.setAttribute(name, value);
+    else if (name === "text") element.textContent = value;
+    else if (name === "html") element.innerHTML = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && !name.includes("-") && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name === "testid" ? "data-testid" : name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** A number in few digits, as a person writes it: 0.0031416, 1.2e-7, 20. */
+export function brief(value, digits = 4) {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "number") return String(value);
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
+  return String(Number(value.toPrecision(digits)));
+}
+
+/** Steps of 1, 2 or 5 times a power of ten for an axis with about this many ticks. */
+export function axisTicks(low, high, count) {
+  const span = high - low;
+  if (!(span > 0) || !isFinite(span)) return [];
+  const rough = span / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const ticks = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * span; n++) {
+    const value = n * step;
+    ticks.push({ value, text: places > 5 || Math.abs(high) >= 1e6 ? brief(value) : value.toFixed(places) });
+  }
+  return ticks;
+}
+
+/** A function that runs once in the next frame, however often it is called before. */
+export function eachFrame(action) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; action(); });
+  };
+}
+
+/** A colour of the page by the name of its variable. */
+export function pageColour(element, name) {
+  return getComputedStyle(element).getPropertyValue(name).trim();
+}

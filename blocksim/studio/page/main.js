@@ -1,0 +1,149 @@
+// The frame: the line to Python, tabs, the file that is open, light or dark, and what is said when the line breaks.
+import { make } from "./dom.js";
+import { Store } from "./store.js";
+import { connect } from "./wire.js";
+import { panes } from "./panes.js";
+
+const byId = (name) => document.getElementById(name);
+const store = new Store({ changes: {} });
+let opened = false;
+
+const wire = connect(new URL("socket", location.href.replace(/^http/, "ws")).href, (state) => {
+  document.body.dataset.line = state;
+  say(state === "open" ? "" : "Connection lost. Is the studio still running? Trying again …", state !== "open");
+  if (state === "open") openFile(store.get("diagram")?.name || "", opened);
+});
+
+/** What panes get: requests, shared values, and words for everybody. */
+const app = {
+  store,
+  ask: (kind, data, each) => wire.ask(kind, data, each),
+  latest: (kind, data, paint, fail) => wire.latest(kind, data, paint, fail),
+  onPush: (kind, listener) => wire.onPush(kind, listener),
+  openFile, say, showPane,
+};
+window.studio = { app, wire, store };  // for the console, and for tests
+
+function say(text, alarm = false) {
+  const status = byId("status");
+  status.textContent = text;
+  status.classList.toggle("alarm", alarm);
+}
+
+/** Open a file; after a broken line the same one again, with the sliders where they were. */
+async function openFile(name, again = false) {
+  try {
+    const diagram = await app.ask("open", { name });
+    opened = true;
+    if (!again) store.set("changes", {});
+    store.set("problems", diagram.problems);
+    store.set("diagram", { ...diagram, again });
+    byId("file-name").textContent = diagram.name;
+    byId("file-button").title = diagram.path;
+    document.title = `${diagram.title} · blocksim studio`;
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+const roots = new Map();
+let current = null;
+
+function showPane(name) {
+  const pane = panes.find((one) => one.name === name) || panes[0];
+  if (current === pane) return;
+  if (current) { roots.get(current.name).hidden = true; current.hide?.(); }
+  current = pane;
+  if (!roots.has(pane.name)) {
+    const root = make("section", { class: `pane ${pane.name}`, id: `pane-${pane.name}`, role: "tabpanel", testid: `pane-${pane.name}`, "aria-label": pane.title });
+    byId("panes").append(root);
+    roots.set(pane.name, root);
+    pane.mount(root, app);
+  }
+  roots.get(pane.name).hidden = false;
+  pane.show?.();
+  for (const tab of byId("tabs").children) {
+    const chosen = tab.dataset.pane === pane.name;
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+  }
+  history.replaceState(null, "", `#${pane.name}`);
+}
+
+for (const pane of panes) {
+  byId("tabs").append(make("button", {
+    type: "button", role: "tab", "data-pane": pane.name, testid: `tab-${pane.name}`, text: pane.title, "aria-controls": `pane-${pane.name}`,
+    title: pane.key ? `Alt+${pane.key}` : "", onclick: () => showPane(pane.name),
+  }));
+}
+byId("tabs").addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const place = (panes.indexOf(current) + step + panes.length) % panes.length;
+  showPane(panes[place].name);
+  byId("tabs").children[place].focus();
+});
+document.addEventListener("keydown", (event) => {
+  if (!event.altKey || event.ctrlKey || event.metaKey) return;
+  const pane = panes.find((one) => one.key === event.key);
+  if (pane) { event.preventDefault(); showPane(pane.name); }
+});
+
+// ---- light and dark: the system's, unless one was chosen here
+
+function setTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme;
+  store.set("theme", theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+}
+let keptTheme = null;
+try { keptTheme = localStorage.getItem("theme"); } catch { /* private window: nothing is kept */ }
+setTheme(keptTheme);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(document.documentElement.dataset.theme));
+byId("theme").addEventListener("click", () => {
+  const theme = store.get("theme") === "dark" ? "light" : "dark";
+  try { localStorage.setItem("theme", theme); } catch { /* as above */ }
+  setTheme(theme);
+});
+
+// ---- the list of files
+
+byId("file-button").addEventListener("click", async () => {
+  const dialog = byId("files");
+  const { bundled, own } = await app.ask("files");
+  const search = make("input", { type: "search", placeholder: "Name, or a path on this machine", "aria-label": "Diagram", testid: "file-search" });
+  const list = make("div", { class: "files" });
+  const show = () => {
+    const text = search.value.toLowerCase();
+    list.replaceChildren(...[["In this folder", own], ["Comes with blocksim", bundled]].flatMap(([title, names]) => {
+      const some = names.filter((name) => name.toLowerCase().includes(text));
+      return some.length ? [make("h3", { text: title }), ...some.map((name) => make("button", { type: "button", class: "item", text: name, onclick: () => take(name) }))] : [];
+    }));
+  };
+  const take = (name) => { dialog.close(); openFile(name); };
+  search.addEventListener("input", show);
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    take(list.querySelector("button")?.textContent || search.value);
+  });
+  dialog.replaceChildren(make("h2", { text: "Open a diagram" }), search, list);
+  show();
+  dialog.showModal();
+});
+for (const dialog of [byId("files"), byId("keys")]) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+
+const KEYS = [
+  ["Alt + 1 … 6", "the panes"], ["Tab, Enter", "from block to block, open its settings"], ["← → on a slider", "a small step; with Shift ten"],
+  ["+ − 0", "zoom the scopes, all of it again"], ["← → on a scope", "move the cursor; with Shift the window"], ["Space", "play and pause the robot"], ["?", "this list"],
+];
+byId("help").addEventListener("click", showKeys);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "?" && !/INPUT|TEXTAREA|SELECT/.test(event.target.tagName)) showKeys();
+});
+function showKeys() {
+  const rows = KEYS.map(([key, text]) => make("tr", {}, make("th", {}, make("kbd", { text: key })), make("td", { text })));
+  byId("keys").replaceChildren(make("h2", { text: "Keys" }), make("table", {}, ...rows));
+  byId("keys").showModal();
+}
+
+showPane(location.hash.slice(1));

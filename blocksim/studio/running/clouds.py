@@ -1,0 +1,62 @@
+"""Clouds: the same experiment with other seeds, its estimates as points beside the ellipse that one run claims."""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import BlocksimError
+from ...estimation.process import process
+from ...simulation.noise import draw_noise
+from ...simulation.prepare import prepared
+from ...simulation.simulation import run_experiment
+from ...simulation.threads import share_out
+
+if TYPE_CHECKING:
+    from ...simulation.experiment import Experiment
+
+#: Runs between two answers, and seconds after which a cloud is large enough.
+CHUNK, PATIENCE_OF_CLOUD = 8, 12.0
+
+
+def cloud(
+    base: Experiment, changes: Mapping[str, Any], options: Mapping[str, Any], seeds: list[int], jobs: int
+) -> Iterator[dict[str, np.ndarray]]:
+    """Values of every method so far, one row per seed, chunk by chunk. A run that fails gives no row."""
+    ready, left = prepared(base, changes, options)
+    ready.program.fast()
+    begin, rows = wall.monotonic(), dict[str, list[np.ndarray]]()
+
+    def one(seed: int) -> dict[str, np.ndarray]:
+        try:
+            record = process(ready.schedule, run_experiment(ready, left, draw_noise(ready, seed), named=changes), left)
+        except BlocksimError as error:
+            if error.record is None:
+                return {}
+            record = error.record
+        return {path: estimates.vector() for path, estimates in record.estimates.items()}
+
+    for first in range(0, len(seeds), CHUNK):
+        part = seeds[first : first + CHUNK]
+        for result in share_out(len(part), lambda k, part=part: one(part[k]), jobs):  # type: ignore[misc]
+            for path, vector in result.items():
+                rows.setdefault(path, []).append(vector)
+        yield {path: np.array(vectors) for path, vectors in rows.items()}
+        if wall.monotonic() - begin > PATIENCE_OF_CLOUD:
+            return
+
+
+def cloud_data(
+    points: Mapping[str, np.ndarray], names: Mapping[str, list[str]], truth: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+    """Of each method: how many points, their mean and their standard deviation, by parameter."""
+    data = {}
+    for path, values in points.items():
+        count = len(values)
+        spread = values.std(axis=0, ddof=1) if count > 1 else np.full(values.shape[1], np.nan)
+        facts = {"names": names.get(path, []), "count": count, "mean": values.mean(axis=0), "spread": spread}
+        data[path] = {**facts, "truth": truth.get(path, [])}
+    return data

@@ -1,0 +1,108 @@
+"""The documentation site: it builds without a warning and without a network, and every link within it leads somewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import blocksim as bs
+
+pytest.importorskip("sphinx")
+pytest.importorskip("pydata_sphinx_theme")
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+
+
+class Page(HTMLParser):
+    """The links, the resources and the places of a page."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.links: list[str] = []
+        self.resources: list[str] = []
+        self.places: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.places |= {values[key] for key in ("id", "name") if values.get(key)}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        elif tag in ("script", "img", "source", "iframe") and values.get("src"):
+            self.resources.append(values["src"])
+        elif tag == "link" and values.get("href") and values.get("rel") in ("stylesheet", "preload", "icon", "shortcut icon"):
+            self.resources.append(values["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "build.py"), str(folder)], capture_output=True, text=True, timeout=280
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.rglob("*.html") if "_static" not in path.parts}
+
+
+def test_every_link_within_the_site_leads_somewhere(site, pages):
+    dead = []
+    for path, page in pages.items():
+        for link in [*page.links, *page.resources]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.exists():
+                dead.append(f"{path.relative_to(site)}: {link}")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].places:
+                dead.append(f"{path.relative_to(site)}: {link}: no such place")
+    assert not dead, "\n".join(dead[:30])
+
+
+def test_nothing_is_loaded_from_elsewhere(site, pages):
+    outside = {r for page in pages.values() for r in page.resources if urlsplit(r).netloc}
+    assert not outside
+    assert not any("mathjax" in path.name.lower() for path in site.rglob("*.js"))
+
+
+def test_there_is_a_page_for_each_block_and_each_public_name(site, pages):
+    for name in bs.library():
+        text = (site / "blocks" / f"{name}.html").read_text(encoding="utf-8")
+        assert all(word in text for word in (f"<h1>{name}", "<h2>Ports"))
+    text = "".join(path.read_text(encoding="utf-8") for path in (site / "api").glob("*.html"))
+    assert [name for name in bs.__all__ if not name.startswith("_") and f'id="blocksim.{name}"' not in text] == []
+
+
+def test_mathematics_is_typeset_and_the_search_has_words(site):
+    joint = (site / "blocks" / "GravityJoint.html").read_text(encoding="utf-8")
+    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in joint and "&#x003C4;" in joint
+    assert "gravityjoint" in (site / "searchindex.js").read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.parametrize(
+    ("line", "latex", "rest"),
+    [
+        ("J qdd = tau - Fv qd: one joint.", r"J\,{\ddot{q}}\,=\,\tau \,-\,F_{v}\,{\dot{q}}", "One joint."),
+        (
+            "beta = (Z' W)^-1 Z' tau: W measured.",
+            r"\beta \,=\,(Z^{\mathsf{T}}\,W)^{-1}\,Z^{\mathsf{T}}\,\tau ",
+            "where W measured.",
+        ),
+        ("y = before until `time`, then after.", None, ""),
+    ],
+)
+def test_equations_of_docstrings_become_formulas(line, latex, rest):
+    from equations import formula
+
+    assert formula(line) == (None if latex is None else (latex, rest))

@@ -1,0 +1,161 @@
+"""The Edit pane in a real browser: edits by mouse, undo to the byte, files changed outside, a lost line, drafts, exports."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from conftest import start_studio
+
+from blocksim.diagram.files import bundled_root
+
+READY = "document.querySelector('[data-testid=edit-text]')?.value.includes('blocks:') && !studio.wire.pending.size"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder under git with a diagram in it."""
+    place = tmp_path_factory.mktemp("edit")
+    (place / "joint.yaml").write_bytes((bundled_root() / "one_dof/identify.yaml").read_bytes())
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "begin"]):
+        subprocess.run(["git", *command], cwd=place, check=True)
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(folder, tmp_path_factory):
+    pytest.importorskip("starlette", reason="the extra 'studio' is not installed")
+    pytest.importorskip("uvicorn", reason="the extra 'studio' is not installed")
+    import os
+
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    process, where = start_studio("joint.yaml", folder)
+    yield where
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture
+def edit_page(address, open_page, folder):
+    subprocess.run(["git", "checkout", "-q", "joint.yaml"], cwd=folder, check=True)
+    page = open_page(f"{address}#edit", accept_downloads=True)
+    page.until(READY)
+    return page
+
+
+def text_of(page) -> str:
+    return page.get_by_test_id("edit-text").input_value()
+
+
+def word_diff(folder) -> list[str]:
+    """The words that git says changed."""
+    command = ["git", "diff", "-U0", "--word-diff=porcelain", "--word-diff-regex=[^[:space:]{},]+"]
+    lines = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in lines if line[:1] in "+-" and not line.startswith(("+++", "---"))]
+
+
+def test_edit_by_mouse_save_and_git_shows_only_the_changed_words(edit_page, folder):
+    page = edit_page
+    before = text_of(page)
+    board = page.get_by_test_id("edit-board")
+    board.get_by_test_id("block-pid").click()
+    field = page.get_by_test_id("set-pid.kp")
+    field.fill("25")
+    field.press("Enter")
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('kp: 25')")
+    page.get_by_test_id("palette-search").fill("gain")
+    page.get_by_test_id("palette-Gain").dblclick()
+    board.get_by_test_id("block-gain").wait_for()
+    assert "input 'u' (input) is not connected" in page.get_by_test_id("edit-problems").inner_text()
+    board.hover()
+    page.get_by_test_id("port-out-pid.u").drag_to(page.get_by_test_id("port-in-gain.u"), force=True)
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('{type: Gain, in: pid}')")
+    name = page.get_by_test_id("block-name")
+    name.fill("brake")
+    name.press("Enter")
+    board.get_by_test_id("block-brake").wait_for()
+    page.keyboard.press("Control+s")
+    page.until("document.querySelector('[data-testid=edit-file]').textContent === 'saved'")
+    assert word_diff(folder) == ["-20", "+25", "+brake:   {type: Gain, in: pid"]
+    while page.get_by_test_id("edit-undo").is_enabled():
+        page.get_by_test_id("edit-undo").click()
+        page.until(READY)
+    assert text_of(page) == before
+    page.get_by_test_id("edit-save").click()
+    page.until("document.querySelector('[data-testid=edit-file]').textContent === 'saved'")
+    assert not word_diff(folder)
+    assert not page.watch.complaints
+
+
+def test_a_deleted_block_says_what_read_it(edit_page):
+    edit_page.get_by_test_id("edit-board").get_by_test_id("block-smooth").click()
+    edit_page.get_by_test_id("block-delete").click()
+    edit_page.until("document.querySelector('[data-testid=edit-said]').textContent.includes('ls no longer reads it')")
+    assert "not connected" in edit_page.get_by_test_id("edit-problems").inner_text()
+    assert edit_page.get_by_test_id("edit-board").locator(".block.wrong").count() == 1
+    edit_page.get_by_test_id("edit-undo").click()
+    edit_page.get_by_test_id("edit-board").get_by_test_id("block-smooth").wait_for()
+
+
+def test_a_wrong_value_is_refused_at_its_field(edit_page):
+    edit_page.get_by_test_id("edit-board").get_by_test_id("block-joint").click()
+    field = edit_page.get_by_test_id("set-joint.J")
+    field.fill("-1")
+    field.press("Enter")
+    words = edit_page.get_by_test_id("refusal-set-joint.J")
+    words.wait_for(state="visible")
+    assert words.inner_text() == "block 'joint': J: must be above 0, found -1."
+    assert "J: 0.02" in text_of(edit_page)
+
+
+def test_typing_marks_the_line_and_the_block(edit_page):
+    area = edit_page.get_by_test_id("edit-text")
+    area.fill(text_of(edit_page).replace("J: 0.02", "J: -2"))
+    edit_page.until("document.querySelector('.gutter .wrong')?.textContent === '13'")
+    assert "wrong" in edit_page.get_by_test_id("edit-board").get_by_test_id("block-joint").get_attribute("class")
+    assert "13: block 'joint': J: must be above 0" in edit_page.get_by_test_id("edit-problems").inner_text()
+
+
+def test_edited_outside_while_edited_inside_nothing_is_lost(edit_page, folder):
+    page, path = edit_page, folder / "joint.yaml"
+    original = path.read_text(encoding="utf-8")
+    path.write_text(original.replace("kp: 20", "kp: 21"), encoding="utf-8")
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('kp: 21')")
+    page.get_by_test_id("edit-board").get_by_test_id("block-pid").click()
+    field = page.get_by_test_id("set-pid.ki")
+    field.fill("11")
+    field.press("Enter")
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('ki: 11')")
+    path.write_text(original.replace("kp: 20", "kp: 2222"), encoding="utf-8")
+    page.get_by_test_id("outside-take").wait_for()
+    assert "Both texts are kept" in page.get_by_test_id("edit-ask").inner_text()
+    assert "ki: 11" in text_of(page) and "kp: 2222" in path.read_text(encoding="utf-8")
+    page.get_by_test_id("outside-take").click()
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('kp: 2222')")
+    page.get_by_test_id("edit-undo").click()
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('ki: 11')")
+
+
+def test_a_lost_line_and_a_closed_tab_lose_no_text(edit_page, address, open_page):
+    page = edit_page
+    page.get_by_test_id("edit-text").fill(text_of(page).replace("ki: 10", "ki: 17"))
+    page.until("document.querySelector('[data-testid=edit-file]').textContent === 'not saved' && !studio.wire.pending.size")
+    page.evaluate("studio.wire.cut()")
+    page.until("document.querySelector('[data-testid=edit-said]').textContent.includes('The line was lost and is back')")
+    assert "ki: 17" in text_of(page)
+    page.close()
+    again = open_page(f"{address}#edit")
+    again.get_by_test_id("draft-take").click()
+    again.until("document.querySelector('[data-testid=edit-text]').value.includes('ki: 17')")
+
+
+@pytest.mark.parametrize(("what", "begin"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("yaml", b"format: 1"), ("record", b"t")])
+def test_exports(edit_page, tmp_path, what, begin):
+    if what == "record":
+        edit_page.get_by_test_id("tab-bench").click()
+        edit_page.until("document.querySelector('[data-testid=bench-time]')?.textContent.includes('samples')")
+        edit_page.get_by_test_id("tab-edit").click()
+    with edit_page.expect_download() as download:
+        edit_page.get_by_test_id(f"export-{what}").click()
+    download.value.save_as(tmp_path / "file")
+    assert begin in (tmp_path / "file").read_bytes()[:200]
