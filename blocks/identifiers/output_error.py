@@ -23,7 +23,7 @@ from blocksim.schedule.logs import subsystem_output
 from .free_parameters import drawn, free_parameters
 from .output_report import report
 from .output_search import Search, Task, ascertained, descend
-from .regression.drawn import with_draws
+from .regression.bias import with_draws
 from .regression.ends import ends_of, skip_problem, skip_text
 from .regression.regression import all_present
 from .regression.spectrum import ERROR_KINDS

@@ -25,7 +25,7 @@ from blocksim.estimation.replay import Samples
 from blocksim.solvers import find_solver
 
 from ..smoothing.filters import enough, sample_time
-from .regression.drawn import with_draws
+from .regression.bias import with_draws
 from .regression.ends import skip_problem, skip_text
 from .rpem_search import OutputTwin, Rules, SearchProblem, SearchState, coloured_spread, covariance_of, searched, whiteness
 

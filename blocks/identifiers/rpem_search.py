@@ -112,7 +112,7 @@ def searched(
             break
         if not stepped(rules, twin, problem, search, y, counted, way):
             search.reason = f"after {iteration} iterations no step lowers V, halved {rules.halvings} times."
-            search.converged = ended(rules, problem, search, way, free)
+            search.converged = minimum_reached(rules, problem, search, way, free)
             break
     search.simulations += twin.simulations
     search.ends.append(len(search.history))
@@ -164,7 +164,7 @@ def nothing_left(rules: Rules, problem: SearchProblem, search: SearchState, way:
     return rules.method == "newton" and within(search, free, way / SMALL_STEP)
 
 
-def ended(rules: Rules, problem: SearchProblem, search: SearchState, way: np.ndarray, free: np.ndarray) -> bool:
+def minimum_reached(rules: Rules, problem: SearchProblem, search: SearchState, way: np.ndarray, free: np.ndarray) -> bool:
     """Whether a place from which no step lowers V is its minimum: Newton's step from there is shorter than what noise makes.
 
     A gradient with one step length for all can be stuck on the wall of a valley as well, so it is asked for a tenth of that.

@@ -74,22 +74,22 @@ blocks:
 
     def smoothed(self, y: np.ndarray, Ts: float, out: np.ndarray) -> dict[str, Any]:
         """One element: x, dx and their standard deviations into the rows of `out`; returns its ratios and likelihood."""
-        seen = int(np.count_nonzero(~np.isnan(y)))
+        present = int(np.count_nonzero(~np.isnan(y)))
         if np.isinf(y).any():
             raise RecordError("samples are infinite; mark missing ones as nan.")
-        if seen <= STATES:
-            raise RecordError(f"a level and its slope need at least {STATES + 1} samples that are not missing, found {seen}.")
+        if present <= STATES:
+            raise RecordError(f"a level and its slope need at least {STATES + 1} samples that are not missing, found {present}.")
         middle = float(np.nanmean(y)) if self.alpha == 1 else 0.0  # a level that forgets does so towards 0
         y = y - middle
         walk = (self.alpha, self.beta, self.gamma if self.beta else 1.0)
-        filtered = passes(worth_compiling((1 if self.given else 200) * len(y)))
-        noise = self.noise(y, walk, seen, filtered)
+        filtered = walk_filter(worth_compiling((1 if self.given else 200) * len(y)))
+        noise = self.noise(y, walk, present, filtered)
         ahead, back = np.empty((len(y), 5)), np.empty((len(y), 5))
         squares, logs, count = filtered(y, *walk, *noise, False, ahead)
         filtered(y, *walk, *noise, True, back)
         back[:, [0, 3]] -= np.c_[~np.isnan(y), np.nan_to_num(y)]  # the sample itself counts once
         sigma = float(np.sqrt(squares / count))
-        mean, std = joined(ahead + back)
+        mean, std = level_and_slope(ahead + back)
         out[0], out[2] = middle + mean[0], sigma * std[0]
         if self.differences == "centred":
             mean, std = (np.c_[v[:, :1], (v[:, 1:] + v[:, :-1]) / 2] for v in (mean, std))
@@ -112,7 +112,7 @@ blocks:
     def ratios(self, noise: tuple[float, float]) -> np.ndarray:
         return np.divide(noise, self.gains**2, out=np.zeros(2), where=self.gains > 0)
 
-    def noise(self, y: np.ndarray, walk: tuple[float, ...], seen: int, filtered: Callable[..., Any]) -> tuple[float, float]:
+    def noise(self, y: np.ndarray, walk: tuple[float, ...], present: int, filtered: Callable[..., Any]) -> tuple[float, float]:
         """Variances that level and slope take in a sample, in units of that of e; what is not given by maximum likelihood."""
         from scipy.optimize import minimize
 
@@ -133,7 +133,7 @@ blocks:
             return -likelihood(squares, logs, count)
 
         size = 1 if common else len(unknown)
-        grid = [np.full(size, e) for e in np.linspace(4 * np.log10(0.5 / seen), 3.0, 15)]
+        grid = [np.full(size, e) for e in np.linspace(4 * np.log10(0.5 / present), 3.0, 15)]
         best = minimize(cost, min(grid, key=cost), method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})
         return tuple(variances(best.x).tolist())
 
@@ -148,7 +148,7 @@ blocks:
         return None if delta or (beta and kappa) else "delta and kappa: one noise at least must move the level."
 
 
-def joined(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def level_and_slope(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of level and slope (2, samples) of rows Y11, Y12, Y22, z1, z2."""
     Y11, Y12, Y22, z1, z2 = information.T
     determinant = Y11 * Y22 - Y12**2
@@ -156,14 +156,14 @@ def joined(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.sqrt(np.stack([Y22, Y11]) / determinant)
 
 
-def filter_samples(y, alpha, beta, gamma, level, slope, backward, kept):
+def filter_samples(y, alpha, beta, gamma, level, slope, backward, memory):
     """What samples up to each one tell of its state, or from the end down to it: rows Y11, Y12, Y22, z1, z2.
 
     Returns the sum of e^2 / v and of ln v, see (22), and of how many innovations. Y <- A^-T Y A^-1 forward and A' Y A backward;
     a noise of variance q on a state with unit vector d takes Y d d' Y / (d'Yd + 1 / q). Backward it comes before A.
     """
     a, b, c, z, w = 0.0, 0.0, 0.0 if beta > 0 else 1.0, 0.0, 0.0  # a level without slope: a slope that is known to be 0
-    squares, logs, seen = 0.0, 0.0, 0
+    squares, logs, present = 0.0, 0.0, 0
     order = 2 if beta > 0 else 1
     for step in range(len(y)):
         k = len(y) - 1 - step if backward else step
@@ -186,22 +186,22 @@ def filter_samples(y, alpha, beta, gamma, level, slope, backward, kept):
             )
             z, w = alpha * z, beta * z + gamma * w
         if y[k] == y[k]:
-            if seen >= order:
+            if present >= order:
                 determinant = a * c - b * b
                 v = 1.0 + c / determinant
                 e = y[k] - (c * z - b * w) / determinant
                 squares += e * e / v
                 logs += np.log(v)
-            seen += 1
+            present += 1
             a += 1.0
             z += y[k]
-        if len(kept) > 0:
-            kept[k, 0], kept[k, 1], kept[k, 2], kept[k, 3], kept[k, 4] = a, b, c, z, w
-    return squares, logs, seen - order
+        if len(memory) > 0:
+            memory[k, 0], memory[k, 1], memory[k, 2], memory[k, 3], memory[k, 4] = a, b, c, z, w
+    return squares, logs, present - order
 
 
 @functools.cache
-def passes(compiled: bool) -> Callable[..., Any]:
+def walk_filter(compiled: bool) -> Callable[..., Any]:
     """The filter as it stands, or compiled where there is much to do."""
     if not compiled:
         return filter_samples

@@ -14,8 +14,7 @@ from blocksim.errors import RecordError, did_you_mean, listing
 
 from ..arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
 from ..physical import PHYSICAL, physical_found, with_physical
-from .bias import drawn_bias, with_bias
-from .drawn import with_draws
+from .bias import drawn_bias, with_bias, with_draws
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
 from .parts import Parts, fitted_parts, with_parts

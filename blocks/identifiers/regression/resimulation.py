@@ -18,7 +18,7 @@ from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 
-from .drawn import with_draws
+from .bias import with_draws
 from .ends import Ends, ends_of, skip_problem
 from .iteration import Looped, LoopEquations, Path, diverged, iterate
 from .regression import all_present

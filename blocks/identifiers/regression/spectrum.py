@@ -26,7 +26,7 @@ SLOWEST = 0.98  # coefficient of the autoregression by which losses are judged, 
 MEMORIES = 8  # in a record, at the least: an autoregression that remembers for longer cannot be told from a drift
 SHALLOWEST = 0.33  # of the mean of all lines: a dip is not believed to be deeper
 PIECES = 512  # of time, in which cosines are taken for constant
-MANY = 200_000  # rows of which all cosines together would not fit the memory
+COSINE_LIMIT = 200_000  # rows of which all cosines together would not fit the memory
 LEFT = 0.2  # of a variance that the fit and the parabola may leave, else the mean of all lines is taken
 
 
@@ -67,7 +67,7 @@ class Series:
     @property
     def long(self) -> bool:
         """Whether a cosine hardly changes while the autoregression remembers."""
-        return len(self.X) > PIECES and (len(self.X) * (1 - abs(self.rho)) > PIECES / 2 or len(self.X) > MANY)
+        return len(self.X) > PIECES and (len(self.X) * (1 - abs(self.rho)) > PIECES / 2 or len(self.X) > COSINE_LIMIT)
 
 
 def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray, lines: float) -> Spread:
