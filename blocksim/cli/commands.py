@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .design_commands import design_command, information_command, sequential_command
+from .look_command import look_command
 from .studio_command import studio_command
 
 if TYPE_CHECKING:
@@ -437,6 +438,7 @@ def study(
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
 
 
+app.command("look")(look_command)
 app.command("information")(information_command)
 app.command("design")(design_command)
 app.command("sequential")(sequential_command)
