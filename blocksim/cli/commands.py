@@ -15,6 +15,7 @@ from ..errors import SimulationError
 from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .course_commands import course
 from .design_commands import design_command, information_command, sequential_command
+from .look_command import look_command
 from .studio_command import studio_command
 
 if TYPE_CHECKING:
@@ -271,6 +272,7 @@ def show(
 ) -> None:
     """Show what a diagram became: its blocks, its schedule, its program."""
     from ..diagram.build import open_diagram
+    from ..simulation.many.lanes import why_single
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
@@ -281,6 +283,9 @@ def show(
         ready = results.readied(whole, inner)
         if schedule:
             typer.echo(str(ready.schedule))
+            typer.echo(
+                "\n" + (f"Runs go one by one: {reason}." if (reason := why_single(ready)) else "Many runs go eight at a time.")
+            )
         if program:
             from ..compiler.legend import legend
 
@@ -434,6 +439,7 @@ def study(
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
 
 
+app.command("look")(look_command)
 app.command("information")(information_command)
 app.command("design")(design_command)
 app.command("sequential")(sequential_command)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 FORM = """
 <form id="{name}" class="blocksim-quiz" style="border-left:4px solid #0072b2;padding:.4em 1em;margin:1em 0">
-<fieldset style="border:0;padding:0;margin:0"><legend style="font-weight:600;padding:0">{question}</legend>
+<fieldset style="border:0;padding:0;margin:0"><legend style="font-size:1em;font-weight:600;padding:0;margin:0">{question}</legend>
 {fields}
 <button type="submit" style="margin-top:.5em">Answer</button>
 </fieldset>
