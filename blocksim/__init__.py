@@ -80,6 +80,7 @@ PUBLIC = {
     "sequential": "planning.sequential",
     "information": "planning.information",
     "Information": "planning.information",
+    "explore": "studio.notebook.explore",
     "draw": "pictures.draw",
     "plot": "pictures.plots",
     "plot_traces": "pictures.estimate_traces",

@@ -73,6 +73,7 @@ from .simulation.prepare import experiment as experiment
 from .simulation.simulation import Simulation as Simulation
 from .studies.study import StudyResult as StudyResult
 from .studies.study import run_study as run_study
+from .studio.notebook.explore import explore as explore
 
 __version__: str
 PUBLIC: dict[str, str]

@@ -144,6 +144,11 @@ blocks:
         arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
         return model_rows((motor, arm), none)
 
+    #: For regressions, the motor's row is replaced by the sum of both: no gear is in it, and what it says of Ja holds whatever
+    #: phi is. The others come from the encoder of the arm, which may be late or have another zero.
+    balance = ((1.0, 1.0), (0.0, 1.0))
+    late_signals = ("phi_a", "w_a", "dw_a")
+
     @staticmethod
     def effort(tau, offset):
         """The left-hand sides of the two rows: the motor's torque, and none at the arm."""

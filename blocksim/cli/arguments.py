@@ -20,6 +20,10 @@ Set = Annotated[
         help="Change a setting, or a parameter of the diagram (NAME=VALUE). May be repeated.",
     ),
 ]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option("--assume", metavar="SOURCE", help="A source the record does not hold, which acted as in the diagram."),
+]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
 

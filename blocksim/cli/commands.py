@@ -12,7 +12,7 @@ import typer
 
 from .. import __version__
 from ..errors import SimulationError
-from .arguments import AllowOutside, File, Output, Set, with_errors_told
+from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .design_commands import design_command, information_command, sequential_command
 from .studio_command import studio_command
 
@@ -135,6 +135,7 @@ def identify(
     every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
     missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
+    assume: Assume = None,
     set_: Set = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write a plot, and with --out a picture of the diagram.")] = False,
@@ -153,12 +154,13 @@ def identify(
 
     outer, inner = results.read_settings(set_ or [])
     diagram = open_diagram(file, outer, allow_outside=allow_outside)
-    options = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
+    options = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
     options["columns"] = results.read_columns(map_ or [])
     if out is not None:
         make_folder(out)
     outcome = results.identified(diagram, record, inner, options)
     deliver(outcome, file, out, plot, json, quiet)
+    results.refuse_unconverged(outcome)
 
 
 @app.command("validate")
@@ -184,6 +186,7 @@ def judge(
     every: Annotated[str | None, typer.Option(help="As for identify.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="As for identify.")] = None,
     missing: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    assume: Assume = None,
     set_: Set = None,
     output: Output = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -197,7 +200,7 @@ def judge(
     from . import results, validating
 
     outer, inner = results.read_settings(set_ or [])
-    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing}
+    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
     reading["columns"] = results.read_columns(map_ or [])
     options = {
         "block": estimates_of or "",

@@ -150,6 +150,16 @@ def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], op
     return Outcome(diagram, result, time.perf_counter() - clock, failure)
 
 
+def refuse_unconverged(outcome: Outcome) -> None:
+    """An identification that found nothing is a failure, though what it looked at is kept: scripts must not go on with it."""
+    from ..errors import SimulationError
+
+    lost = {block: one for block, one in outcome.record.estimates.items() if not one.converged}
+    if lost:
+        reasons = "; ".join(f"{block}: {one.reason or 'nothing was learnt'}" for block, one in lost.items())
+        raise SimulationError(f"no estimates of {', '.join(lost)}. {reasons}.", time=float(outcome.record.t[-1]))
+
+
 def read_columns(items: list[str]) -> dict[str, Any]:
     """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
     from ..records.conversion import name_and_unit

@@ -81,6 +81,9 @@ def record_problems(record: RecordSpec) -> list[Problem]:
         texts.append(("resample", f"method: found {brief_value(resample['method'])}. {', '.join(RESAMPLING)} are there."))
     if record.missing not in ("refuse", "bridge"):
         texts.append(("missing", f"found {brief_value(record.missing)}. refuse or bridge is wanted."))
+    sources = [] if record.assume in (None, "all") else record.assume
+    if not isinstance(sources, list) or not all(isinstance(name, str) for name in sources):
+        texts.append(("assume", f"found {brief_value(record.assume)}. A list of sources is wanted, or all."))
     for signal, column in record.signals.items():
         for key in ("scale", "offset", "delay"):
             value = getattr(column, key)

@@ -202,6 +202,10 @@ def record_schema() -> dict[str, Any]:
             "every": {"description": "interval of the rows [s] where no column of time is read", **time},
             "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
             "missing": {"description": "what to do with nan", "enum": ["refuse", "bridge"], "default": "refuse"},
+            "assume": {
+                "description": "sources that acted as in the diagram, though the record does not hold them",
+                "anyOf": [{"const": "all"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}],
+            },
             "signals": {
                 "description": "the column each signal of the diagram is read from",
                 "type": ["object", "null"],

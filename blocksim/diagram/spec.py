@@ -121,6 +121,7 @@ class RecordSpec:
     every: Any = None  # interval of the rows, where no column of time is to be read
     resample: Any = None  # an interval, or {every: 1e-3, method: linear}
     missing: str = "refuse"  # or 'bridge'
+    assume: Any = None  # sources that acted as in the diagram though the record does not hold them, or 'all'
     signals: dict[str, ColumnSpec] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict, compare=False)
 

@@ -145,7 +145,7 @@ def record_spec(now: RecordSpec | None, origin: RecordSpec | None, scope: Parame
     if now is None:
         return None
     before = origin or RecordSpec()
-    keys = ("file", "time", "every", "resample", "missing")
+    keys = ("file", "time", "every", "resample", "missing", "assume")
     values = {key: text_or_value(getattr(before, key), getattr(now, key), scope) for key in keys}
     signals = {
         name: before.signals[name] if name in before.signals and column_is(before.signals[name], column, scope) else column

@@ -22,7 +22,7 @@ from ..contract.declarations import Noise as Draw
 from ..contract.definition import arguments
 from ..contract.times import exact
 from ..diagram.diagram import Diagram, Node
-from ..errors import RecordError, SimulationError
+from ..errors import RecordError, SimulationError, listing
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.noise import Draws, draw_noise
@@ -128,7 +128,22 @@ def twin_of(
     values = {player_path(p): p.values.reshape(len(p.values), -1) for p in recorded}
     own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
     assumed = () if run.simulated else tuple(u.path for u in own.schedule.units if is_source(u) and u.path not in values)
+    if not run.simulated:
+        refuse_unasked(run, [u.path for u in own.schedule.units if u.path in assumed and not u.kind.of(Draw)])
     return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
+
+
+def refuse_unasked(run: Run, sources: Sequence[str]) -> None:
+    """A source that acts on what is simulated must be in a measured record, unless somebody says that it acted as drawn."""
+    spec = run.diagram.record
+    allowed = spec.assume if spec is not None and spec.assume is not None else []
+    missing = [] if allowed == "all" else [path for path in sources if path not in allowed]
+    if missing:
+        raise RecordError(
+            f"the record does not hold {listing(missing)}, which the simulated loop needs: what acted in the experiment is "
+            f"wanted. Map its column: --map {missing[0]}=COLUMN, record: {{signals: {{{missing[0]}: COLUMN}}}}. Where it acted "
+            f"as the diagram says, write so: --assume {missing[0]}, record: {{assume: [{missing[0]}]}}."
+        )
 
 
 def is_source(unit: Unit) -> bool:

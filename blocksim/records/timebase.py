@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: Of a sampling interval: what rounding of printed times comes to, and what a logger's clock may jitter.
 TIME_ROUNDING, JITTER = 1e-4, 0.01
 WAYS = (
-    "Put it on an even grid with resample: {every: 1e-3, method: linear} (--resample 1e-3), or, where the rows are known to be "
-    "even and only their times are not, give every: 1e-3 in place of the column of time (--every 1e-3)."
+    "Put it on an even grid with resample: {{every: {0:.6g}, method: linear}} (--resample {0:.6g}), or, where the rows are known "
+    "to be even and only their times are not, give every: {0:.6g} in place of the column of time (--every {0:.6g})."
 )
 
 
@@ -104,7 +104,8 @@ def irregular(t: FloatArray, base: TimeBase, name: str) -> str:
     row = int(np.argmax(np.abs(base.offsets - base.offsets[0]) > JITTER))
     return (
         f"{name} is not evenly sampled: steps are {steps.min():.6g} to {steps.max():.6g} s, {np.median(steps):.6g} s in the "
-        f"median; the first sample off the grid by more than {100 * JITTER:g} % of that is row {row}, at {t[row]:.9g} s. {WAYS}"
+        f"median; the first sample off the grid by more than {100 * JITTER:g} % of that is row {row}, at {t[row]:.9g} s. "
+        + WAYS.format(float(f"{base.interval:.3g}"))
     )
 
 
@@ -122,6 +123,7 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
     if len(t) < 2:
         raise RecordError(f"resample: every {every} s leaves {len(t)} sample of the {high - low:g} s that the signals share.")
     notes.append(f"put on an even grid of {every} s ({method})")
+    notes += [text for grid in grids if (text := bridged_gaps(grid, method))]
     signals = {}
     for grid in grids:
         for name, signal in grid.signals.items():
@@ -130,6 +132,21 @@ def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) 
         if len(t) > 1 and t[1] - t[0] > 1.5 * slow:
             notes.append(f"resampled from {slow:.6g} s to {t[1] - t[0]:.6g} s without a filter: what is faster folds back")
     return Grid(t, signals)
+
+
+def bridged_gaps(grid: Grid, method: str) -> str:
+    """What was filled where rows are missing: how many, and the longest stretch."""
+    steps = np.diff(grid.t)
+    median = float(np.median(steps))
+    wide = steps > 1.5 * median
+    if not wide.any():
+        return ""
+    k = int(np.argmax(steps))
+    lost = int(np.round(steps[wide] / median - 1).sum())
+    return (
+        f"'{next(iter(grid.signals))}' and what has its times: {int(wide.sum())} gap{'s' if wide.sum() > 1 else ''}, about "
+        f"{lost} rows, bridged ({method}); the longest is {steps[k]:.4g} s after {grid.t[k]:.6g} s"
+    )
 
 
 def signal_at(t: FloatArray, signal: Signal, times: FloatArray, method: str, name: str, notes: list[str]) -> Signal:

@@ -52,6 +52,7 @@ def identify(
     every: Any = None,
     resample: Any = None,
     missing: str | None = None,
+    assume: Any = None,
     params: Mapping[str, Any] | None = None,
 ) -> Record:
     """Run the record blocks of a diagram on a measured record; all else the diagram's `record:` says, unless it is given here.
@@ -60,9 +61,10 @@ def identify(
     "delay": 0}; offset and delay may be "estimated", from the other encoder of a flexible axis.
     `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
-    `params` changes settings as in `simulate`.
+    `assume` names sources that the record does not hold and that acted as in the diagram. `params` changes settings as in
+    `simulate`.
     """
-    data = read_measured(diagram, record, params, Reading(columns or {}, time, every, resample, missing))
+    data = read_measured(diagram, record, params, Reading(columns or {}, time, every, resample, missing, assume))
     plan = planned(data.schedule, data.signals, data.source, data.notes)
     estimating = [unit for unit in estimators(data.schedule) if unit in plan]
     return process_units(data.schedule, plan, estimating, data.record, {}, simulated=False, measured=data.signals)
@@ -77,6 +79,7 @@ class Reading:
     every: Any = None
     resample: Any = None
     missing: str | None = None
+    assume: Any = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,9 @@ def read_measured(
     reading: Reading,
 ) -> MeasuredData:
     """A diagram with its settings changed, and the signals of it that a record holds."""
-    schedule = flatten(Overrides(params).diagram(diagram))
-    spec = section(schedule.diagram, reading)
+    changed = Overrides(params).diagram(diagram)
+    spec = section(changed, reading)
+    schedule = flatten(replace(changed, record=spec))
     source, name = source_of(schedule.diagram, spec, record)
     signals, origin, notes = mapped(schedule, source, spec.signals, others_of(schedule.diagram, spec, record))
     if not signals:
@@ -125,7 +129,7 @@ def section(diagram: Diagram, reading: Reading) -> RecordSpec:
     spec = replace(diagram.record or RecordSpec(), signals=unmapped(diagram, reading.columns))
     if reading.time is not None or reading.every is not None:
         spec = replace(spec, time=reading.time, every=reading.every)
-    rest = {"resample": reading.resample, "missing": reading.missing}
+    rest = {"resample": reading.resample, "missing": reading.missing, "assume": reading.assume}
     spec = replace(spec, **{key: value for key, value in rest.items() if value is not None})
     raise_all(record_problems(spec))
     return spec
@@ -197,9 +201,13 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
                 raise RecordError(
                     f"{name}: '{signal}' is nan at row {rows[0]}, t = {grid.t[rows[0]]:.9g} s; {len(rows)} samples are missing. "
                     "Say missing: bridge (--missing bridge) to pass them on to blocks that bridge them, such as IRWSmoother; or "
-                    "resample: {every: 1e-3} (--resample 1e-3) to fill them."
+                    f"resample: {{every: {step_of(grid):.6g}}} (--resample {step_of(grid):.6g}) to fill them."
                 )
     return results
+
+
+def step_of(grid: Grid) -> float:
+    return float(np.median(np.diff(grid.t)))
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

@@ -48,6 +48,7 @@ def validate(
     every: Any = None,
     resample: Any = None,
     missing: str | None = None,
+    assume: Any = None,
     params: Mapping[str, Any] | None = None,
 ) -> Validation:
     """Score a diagram with fixed values on a measured record, every signal that both have.
@@ -63,7 +64,7 @@ def validate(
         raise DiagramError(f"there is no mode '{mode}'. Modes are: loop, inverse.")
     if initial not in ("record", "diagram"):
         raise DiagramError(f"initial: found '{initial}'. The first state comes from the record or the diagram.")
-    reading = Reading(columns or {}, time, every, resample, missing)
+    reading = Reading(columns or {}, time, every, resample, missing, assume)
     if split is not None:
         if estimates is not None:
             raise DiagramError("split finds the estimates itself; give either split or estimates.")

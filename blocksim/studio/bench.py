@@ -79,10 +79,10 @@ def cloud_of_seeds(session: Session, request: Request) -> Iterator[Answer]:
     base, changes = variant_of(session, request)
     first = int(live.record.provenance.get("seed") or 0)
     names = {path: list(estimates) for path, estimates in live.record.estimates.items()}
-    truth = {path: estimates.truth_vector() for path, estimates in live.record.estimates.items()}
     jobs = max(1, (os.cpu_count() or 2) - 1)
-    for points in cloud(base, changes, request.get("options") or {}, [first + 1 + k for k in range(count)], jobs):
-        yield Answer({"methods": cloud_data(points, names, truth)}, {path: p.ravel() for path, p in points.items()})
+    seeds = [first + 1 + int(request.get("skip") or 0) + k for k in range(count)]
+    for points in cloud(base, changes, request.get("options") or {}, seeds, jobs):
+        yield Answer({"methods": cloud_data(points, names)}, {path: p.ravel() for path, p in points.items()})
 
 
 @handles("bench.rest", lane="rest", latest=True)
@@ -92,11 +92,13 @@ def rest(session: Session, request: Request) -> Answer:
     live = shelf.get("run")
     if live is None:
         raise BlocksimError("nothing has run yet.")
+    slow = {unit.path for unit in live.rest}
     later = LiveRun(live.experiment, live.changes, live.record, live.number, failures=list(live.failures))
     run_units(later, live.rest, shelf["spent"])
     if shelf.get("run") is live:
         shelf["run"] = later
-    return Answer(run_data(later))
+    data = run_data(later)  # of this run only what was slow: a newer one may have said the rest already
+    return Answer({**data, "estimates": {path: entry for path, entry in data["estimates"].items() if path in slow}})
 
 
 @handles("bench.curves", lane="curves", latest=True)

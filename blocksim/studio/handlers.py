@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from .session import Session
 
 #: Modules of this room whose handlers are in the table.
-PANES = ("session", "bench", "edit.requests", "edit.exports", "robot")
+PANES = (
+    "session", "bench", "edit.requests", "edit.exports", "excitation.requests", "excitation.improving", "study.requests",
+    "data.requests", "robot",
+)  # fmt: skip
 Request: TypeAlias = Mapping[str, Any]
 Handling: TypeAlias = Callable[["Session", Request], "Answer | Iterator[Answer]"]
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import secrets
 import socket as sockets
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 FORBIDDEN = 4403
+#: Seconds after which a thread gives way: the loop under the hand waits for slow identifiers beside it no longer than that.
+SWITCH = 0.0005
 
 
 def make_app(name: str, token: str, port: int, allow_outside: bool = False) -> Any:
@@ -128,6 +131,7 @@ def free_port(port: int) -> sockets.socket:
     listener.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # a browser that is told the address early waits, and is not turned away
     except OSError as error:
         raise BlocksimError(f"port {port} cannot be used: {error.strerror}. Leave --port out for a free one.") from None
     return listener
@@ -150,6 +154,7 @@ def serve_studio(
     listener = free_port(port)
     number = listener.getsockname()[1]
     app = make_app(name, token, number, allow_outside)
+    sys.setswitchinterval(SWITCH)
     limits: dict[str, Any] = {"ws_max_size": MESSAGE_BYTES, "ws_ping_interval": 20.0, "timeout_graceful_shutdown": 1}
     config = uvicorn.Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False, **limits)
     if ready is not None:

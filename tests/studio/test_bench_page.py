@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import blocksim as bs
 
-SETTLED = "!studio.wire.pending.size && document.querySelector('[data-testid=row-didim-J] td.value')?.textContent"
+SETTLED = "studio.idle() && document.querySelector('[data-testid=row-didim-J] td.value')?.textContent"
 
 
 def cells(page, method: str) -> dict[str, list[str]]:
@@ -57,3 +57,100 @@ def test_a_wrong_value_is_refused_at_its_field_in_the_words_of_the_loader(studio
     field.fill("12")
     field.press("Enter")
     words.wait_for(state="hidden")
+
+
+def test_eighty_steps_of_a_slider_answer_and_the_last_one_wins(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    page.evaluate("window.paints = 0; document.addEventListener('painted', () => window.paints++)")
+    box = page.get_by_test_id("slider-smooth.bandwidth").bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], y)
+    page.mouse.down()
+    for step in range(80):
+        page.mouse.move(box["x"] + box["width"] * (0.3 + 0.4 * step / 80), y)
+    page.mouse.up()
+    page.until(SETTLED)
+    assert page.evaluate("window.paints") > 1
+    record = bs.simulate("one_dof/identify", params=page.evaluate("studio.store.get('changes')"))
+    assert cells(page, "ls") == printed(record.estimates["ls"])
+    assert page.evaluate("document.querySelectorAll('.scope').length") == 3
+    assert not page.watch.outside(studio) and not page.watch.complaints
+
+
+def test_a_block_shows_its_settings_and_any_number_can_be_pinned(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    page.get_by_test_id("block-joint").focus()
+    page.keyboard.press("Enter")
+    fields = page.get_by_test_id("block-fields")
+    fields.get_by_text("GravityJoint").wait_for()
+    text = fields.inner_text()
+    assert "viscous friction" in text and "at least 0" in text and "N m s/rad" in text
+    page.get_by_test_id("pin-joint.Fv").click()
+    page.get_by_test_id("tab-pins").click()
+    assert page.get_by_test_id("slider-joint.Fv").count() == 1
+    page.get_by_test_id("block-encoder").click()
+    field = page.get_by_test_id("field-encoder.noise_std")
+    field.fill("-1")
+    field.press("Enter")
+    words = page.get_by_test_id("field-refusal-encoder.noise_std")
+    words.wait_for(state="visible")
+    assert "at least 0" in words.inner_text()
+
+
+def test_a_defect_is_switched_off_on_the_diagram(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    page.get_by_test_id("light-encoder").click()
+    page.until(SETTLED)
+    assert page.get_by_test_id("defect-encoder.noise").get_attribute("aria-checked") == "false"
+    page.get_by_test_id("defect-encoder.quantisation").click()
+    page.get_by_test_id("defect-encoder.loop").click()  # both on again: only the noise is off
+    page.until(SETTLED)
+    record = bs.simulate("one_dof/identify", params={"encoder.noise_std": 0})
+    assert cells(page, "ls") == printed(record.estimates["ls"])
+
+
+def test_zoom_asks_for_finer_curves_and_the_cursor_reads_the_record(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    scope = page.get_by_test_id("scope-rad")
+    scope.focus()
+    for _ in range(3):
+        page.keyboard.press("+")
+    page.until(SETTLED)
+    page.keyboard.press("ArrowRight")
+    page.until("document.querySelector('output[data-value=\"joint.q\"]').textContent")
+    t = page.evaluate("studio.bench().scopes.t")
+    record = bs.simulate("one_dof/identify")
+    place = record.t.searchsorted(t + 1e-9, "right") - 1
+    value = float(page.locator('output[data-value="joint.q"]').inner_text())
+    assert abs(value - record["joint.q"][place]) < 1e-4 * abs(value)
+    page.keyboard.press("0")
+    page.until(SETTLED)
+    assert page.evaluate("studio.bench().scopes.window") is None
+
+
+def test_the_cloud_comes_when_hands_are_off(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    page.until("document.querySelector('[data-testid=cloud-words]').textContent.includes('ls')")
+    page.until("Object.values(studio.bench().pair.clouds)[0].count >= 16")
+    assert "× the claimed" in page.get_by_test_id("cloud-words").inner_text()
+
+
+def test_the_robot_shows_the_record_at_the_time_scrubbed_to(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    page.get_by_test_id("tab-robot").click()
+    page.get_by_test_id("reading-joint.q").wait_for()
+    page.get_by_test_id("robot-scrub").evaluate("e => { e.value = 4321; e.dispatchEvent(new Event('input')); }")
+    page.until("document.querySelector('[data-testid=robot-time]').textContent === '4.321 s' && !studio.wire.pending.size")
+    record = bs.simulate("one_dof/identify")
+    truth = record["joint.q"][record.t.searchsorted(4.321 + 1e-9, "right") - 1]
+    assert abs(float(page.get_by_test_id("reading-joint.q").inner_text()) - truth) <= 1e-5 * abs(truth)
+    page.get_by_test_id("robot-play").click()
+    page.until("Number.parseFloat(document.querySelector('[data-testid=robot-time]').textContent) > 4.6")
+    page.get_by_test_id("robot-play").click()
+    assert not page.watch.complaints

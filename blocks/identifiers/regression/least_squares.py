@@ -12,6 +12,7 @@ from blocksim.contract.block import RecordBlock, inport, model, outport, param, 
 from blocksim.contract.declarations import Inport, Outport
 from blocksim.errors import RecordError, did_you_mean, listing
 
+from ..arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
 from ..physical import PHYSICAL, physical_found, with_physical
 from .bias import drawn_bias, with_bias
 from .ends import ends_of, skip_problem
@@ -56,6 +57,10 @@ class LeastSquares(RecordBlock):
     bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. A delay biases
     as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it
     (MovingAverage, window 2) fits motion without phase.
+
+    On a flexible axis the encoder of the arm is compared with the motor's along the way: a lag or a zero between them, which
+    would turn stiffness and damping into something else, is warned of by name (`channels: told`) or taken out (`channels:
+    estimated`).
     """
 
     family = "identification"
@@ -84,6 +89,8 @@ blocks:
     bias: str = static("untold", "what is made of the bias that noise and filters of the motion cause",
                        choices=("untold", "told", "corrected", "widened"))  # fmt: skip
     draws: int = static(16, "draws of the noise from which the bias is told", kind=int)
+    channels: str = static("told", "what is made of lag and zero of the encoder at the arm of a flexible axis",
+                           choices=("off", "told", "estimated"))  # fmt: skip
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
     physical: str = static("told", "whether estimates of a robot are those of a physical one", choices=PHYSICAL)
     column_errors: list[float] | None = static(None, "total: size of the error of each column, in its unit", kind=list)
@@ -101,9 +108,19 @@ blocks:
         return {**motion_ports(plant), **efforts}
 
     def process(self, t, model, run: Run, **signals):
-        rows = rows_of(model, signals)
         names = chosen_names(model, self.settings["parameters"], self.settings["known"])
+        channel = self.channel_of(t, model, names, signals)
+        estimated = channel is not None and self.channels == "estimated"
+        if estimated:
+            signals = late_shifted(model, signals, channel.lag / channel.step)
+            signals["phi_a"] = signals["phi_a"] - channel.zero
+        rows = rows_of(model, signals)
         task = task_of(self, t, rows, signals, names, model)
+        if estimated:
+            ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
+            task = projected_out(
+                task, joint_after_joint(balanced(ends.rows(channel_rows(model, signals, 0.0, channel.step)), model))
+            )
         solution, dropped = essential(self, task)
         more: dict[str, Any] = {}
         if self.physical == "required":
@@ -113,6 +130,10 @@ blocks:
         effort = rows.W @ x
         outputs = (effort, rows.y - effort)
         result = estimates(self, task, solution, dropped, model)
+        if channel is not None:
+            texts = channel.remarks() if self.channels == "told" else []
+            numbers = {"lag": channel.lag, "lag_std": channel.lag_std, "zero": channel.zero, "zero_std": channel.zero_std}
+            result = replace(result.warned(*texts), details={**result.details, "arm_encoder": numbers})
         if more:
             result = replace(result, details={**result.details, **more})
         elif self.physical == "told":
@@ -123,6 +144,29 @@ blocks:
             bias = drawn_bias(run, self.settings["model"], solution.names, solution.fit.values, self.draws)
             result = with_bias(result, bias, self.bias)
         return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result
+
+    def channel_of(self, t: np.ndarray, plant: Plant, names: tuple[str, ...], signals: Any) -> ArmChannel | None:
+        """Lag and zero of an arm's encoder; None where the plant has none, or where nothing can be told."""
+        if self.channels == "off" or not has_arm(plant) or "k1" not in names or self.method not in ("ols", "wls"):
+            return None
+        ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
+
+        def task_at(moved: Mapping[str, np.ndarray]) -> LinearTask:
+            return task_of(self, t, rows_of(plant, moved), moved, names, plant)
+
+        def solve_with(task: LinearTask, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+            more = joint_after_joint(balanced(ends.rows(columns), plant))
+            wide = replace(task, W=np.c_[task.W, more], names=(*task.names, *NUISANCES))
+            result = solve(self, wide, wide.names)
+            values = dict(zip(result.names, result.fit.values, strict=True))
+            std = np.sqrt(np.diag(result.covariance))[-2:]
+            inertia = float(values.get("Ja", task.held.get("Ja", 0.0)))
+            return result.fit.values[-2:], std, float(values["k1"]), inertia
+
+        try:
+            return sought_channel(solve_with, task_at, plant, t, {n: np.asarray(v, dtype=float) for n, v in signals.items()})
+        except RecordError:
+            return None
 
     @staticmethod
     def check(decimate, column_errors, method, skip, edges, draws, parts):
@@ -233,15 +277,20 @@ def task_of(
     used = fast_rows(block.drop_slow, signals, rows.y.shape)[ends.picked]
     if not used.any():
         raise RecordError(no_rows(block, len(used), bool(np.any(signals.get("qd", 1.0)))))
-    W, effort = ends.rows(rows.W), ends.rows(rows.y)
+    W, effort = balanced(ends.rows(rows.W), plant), balanced(ends.rows(rows.y), plant)
     y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([constants[n] for n in rest])
-    W = W[:, :, [plant.parameters.index(n) for n in names]].transpose(1, 0, 2).reshape(-1, len(names))
+    W = joint_after_joint(W[:, :, [plant.parameters.index(n) for n in names]])
     groups = np.repeat(np.arange(y.shape[1]), len(y))
     leaked = [n for n in rest if plant.truth and n not in values]
     warnings = (
         (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
     )
     return LinearTask(W, y.T.ravel(), groups, used.T.ravel(), names, constants, effort.T.ravel(), warnings)
+
+
+def joint_after_joint(W: np.ndarray) -> np.ndarray:
+    """Rows (samples, joints, columns) one joint after another."""
+    return W.transpose(1, 0, 2).reshape(-1, W.shape[2])
 
 
 def fast_rows(share: float, signals: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:

@@ -8,7 +8,7 @@ import { EstimateTable } from "./estimates.js";
 import { Scopes } from "./scopes.js";
 
 export const COLOURS = ["#1f6fb4", "#d9601a", "#2a8f43", "#8452a8", "#c2a01c", "#3aa6a6", "#b0413e", "#5b6770"];
-const FIRST_PINS = 5, CLOUD = 40, STILL = 350;
+const FIRST_PINS = 5, CLOUD = 40, STILL = 350, REST_PAUSE = 50;
 
 export class Bench {
   /** `options.pins` are fields to pin in place of those that Python proposes; `options.only` leaves the diagram out. */
@@ -79,7 +79,7 @@ export class Bench {
     this.scopes.keepGhost();
     this.scopes.holding = true;
     this.pair.clearCloud();
-    this.app.latest("bench.cloud", { count: 0 }, null);
+    if (!this.options.chunk) this.app.latest("bench.cloud", { count: 0 }, null);
   }
 
   change(field, value, last) {
@@ -112,16 +112,28 @@ export class Bench {
   paint(answer, begin) {
     this.controls.accept();
     this.parts.waiting.hidden = true;
+    Object.assign(this, { number: answer.number, late: answer.rest });
     this.scopes.set(answer);
     this.take(answer);
     this.seedField.value = answer.seed ?? "";
     this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, run and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
-    if (answer.rest.length) this.app.latest("bench.rest", {}, (more) => this.take(more), () => {});
-    if (!this.warm) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
+    if (answer.rest.length) this.askRest();
+    if (!this.warm && !this.options.chunk) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
     this.app.store.set("run", answer.number);
     clearTimeout(this.stillness);
     if (this.last) this.stillness = setTimeout(() => this.settle(), STILL);
     requestAnimationFrame(() => this.root.dispatchEvent(new CustomEvent("painted", { bubbles: true, detail: { ms: performance.now() - begin, server: 1000 * answer.seconds } })));
+  }
+
+  /** Slow identifiers follow on their own time: one request on its way, and a pause between two while a hand moves. */
+  askRest() {
+    if (this.resting) { this.restAgain = true; return; }
+    this.resting = true;
+    const done = (more) => {
+      if (more) this.take({ ...more, rest: more.number === this.number ? [] : this.late });
+      setTimeout(() => { this.resting = false; if (this.restAgain) { this.restAgain = false; this.askRest(); } }, this.scopes.holding ? REST_PAUSE : 0);
+    };
+    this.app.ask("bench.rest").then(done, () => done(null));
   }
 
   /** Hands are off: let the plots find their range, and add the cloud. */
@@ -135,7 +147,21 @@ export class Bench {
       for (const [path, cloud] of Object.entries(answer.methods)) clouds[path] = { ...cloud, values: answer.arrays[path] };
       this.pair.setCloud(clouds);
     };
-    this.app.latest("bench.cloud", () => ({ ...this.request(), count: CLOUD }), draw, () => {});
+    if (this.options.chunk) this.cloudInChunks();
+    else this.app.latest("bench.cloud", () => ({ ...this.request(), count: CLOUD }), draw, () => {});
+  }
+
+  /** The same where Python answers one request after the other: few seeds at a time, until a hand moves something again. */
+  async cloudInChunks() {
+    const turn = this.turn = (this.turn || 0) + 1, clouds = {};
+    for (let skip = 0; skip < CLOUD && turn === this.turn && !this.scopes.holding; skip += this.options.chunk) {
+      const answer = await this.app.ask("bench.cloud", { ...this.request(), skip, count: this.options.chunk }).catch(() => ({}));
+      for (const [path, cloud] of Object.entries(answer.methods || {})) {
+        const before = clouds[path]?.values || [];
+        clouds[path] = { ...cloud, values: Float32Array.of(...before, ...answer.arrays[path]), count: (clouds[path]?.count || 0) + cloud.count };
+      }
+      if (turn === this.turn && !this.scopes.holding) this.pair.setCloud(clouds);
+    }
   }
 
   take(answer) {

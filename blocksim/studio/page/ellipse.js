@@ -50,7 +50,7 @@ export class EllipsePlot {
       const parts = pair.map((name) => {
         const place = cloud.names.indexOf(name), row = result.rows[place];
         if (!row || !row.std) return null;
-        return `${name} ${(cloud.spread[place] / row.std).toFixed(2)} ×`;
+        return `${name} ${(spreadOf(cloud, place) / row.std).toFixed(2)} ×`;
       }).filter(Boolean);
       const swatch = make("i", { class: "swatch" });
       swatch.style.background = method.colour;
@@ -162,6 +162,13 @@ export class EllipsePlot {
     pen.stroke();
     pen.setLineDash([]);
   }
+}
+
+/** Standard deviation of one parameter over the seeds of a cloud. */
+function spreadOf(cloud, place) {
+  const wide = cloud.names.length, values = Array.from({ length: cloud.count }, (_, k) => cloud.values[k * wide + place]);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
 function hasTruth(row) { return typeof row.truth === "number" && row.truth !== 0; }

@@ -22,7 +22,7 @@ const app = {
   onPush: (kind, listener) => wire.onPush(kind, listener),
   openFile, say, showPane,
 };
-window.studio = { app, wire, store };  // for the console, and for tests
+window.studio = { app, wire, store, bench: () => panes[0].bench, idle: () => !wire.pending.size && !panes[0].bench?.resting };  // for the console, and for tests
 
 function say(text, alarm = false) {
   const status = byId("status");

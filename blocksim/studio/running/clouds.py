@@ -49,14 +49,6 @@ def cloud(
             return
 
 
-def cloud_data(
-    points: Mapping[str, np.ndarray], names: Mapping[str, list[str]], truth: Mapping[str, np.ndarray]
-) -> dict[str, Any]:
-    """Of each method: how many points, their mean and their standard deviation, by parameter."""
-    data = {}
-    for path, values in points.items():
-        count = len(values)
-        spread = values.std(axis=0, ddof=1) if count > 1 else np.full(values.shape[1], np.nan)
-        facts = {"names": names.get(path, []), "count": count, "mean": values.mean(axis=0), "spread": spread}
-        data[path] = {**facts, "truth": truth.get(path, [])}
-    return data
+def cloud_data(points: Mapping[str, np.ndarray], names: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Of each method: how many points, and of which parameters."""
+    return {path: {"names": names.get(path, []), "count": len(values)} for path, values in points.items()}

@@ -1,0 +1,133 @@
+// The Data pane: drop a measured file, look at its time and columns, map them, identify, validate on a second one.
+import { brief, make } from "./dom.js";
+import { PlotCanvas, columnTimes } from "./plots.js";
+
+class DataPane {
+  constructor(root, app) {
+    Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [] });
+    this.build();
+    app.store.on("diagram", (diagram) => { if (diagram.from !== "data" && this.file) this.look(); });
+  }
+
+  build() {
+    const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-data-${name}` }, ...inner);
+    const button = (text, testid, onclick, more = {}) => make("button", { type: "button", text, testid, onclick, ...more });
+    const picker = make("input", { type: "file", accept: ".csv,.txt,.mat,.npz,.parquet", multiple: true, "aria-label": "Choose files", testid: "data-file", onchange: () => this.drop(picker.files) });
+    this.parts = {
+      zone: make("div", { class: "zone drop", testid: "data-zone" }, make("p", { text: "Drop a CSV or MAT file here, or choose one: it stays on this machine." }), picker),
+      file: make("select", { "aria-label": "File", testid: "data-which", onchange: (event) => { this.file = event.target.value; this.look(); } }), time: make("input", { type: "text", placeholder: "t", "aria-label": "Column of time", testid: "data-time", onchange: () => this.look() }),
+      every: make("input", { type: "text", placeholder: "s", "aria-label": "Interval of rows without a time", testid: "data-every", onchange: () => this.look() }), resample: make("input", { type: "text", placeholder: "s", "aria-label": "Resample to this interval", testid: "data-resample" }),
+      bridge: make("input", { type: "checkbox", "aria-label": "bridge gaps", testid: "data-bridge" }), words: make("ul", { class: "notes", testid: "data-words" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "data-said" }), word: make("p", { class: "hint", role: "status", testid: "data-word" }),
+      one: make("select", { "aria-label": "First column", testid: "lag-one" }), other: make("select", { "aria-label": "Second column", testid: "lag-other" }), lag: make("p", { class: "hint", testid: "lag-words" }),
+      columns: make("div", { class: "columns", testid: "data-columns" }), results: make("div", { class: "tables", testid: "data-results" }), notes: make("ul", { class: "notes", testid: "data-notes" }),
+      second: make("select", { "aria-label": "File to validate on", testid: "data-second" }), method: make("select", { "aria-label": "Method to validate", testid: "data-method" }), mode: make("select", { "aria-label": "Kind of validation", testid: "data-mode" }, make("option", { value: "loop", text: "simulate the loop" }), make("option", { value: "inverse", text: "inverse model" })), fits: make("div", { testid: "data-fits" }),
+    };
+    for (const kind of ["dragover", "dragleave", "drop"]) this.root.addEventListener(kind, (event) => { event.preventDefault(); this.parts.zone.classList.toggle("over", kind === "dragover"); if (kind === "drop") this.drop(event.dataTransfer.files); });
+    this.root.append(
+      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps")),
+        this.parts.said, this.parts.words, make("h3", { text: "Which comes first?" }), make("div", { class: "row" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
+      part("map", "Columns", make("h2", { text: "Columns" }), this.parts.columns),
+      part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.results, this.parts.notes,
+        make("h3", { text: "Validate on" }), make("div", { class: "row" }, this.parts.second, this.parts.method, this.parts.mode, button("Validate", "data-validate", () => this.validate())), this.parts.fits));
+  }
+
+  async drop(files) {
+    for (const file of files) {
+      try {
+        const bytes = new Uint8Array(await file.arrayBuffer());
+        let text = "";
+        for (let k = 0; k < bytes.length; k += 32768) text += String.fromCharCode(...bytes.subarray(k, k + 32768));
+        const answer = await this.app.ask("data.drop", { name: file.name, content: btoa(text) });
+        this.files = answer.files;
+        this.file = this.file || answer.file;
+      } catch (error) { this.say(error.message); return; }
+    }
+    const options = (chosen) => this.files.map((name) => make("option", { value: name, text: name, selected: name === chosen }));
+    this.parts.file.replaceChildren(...options(this.file));
+    this.parts.second.replaceChildren(...options(this.files.at(-1)));
+    this.look();
+  }
+
+  request() {
+    const columns = Object.fromEntries([...this.map].filter(([, words]) => words.signal).map(([column, { signal, ...words }]) => [signal, { column, ...words }]));
+    return { file: this.file, time: this.parts.time.value.trim(), every: this.parts.every.value.trim(), resample: this.parts.resample.value.trim(), missing: this.parts.bridge.checked ? "bridge" : "", columns };
+  }
+
+  look() {
+    this.app.latest("data.look", () => this.request(), (answer) => this.paint(answer), (error) => { if (error.message !== "stale") this.say(error.message); });
+  }
+
+  paint(answer) {
+    this.say("");
+    this.parts.words.replaceChildren(...answer.words.map((text) => make("li", { text })), ...answer.gaps.map((gap) => make("li", { text: `gap of ${brief(gap.seconds)} s at ${brief(gap.at)} s` })));
+    const names = answer.columns.map((column) => column.name);
+    for (const select of [this.parts.one, this.parts.other]) select.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
+    if (names.length > 1) this.parts.other.value = names[1];
+    for (const signal of answer.signals) if (names.includes(signal.column) && !this.map.has(signal.column)) this.map.set(signal.column, { signal: signal.name });
+    this.parts.columns.replaceChildren(...answer.columns.map((column, place) => this.columnRow(column, answer, place)));
+  }
+
+  columnRow(column, answer, place) {
+    const words = this.map.get(column.name) || {};
+    const put = (key) => (event) => { this.map.set(column.name, { ...this.map.get(column.name), [key]: event.target.value.trim() }); };
+    const signal = make("select", { "aria-label": `signal of column ${column.name}`, testid: `map-${column.name}`, onchange: put("signal") }, make("option", { value: "", text: answer.signals.some((one) => one.name === column.name) ? "by its name" : "not used" }), ...answer.signals.map((one) => make("option", { value: one.name, text: `${one.name}${one.unit ? ` [${one.unit}]` : ""}`, selected: one.name === words.signal })));
+    const small = (key, label, hint) => make("input", { type: "text", placeholder: hint, value: words[key] || "", "aria-label": `${label} of ${column.name}`, testid: `${key}-${column.name}`, onchange: put(key) });
+    const row = make("div", { class: "column" }, make("div", { class: "row" }, make("b", { text: column.name }), make("span", { class: "unit", text: `${column.unit ? `[${column.unit}] ` : ""}${brief(column.low)} … ${brief(column.high)}` }), make("span", { class: "alarm", text: column.remarks.join(", ") })),
+      make("div", { class: "row" }, make("label", {}, "→ ", signal), small("unit", "unit", "unit"), small("scale", "scale", "× scale"), small("offset", "offset", "+ offset"), small("delay", "delay", "delay s")));
+    const plot = new PlotCanvas(row, { x: "t [s]", y: column.unit, label: `${column.name} over time`, testid: `plot-column-${column.name}`, height: "6.5rem" });
+    const [a, b] = [answer.arrays[`${place}.0`], answer.arrays[`${place}.1`]];
+    plot.set({ curves: [answer.series[place].kind === "points" ? { x: a, y: b } : { x: columnTimes(a.length, answer.span), least: a, greatest: b }], range: { x: answer.span } });
+    return row;
+  }
+
+  async lag() {
+    try { const { words } = await this.app.ask("data.lag", { ...this.request(), one: this.parts.one.value, other: this.parts.other.value }); this.parts.lag.textContent = words; } catch (error) { this.parts.lag.textContent = error.message; }
+  }
+
+  async identify() {
+    this.parts.word.textContent = "identifying …";
+    try {
+      const { estimates, notes } = await this.app.ask("data.identify", this.request());
+      this.parts.word.textContent = "";
+      this.parts.notes.replaceChildren(...notes.map((text) => make("li", { text })));
+      this.parts.method.replaceChildren(...Object.keys(estimates).map((name) => make("option", { value: name, text: name })));
+      this.parts.results.replaceChildren(...Object.entries(estimates).map(([name, one]) => this.table(name, one)));
+    } catch (error) { this.parts.word.textContent = ""; this.say(error.message); }
+  }
+
+  table(name, one) {
+    const colour = (this.app.store.get("diagram")?.methods || []).find((method) => method.name === name)?.colour || "#5b6770";
+    const swatch = make("i", { class: "swatch" });
+    swatch.style.background = colour;
+    return make("div", { class: "method", testid: `data-${name}` }, make("h3", {}, swatch, ` ${name} `, make("small", { text: one.method || "" })),
+      make("table", { class: "foretold" }, make("tr", {}, ...["parameter", "value", "± std", ""].map((text) => make("th", { text }))), ...one.rows.map((row) => make("tr", { testid: `data-row-${name}-${row.name}` }, make("td", { text: row.name }), make("td", { text: brief(row.value, 5) }), make("td", { text: row.std === null ? "" : `± ${brief(row.std, 3)}` }), make("td", { class: "unit", text: row.cells.unit || "" })))));
+  }
+
+  async validate() {
+    this.parts.word.textContent = "validating …";
+    try {
+      const answer = await this.app.ask("data.validate", { ...this.request(), file: this.parts.second.value, method: this.parts.method.value, mode: this.parts.mode.value });
+      this.parts.word.textContent = "";
+      this.parts.fits.replaceChildren();
+      answer.series.forEach((one, place) => {
+        const box = make("div", { testid: `fit-${one.name}` }, make("p", {}, make("b", { text: one.name }), ` fit ${brief(100 * one.fit, 4)} %, relative error ${brief(100 * one.relative, 3)} %, rms error ${brief(one.rms, 3)} ${one.unit}`));
+        this.parts.fits.append(box);
+        const curve = (number, more) => { const [a, b] = [answer.arrays[`${number}.0`], answer.arrays[`${number}.1`]]; return one.kind === "points" ? { x: a, y: b, ...more } : { x: columnTimes(a.length, one.span), least: a, greatest: b, ...more }; };
+        new PlotCanvas(box, { x: "t [s]", y: `${one.name}${one.unit ? ` [${one.unit}]` : ""}`, label: `${one.name}, measured and by the model`, height: "9rem" }).set({ curves: [curve(2 * place, { colour: "#8a939c" }), curve(2 * place + 1, { thin: true })], texts: ["grey measured, blue model"], range: { x: one.span } });
+      });
+    } catch (error) { this.parts.word.textContent = ""; this.say(error.message); }
+  }
+
+  async keep() {
+    try {
+      const { words } = await this.app.ask("data.keep", this.request());
+      const diagram = await this.app.ask("edit.adopt");
+      this.app.store.set("diagram", { ...diagram, again: true, from: "data" });
+      this.parts.word.textContent = words;
+    } catch (error) { this.say(error.message); }
+  }
+
+  say(text) { this.parts.said.textContent = text; this.parts.said.hidden = !text; }
+}
+
+export const dataPane = { name: "data", title: "Data", key: "6", mount(root, app) { dataPane.own = new DataPane(root, app); } };

@@ -1,0 +1,55 @@
+// The bench in a notebook: the same scopes, sliders and estimates, over the kernel's line instead of a WebSocket.
+import { Bench } from "./bench.js";
+import { Store } from "./store.js";
+import { Wire } from "./wire.js";
+
+/** Whether the notebook around is dark: JupyterLab and marimo each say so in their own way. */
+function isDarkNotebook() {
+  const body = document.body, root = document.documentElement;
+  return body.dataset.jpThemeLight === "false" || body.classList.contains("dark") || body.classList.contains("dark-theme") || root.classList.contains("dark") || root.dataset.theme === "dark" || body.dataset.theme === "dark";
+}
+
+function renderExplorer({ model, el }) {
+  const root = document.createElement("div");
+  root.className = "blocksim-explore";
+  root.dataset.theme = isDarkNotebook() ? "dark" : "light";
+  root.dataset.testid = "explore";
+  const inner = document.createElement("div");
+  inner.className = "pane bench explore";
+  root.append(inner);
+  el.append(root);
+  const wire = new Wire((text) => model.send(JSON.parse(text)));
+  const hear = (header, buffers) => {
+    if (!header || !header.kind) return;
+    const arrays = {};
+    header.arrays.forEach(([name, count], place) => {
+      const view = buffers[place], bytes = view.buffer ? view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) : view;
+      arrays[name] = new Float32Array(bytes, 0, count);
+    });
+    wire.receive(header, arrays);
+  };
+  model.on("msg:custom", hear);
+  const start = model.get("start"), store = new Store({ changes: {} });
+  const app = { store, ask: (...all) => wire.ask(...all), latest: (...all) => wire.latest(...all), onPush: (...all) => wire.onPush(...all), say() {} };
+  const bench = new Bench(inner, app, { only: true, pins: start.pins, chunk: 4 });
+  const fields = Object.fromEntries(start.pins.map((field) => [field.path, field]));
+  store.on("changes", (changes) => {
+    const values = Object.fromEntries(start.pins.map((field) => [field.path, changes[field.path] ?? field.value]));
+    if (JSON.stringify(values) === JSON.stringify(model.get("values"))) return;
+    model.set("values", values);
+    model.save_changes();
+  });
+  const follow = () => {
+    for (const [path, value] of Object.entries(model.get("values"))) {
+      const now = store.get("changes")[path] ?? fields[path]?.value;
+      if (fields[path] && value !== now) bench.change(fields[path], value, true);
+    }
+  };
+  model.on("change:values", follow);
+  store.set("theme", root.dataset.theme);
+  store.set("diagram", { ...start.diagram });
+  follow();
+  return () => { model.off("msg:custom", hear); model.off("change:values", follow); };
+}
+
+export default { render: renderExplorer };

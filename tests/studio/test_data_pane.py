@@ -1,0 +1,78 @@
+"""The Data pane: time base, gaps and lags as they were put in; estimates those of `identify`, fits those of `validate`."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.errors import BlocksimError
+from blocksim.studio.data.requests import identify_in_pane, keep_mapping, lag, look_at_file, take_file, validate_in_pane
+from blocksim.studio.edit.requests import document_of
+from blocksim.studio.session import Session
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    result = Session(name="one_dof/identify")
+    result.open("one_dof/identify")
+    return result
+
+
+def give(session, name: str, text: str) -> None:
+    take_file(session, {"name": name, "content": base64.b64encode(text.encode()).decode()})
+
+
+def table(t, **columns) -> str:
+    rows = [",".join(["t", *columns])]
+    rows += [",".join(f"{v:.12g}" for v in row) for row in zip(t, *columns.values(), strict=True)]
+    return "\n".join(rows) + "\n"
+
+
+def test_time_base_gaps_and_lags_are_those_that_were_put_in(session):
+    t = np.arange(0.0, 4.0, 2e-3)
+    wave = np.sin(2 * np.pi * 1.3 * t) + 0.4 * np.sin(2 * np.pi * 3.1 * t + 1)
+    late = np.sin(2 * np.pi * 1.3 * (t - 0.0073)) + 0.4 * np.sin(2 * np.pi * 3.1 * (t - 0.0073) + 1)
+    give(session, "even.csv", table(t, a=wave, b=late, still=0 * t + 3))
+    view = look_at_file(session, {"file": "even.csv"}).data
+    assert view["interval"] == pytest.approx(2e-3) and view["words"][1] == "evenly sampled, no gap." and not view["gaps"]
+    assert [c["remarks"] for c in view["columns"]] == [[], [], ["constant"]]
+    answer = lag(session, {"file": "even.csv", "one": "a", "other": "b"}).data
+    assert answer["seconds"] == pytest.approx(0.0073, abs=2e-4)
+    assert "b comes 7.3" in answer["words"]
+    hole = np.delete(np.arange(len(t)), slice(500, 750))
+    give(session, "hole.csv", table(t[hole], a=wave[hole]))
+    view = look_at_file(session, {"file": "hole.csv"}).data
+    assert view["gaps"] == [{"at": pytest.approx(t[499]), "seconds": pytest.approx(251 * 2e-3)}]
+    assert "1 gap, the longest 0.502 s" in view["words"][1]
+
+
+def test_estimates_and_fits_are_those_of_identify_and_validate(session, tmp_path):
+    first, second = (bs.simulate("one_dof/identify", seed=seed) for seed in (3, 4))
+    for name, record in (("first.csv", first), ("second.csv", second)):
+        t = record.t
+        text = table(t, angle=np.degrees(record["encoder.q_hat"]), u=record["pid.u"], wish=record["ref.q"])
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        give(session, name, text)
+    columns = {"encoder.q_hat": {"column": "angle", "unit": "deg"}, "pid.u": {"column": "u"}, "ref.q": {"column": "wish"}}
+    answer = identify_in_pane(session, {"file": "first.csv", "columns": columns}).data
+    by_hand = bs.identify("one_dof/identify", tmp_path / "first.csv", columns=columns)
+    for method, estimates in by_hand.estimates.items():
+        rows = {row["name"]: row["value"] for row in answer["estimates"][method]["rows"]}
+        assert rows == {entry.name: entry.value for entry in estimates.entries}
+    fits = validate_in_pane(session, {"file": "second.csv", "columns": columns, "method": "ls"}).data["series"]
+    held = bs.validate("one_dof/identify", tmp_path / "second.csv", by_hand.estimates["ls"], block="ls", columns=columns)
+    assert {one["name"]: one["fit"] for one in fits} == {name: held[name].fit for name in held}
+    keep_mapping(session, {"file": "first.csv", "columns": columns})
+    spec = bs.load(document_of(session).text).record
+    assert spec.file == "first.csv" and spec.signals["encoder.q_hat"].unit == "deg" and spec.signals["pid.u"].column == "u"
+
+
+def test_what_is_no_record_is_refused_in_words(session):
+    with pytest.raises(BlocksimError, match=r"'lab\.docx' is no record\. Files are read that end in: \.csv, \.mat"):
+        give(session, "lab.docx", "x")
+    with pytest.raises(BlocksimError, match=r"'/etc/passwd' is not here\. Dropped files are: nothing\."):
+        look_at_file(session, {"file": "/etc/passwd"})

@@ -1,0 +1,137 @@
+"""The Excitation pane's numbers: what is dragged is what comes out, limits hold, predictions are those of many seeds."""
+
+from __future__ import annotations
+
+import base64
+import math
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.errors import BlocksimError
+from blocksim.studio.edit.requests import document_of
+from blocksim.studio.excitation.improving import improve, stop_improving
+from blocksim.studio.excitation.requests import drag, export_source, foretell, keep, look_at_source
+from blocksim.studio.session import Session
+
+#: A joint of which everything is seen, read with white noise: output errors are then as good as any method can be.
+JOINT = """format: 1
+simulate: {stop: 4, solver: rk4, step: 1e-2, seed: 1}
+blocks:
+  push:  {type: Multisine, f_min: 0.5, f_max: 4, lines: 8, amplitude: 0.5}   # the lines
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.08, Fc: 0.02, Ms: 0.3, N: 1, beta: 5, in: push}
+  sense: {type: TorqueSensor, Ts: 1e-2, std: 1e-3, in: joint.q}
+  oe:    {type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, hold: cubic,
+         in: {u: push, y: sense}}
+"""
+WANTED = {"parameters": ["joint.J", "joint.Fv"], "outputs": ["sense.tau_hat"]}
+
+
+@pytest.fixture(autouse=True)
+def drafts(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def session(tmp_path):
+    path = tmp_path / "joint.yaml"
+    path.write_text(JOINT, encoding="utf-8")
+    result = Session(name=str(path))
+    result.open(str(path))
+    return result
+
+
+def line_amplitude(t, values, frequency: float) -> float:
+    """The amplitude of one line over whole periods, by its own sums."""
+    t, values = t[:-1], values[:-1]
+    return 2 * abs(np.mean(values * np.exp(-2j * np.pi * frequency * t)))
+
+
+def test_a_dragged_line_has_the_amplitude_it_was_dragged_to_and_the_others_theirs(session):
+    before = look_at_source(session, {}).data["grips"]
+    number, frequency = before[3]["number"], before[3]["x"]
+    settings = drag(session, {"number": number, "y": 0.4}).data["settings"]
+    after = look_at_source(session, {"settings": settings}).data
+    record = bs.simulate(session.diagram, params=settings)
+    t, y = record.t, record["push.y"]
+    assert line_amplitude(t, y, frequency) == pytest.approx(0.4, rel=1e-4)
+    for old in before:
+        if old["number"] != number:
+            assert line_amplitude(t, y, old["x"]) == pytest.approx(old["y"], rel=1e-3)
+    expected = np.abs(y).max() / math.sqrt(sum(g["y"] ** 2 for g in after["grips"]) / 2)
+    assert after["numbers"]["crest_factor"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_dragged_harmonic_and_a_dragged_way_point_go_where_they_are_put():
+    session = Session(name="one_dof/identify")
+    session.open("one_dof/identify")
+    settings = drag(session, {"source": "ref", "number": 1, "y": 0.9}).data["settings"]
+    record = bs.simulate(session.diagram, params=settings)
+    assert line_amplitude(record.t, record["ref.q"], 0.2) == pytest.approx(0.9, rel=1e-3)
+    text = (
+        "format: 1\nsimulate: {stop: 2, step: 1e-2, solver: rk4}\nblocks:\n"
+        "  way: {type: PolynomialTrajectory, times: [0, 1, 2], points: [0, 1, 0]}\n  gain: {type: Gain, in: way.q}\n"
+    )
+    session = Session(name="way", diagram=bs.open_diagram(text))
+    session.experiment = bs.experiment(session.diagram)
+    settings = drag(session, {"number": 1, "y": -0.7}).data["settings"]
+    record = bs.simulate(session.diagram, params=settings)
+    assert record["way.q"][np.argmin(np.abs(record.t - 1.0))] == pytest.approx(-0.7, abs=1e-9)
+
+
+def test_a_signal_over_its_limit_cannot_be_exported(session):
+    limits = {"push.y": {"peak": 0.6}, "joint.q": {"peak": 3.0}}
+    good = export_source(session, {"limits": limits, "what": "csv"}).data
+    rows = base64.b64decode(good["content"]).decode().splitlines()
+    assert rows[0] == "t [s],push.y [N m]" or rows[0] == "t [s],push.y"
+    values = np.array([float(row.split(",")[1]) for row in rows[1:]])
+    assert np.abs(values).max() <= 0.6
+    settings = drag(session, {"number": 0, "y": 0.9}).data["settings"]
+    view = look_at_source(session, {"settings": settings, "limits": limits}).data
+    assert next(margin["signal"] for margin in view["margins"] if margin["broken"]) == "push.y"
+    for what in ("csv", "yaml"):
+        with pytest.raises(BlocksimError, match=r"a signal over its limit is not exported: push\.y peak"):
+            export_source(session, {"limits": limits, "settings": settings, "what": what})
+    with pytest.raises(BlocksimError, match="over its limit"):
+        keep(session, {"limits": limits, "settings": settings})
+    assert document_of(session).text == JOINT
+
+
+def test_the_exported_source_is_the_one_that_was_seen(session):
+    settings = drag(session, {"number": 2, "y": 0.05}).data["settings"]
+    content = export_source(session, {"settings": settings, "limits": {}, "what": "yaml"}).data["content"]
+    line = base64.b64decode(content).decode()
+    text = "\n".join(f"  {line.strip()}" if row.startswith("  push:") else row for row in JOINT.splitlines()) + "\n"
+    np.testing.assert_allclose(bs.simulate(text)["push.y"], bs.simulate(JOINT, params=settings)["push.y"], atol=1e-8)
+    keep(session, {"settings": settings, "limits": {}})
+    kept_text = document_of(session).text
+    np.testing.assert_allclose(bs.simulate(kept_text)["push.y"], bs.simulate(JOINT, params=settings)["push.y"], atol=1e-8)
+    assert "# the lines" in kept_text and [a for a, b in zip(JOINT.splitlines(), kept_text.splitlines(), strict=False) if a != b]
+
+
+def test_predicted_deviations_are_the_spread_of_two_hundred_seeds(session):
+    """Output errors reach the bound where the noise is white: the spread of 200 runs has a standard error of 5 %."""
+    settings = drag(session, {"number": 0, "y": 0.12}).data["settings"]
+    predicted = foretell(session, {**WANTED, "settings": settings}).data["std"]
+    records = bs.simulate_many(session.diagram, params=[settings], seeds=range(200))
+    for name in ("J", "Fv"):
+        spread = np.std([record.estimates["oe"][name].value for record in records], ddof=1)
+        assert predicted[f"joint.{name}"] == pytest.approx(spread, rel=0.15)
+
+
+def test_improve_keeps_the_limits_is_better_and_can_be_stopped(session):
+    limits = {"push.y": {"peak": 0.5}, "joint.q": {"peak": 3.0}}
+    request = {**WANTED, "limits": limits, "seconds": 600}
+    told = []
+    for answer in improve(session, request):
+        told.append(answer.data)
+        if len(answer.data["history"]) > 2:
+            stop_improving(session, {})
+    last = told[-1]
+    assert last["done"] and "interrupted" in last["words"]
+    assert last["criterion"] < last["before"]
+    criteria = [entry[2] for entry in last["history"]]
+    assert criteria == sorted(criteria, reverse=True)
+    record = bs.simulate(session.diagram, params=last["settings"])
+    assert np.abs(record["push.y"]).max() <= 0.5 * (1 + 1e-6) and np.abs(record["joint.q"]).max() <= 3.0

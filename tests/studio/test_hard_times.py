@@ -1,0 +1,117 @@
+"""Pages that die, lines that break, two tabs, other sites, narrow screens: nothing is lost, and it is said in words."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+
+import pytest
+
+READY = "studio.idle() && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent"
+
+
+def test_a_page_killed_in_a_run_leaves_the_studio_at_work(studio, open_page):
+    page = open_page(studio)
+    page.until(READY)
+    slider = page.get_by_test_id("slider-smooth.bandwidth")
+    slider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.close()  # answers are on their way
+    again = open_page(studio)
+    again.until(READY)
+    assert not again.watch.complaints
+
+
+def test_a_broken_line_is_said_and_comes_back_with_sliders_where_they_were(studio, open_page):
+    page = open_page(studio)
+    page.until(READY)
+    field = page.get_by_test_id("number-smooth.bandwidth")
+    field.fill("25")
+    field.press("Enter")
+    page.until(READY)
+    before = page.get_by_test_id("row-ls-J").inner_text()
+    page.evaluate("studio.wire.cut()")
+    page.until("document.body.dataset.line === 'lost'")
+    assert "Connection lost" in page.get_by_test_id("status").inner_text()
+    page.until("document.body.dataset.line === 'open' && " + READY)
+    assert page.get_by_test_id("status").inner_text() == ""
+    assert page.evaluate("studio.store.get('changes')") == {"smooth.bandwidth": 25}
+    assert page.get_by_test_id("row-ls-J").inner_text() == before
+
+
+def test_two_tabs_do_not_disturb_each_other(studio, open_page):
+    one, two = open_page(studio), open_page(studio)
+    one.until(READY)
+    two.until(READY)
+    calm = two.get_by_test_id("row-ls-J").inner_text()
+    field = one.get_by_test_id("number-smooth.bandwidth")
+    field.fill("40")
+    field.press("Enter")
+    one.until(READY)
+    assert one.get_by_test_id("row-ls-J").inner_text() != calm
+    assert two.get_by_test_id("row-ls-J").inner_text() == calm
+    assert two.evaluate("studio.store.get('changes')") == {}
+
+
+@pytest.fixture
+def other_site():
+    """A page of somebody else, on this machine but at another port, that knows the address and tries."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>other</title><link rel=icon href=data:,>")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+def test_another_sites_page_cannot_connect(studio, open_page, other_site):
+    page = open_page(other_site)
+    socket = studio.replace("http", "ws") + "socket"
+    outcome = page.evaluate(
+        """url => new Promise(done => {
+          const line = new WebSocket(url); line.onopen = () => done('open'); line.onerror = () => done('refused');
+        })""",
+        socket,
+    )
+    assert outcome == "refused"
+    assert page.evaluate("url => fetch(url + 'main.js').then(() => 'read', () => 'refused')", studio) == "refused"
+
+
+@pytest.mark.parametrize(("width", "height"), [(375, 740), (1440, 900), (1920, 1080)])
+def test_nothing_covers_anything(studio, open_page, width, height):
+    page = open_page(studio, width, height)
+    page.until(READY)
+    for name in ("bench", "robot"):
+        page.get_by_test_id(f"tab-{name}").click()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = page.evaluate(
+            "name => [...document.querySelectorAll(`#pane-${name} > .part`)].map(e => e.getBoundingClientRect())"
+            ".map(b => [b.left, b.top, b.right, b.bottom])",
+            name,
+        )
+        assert len(boxes) >= 2
+        for i, a in enumerate(boxes):
+            for b in boxes[:i]:
+                assert a[0] >= b[2] - 1 or b[0] >= a[2] - 1 or a[1] >= b[3] - 1 or b[1] >= a[3] - 1, (name, a, b)
+
+
+def test_a_diagram_with_mistakes_is_opened_and_says_them(tmp_path, open_page, studio):
+    path = tmp_path / "wrong.yaml"
+    path.write_text("format: 1\nblocks:\n  a: {type: Gian, in: b}\n  b: {type: Constant}\n")
+    page = open_page(studio)
+    page.until(READY)
+    page.evaluate("name => studio.app.openFile(name)", str(path))
+    page.until("(studio.store.get('problems') || []).length")
+    problems = page.evaluate("studio.store.get('problems')")
+    assert "Did you mean 'Gain'" in problems[0]["what"] and problems[0]["line"] == 3
