@@ -79,3 +79,18 @@ blocks:
     for block in ("oe", "ekf"):
         for estimate in record.estimates[block].values():
             assert abs(estimate.relative_error) < 0.03 and abs(estimate.z) < 4, (block, estimate)
+
+
+LEAST_SQUARES = REGRESSIONS[: REGRESSIONS.index("  iv:")]
+
+
+def test_a_second_trajectory_judges_base_parameters():
+    """By the inverse model and by the loop: within the noise of the sensor, and not so where a base parameter is off."""
+    text = ARM + LEAST_SQUARES
+    found = bs.simulate(text).estimates["ls"]
+    second = bs.simulate(text, seed=9, params={"ref.a": [[0.2, -0.3, 0.2, 0.1], [-0.4, 0.3, 0.1, 0.2]]})
+    entry = bs.validate(text, second, estimates=found, mode="inverse").entries[0]
+    inner = entry.residual[500:-500]  # without the ends, where a smoother knows one side only
+    assert np.sqrt(np.mean(inner**2)) < 0.4  # 0.3 and 0.1 N m of noise, and what encoder noise makes of speeds at rest
+    loop = bs.validate(text, second, estimates=found, initial="diagram")
+    assert all(np.isfinite(one.rms) for one in loop.entries)
