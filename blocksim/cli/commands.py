@@ -271,6 +271,7 @@ def show(
 ) -> None:
     """Show what a diagram became: its blocks, its schedule, its program."""
     from ..diagram.build import open_diagram
+    from ..simulation.many.lanes import why_single
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
@@ -281,6 +282,9 @@ def show(
         ready = results.readied(whole, inner)
         if schedule:
             typer.echo(str(ready.schedule))
+            typer.echo(
+                "\n" + (f"Runs go one by one: {reason}." if (reason := why_single(ready)) else "Many runs go eight at a time.")
+            )
         if program:
             from ..compiler.legend import legend
 
