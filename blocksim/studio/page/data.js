@@ -10,7 +10,7 @@ class DataPane {
   }
 
   build() {
-    const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-data-${name}` }, ...inner);
+    const part = (name, title, ...inner) => make("section", { class: `part of-data-${name}`, "aria-label": title, testid: `part-data-${name}` }, ...inner);
     const button = (text, testid, onclick, more = {}) => make("button", { type: "button", text, testid, onclick, ...more });
     const picker = make("input", { type: "file", accept: ".csv,.txt,.mat,.npz,.parquet", multiple: true, "aria-label": "Choose files", testid: "data-file", onchange: () => this.drop(picker.files) });
     this.parts = {
