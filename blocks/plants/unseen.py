@@ -11,6 +11,8 @@ CUBIC = 0.01
 BENT, SATURATED = 1.0, 0.9
 #: tanh(x) is x to a per cent below.
 LINEAR_TANH = 0.2
+#: Share of a run in which a gear may take up its play at the start.
+TAKEN_UP = 0.05
 
 
 def unseen_in_gear(settings: Mapping[str, Any], names: Sequence[str], windup: Any, z: Any) -> str:
@@ -23,8 +25,9 @@ def unseen_in_gear(settings: Mapping[str, Any], names: Sequence[str], windup: An
         outside = np.abs(windup) > gap / 2
         if not outside.any():
             return f"the gap never closes: the wind-up stays within {largest:.2g} rad, and half the gap is {gap / 2:.2g} rad"
-        if outside[1:].all() and (np.sign(windup[1:]) == np.sign(windup[-1])).all():
-            return "the gap never opens: the gear stays in contact on one side"
+        contact = int(np.argmax(outside))  # where the play that a run may start in is taken up
+        if contact <= TAKEN_UP * len(windup) and outside[contact:].all() and one_sided(windup[contact:]):
+            return f"the gap never opens{' again' if contact > 1 else ''}: the gear stays in contact on one side"
     if {"alpha", "A"} & set(names) and alpha > 0 and A > 0:
         share = float(np.mean(np.abs(z) > SATURATED * A / alpha))
         if share > 0.5:
@@ -35,6 +38,11 @@ def unseen_in_gear(settings: Mapping[str, Any], names: Sequence[str], windup: An
         share = 100 * settings["k3"] * largest**2 / settings["k1"]
         return f"the wind-up stays below {largest:.2g} rad, where the cubic spring gives {share:.2g} % of the linear one"
     return ""
+
+
+def one_sided(values: Any) -> bool:
+    """Whether all lie on one side of zero."""
+    return bool((values > 0).all() or (values < 0).all())
 
 
 def unseen_friction(settings: Mapping[str, Any], names: Sequence[str], speed: Any) -> str:

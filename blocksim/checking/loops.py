@@ -16,8 +16,9 @@ from ..linear.signal_taps import bypassed
 from ..schedule.clock import key_place
 from ..schedule.schedule import Schedule
 from ..simulation.experiment import Experiment
-from ..simulation.modes import largest_step, longest_step, modes_at_start, stretched
+from ..simulation.modes import largest_step, longest_step, magnitude, modes_at_start, stretched
 from ..solvers.tableau import Tableau
+from .halving import STRETCH, change_by_halving
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -54,38 +55,54 @@ def step_findings(experiment: Experiment) -> Iterator[Finding]:
         return
     if not isinstance(method, Tableau) or method.adaptive or not (step := longest_step(experiment)):
         return
+    yield from mode_findings(experiment, method, step) or halving_findings(experiment, method, step)
+
+
+def mode_findings(experiment: Experiment, method: Tableau, step: float) -> list[Finding]:
+    """A mode at the start that the step draws wrongly."""
     modes = [complex(mode) for mode in modes_at_start(experiment) if abs(mode) * step > SLOW]
     worst = max(modes, key=lambda mode: mode_error(method, mode, step), default=0j)
     error = mode_error(method, worst, step) if worst else 0.0
-    if error > COARSE:
-        better = step
-        while mode_error(method, worst, better) > COARSE / 5:
-            better /= 2
-        grown = abs(stretched(method, step * worst)) > 1 and worst.real <= 0
-        fine = min(better, largest_step(method, modes_at_start(experiment), step))
-        yield Finding(
-            "coarse-step",
-            f"a step of {step:g} s is too coarse for {method.name}: "
-            + (
-                f"a mode of {abs(worst):.3g} rad/s "
-                if abs(worst.imag) > 1e-3 * abs(worst)
-                else f"a mode of {abs(worst):.3g} 1/s "
-            )
-            + ("grows where it should die out." if grown else f"is {100 * error:.2g} % off after a radian."),
-            f"Write step: {fine:.1g}, or solver: {'rodas4' if grown else 'dopri5'}, which chooses its steps.",
-            key_place(diagram, "simulate.step") or key_place(diagram, "simulate"),
-        )
+    if error <= COARSE:
+        return []
+    better = step
+    while mode_error(method, worst, better) > COARSE / 5:
+        better /= 2
+    grown = magnitude(stretched(method, step * worst)) > 1 and worst.real <= 0
+    fine = min(better, largest_step(method, modes_at_start(experiment), step))
+    speed = f"a mode of {abs(worst):.3g} {'rad/s' if abs(worst.imag) > 1e-3 * abs(worst) else '1/s'}"
+    words = "grows where it should die out." if grown else f"is {100 * error:.2g} % off after a radian."
+    return [coarse_step(experiment, step, f"{speed} {words}", fine, "rodas4" if grown else "dopri5")]
+
+
+def halving_findings(experiment: Experiment, method: Tableau, step: float) -> list[Finding]:
+    """A step that gives another motion than half of it, at the start of the run."""
+    change = change_by_halving(experiment)
+    if change <= COARSE:
+        return []
+    fine = step * min(0.5, (COARSE / 5 / change) ** (1 / method.order))
+    words = f"with half of it a state moves otherwise by {100 * min(change, 9.99):.2g} % in the first {STRETCH} steps."
+    return [coarse_step(experiment, step, words, fine, "dopri5")]
+
+
+def coarse_step(experiment: Experiment, step: float, why: str, fine: float, solver: str) -> Finding:
+    return Finding(
+        "coarse-step",
+        f"a step of {step:g} s is too coarse for {experiment.method.name}: {why}",
+        f"Write step: {fine:.1g}, or solver: {solver}, which chooses its steps.",
+        key_place(experiment.diagram, "simulate.step") or key_place(experiment.diagram, "simulate"),
+    )
 
 
 def mode_error(method: Tableau, mode: complex, step: float) -> float:
     """How far a mode is off after a radian of it, or after a step where that is longer; fast modes that die out may be."""
     z = step * mode
     once = stretched(method, z)
-    if z.real < -abs(z.imag) and abs(once) <= 1.0:  # dies out without ringing, fast against the step: nobody sees how
+    if z.real < -abs(z.imag) and magnitude(once) <= 1.0:  # dies out without ringing, fast against the step: nobody sees how
         return 0.0
     steps = max(1.0, 1.0 / abs(z))
     try:
-        return abs(once**steps - cmath.exp(z * steps))
+        return magnitude(once**steps - cmath.exp(z * steps))
     except OverflowError:  # of a mode that grows beyond all numbers within a step
         return math.inf
 

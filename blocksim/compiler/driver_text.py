@@ -30,16 +30,16 @@ def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs
         "FIRST": 1 / (method.order + 1),
         **method.numbers(),
     }
-    functions: list[Callable[..., Any]] = [shared.seconds, shared.credible]
+    functions: list[Callable[..., Any]] = [shared.seconds, shared.credible, shared.take]
     if method.implicit:
         functions += [implicit.linearise, implicit.factorise, implicit.backsolve, implicit.stages]
         functions += [implicit.attempt, implicit.interpolate]
     else:
         functions += [explicit.attempt, explicit.interpolate]
     if method.adaptive:
-        functions += [control.first_step, control.next_size, control.fitting, control.shrink]
+        functions += [control.first_step, control.step_length, control.plan_next, control.fitting, control.shrink]
     if guards:
-        functions += [events.settle, events.fires, events.rearms, events.crossing, shared.count_event]
+        functions += [events.settle, events.fires, events.rearms, events.crossing, shared.end_at_event, shared.count_event]
     if logs:
         functions.append(shared.rows)
     functions += [shared.integrate, shared.advance]

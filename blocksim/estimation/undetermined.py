@@ -6,7 +6,7 @@ And what of the plant an identifier took from the simulation itself, instead of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..contract.declarations import Noise, Outport, Static
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 #: A standard deviation above this share of a parameter tells little of it.
 VAGUE = 0.5
-#: A correlation of estimates from which on little more than a combination of them is known.
-INSEPARABLE = 0.98
+#: Variance of a combination, its parameters in units of their standard deviations, up to which little else of them is known:
+#: of two, 1 less their correlation.
+KNOWN_TOGETHER = 0.02
+#: A part of such a combination that is smaller, against its largest, is none.
+TAKING_PART = 0.15
 #: Identifiers that know their own rank say these themselves; the reason is added to them.
 RANK_WORDS = ("rank deficient", "not identifiable", "ill-conditioned", "do not show", "does not show", "move together")
 #: Motion that is not this many times as large in the first fifth of a run as in its second half is no start that dies out.
@@ -43,7 +46,7 @@ def verdict_words(estimates: Estimates, schedule: Schedule, record: Record) -> I
         word in text for word in RANK_WORDS for text in estimates.warnings
     ):
         shares = listing(f"{entry.name} (std {percent_of(entry)})" for entry in vague)
-        together = "; ".join(inseparable(estimates, {entry.name for entry in vague}))
+        together = "; ".join(together_words(estimates, {entry.name for entry in vague}))
         yield f"not determined by these data: {shares}{f'; {together}' if together else ''}{f', because {why}' if why else ''}."
     elif vague and why:
         yield f"{listing(entry.name for entry in vague)}: little can be told, because {why}."
@@ -62,21 +65,55 @@ def percent_of(entry: Estimate) -> str:
     return f"{100 * entry.std / size:.2g} %" if math.isfinite(entry.std) and size else "infinite"
 
 
-def inseparable(estimates: Estimates, names: set[str]) -> Iterator[str]:
-    """Pairs of which only a combination is known."""
+def combination(row: np.ndarray, names: Sequence[str]) -> str:
+    """'Fv + 0.8 Fc - 2 Ms'."""
+    text = ""
+    for place, factor in enumerate(row.tolist()):
+        if factor:
+            size = f"{abs(factor):.3g}"
+            term = names[place] if size == "1" else f"{size} {names[place]}"
+            text += (" - " if factor < 0 else " + " if text else "") + term
+    return text.strip()
+
+
+def together_words(estimates: Estimates, names: set[str]) -> Iterator[str]:
+    """In words: of these parameters, and those that come with them, the combinations that are known."""
     import numpy as np
 
-    P, order = estimates.covariance, list(estimates)
-    if P is None:
+    if estimates.covariance is None:
         return
-    std = np.sqrt(np.diag(P))
-    for i, one in enumerate(order):
-        for j, other in enumerate(order[:i]):
-            if {one, other} & names and np.isfinite(std[[i, j]]).all() and (std[[i, j]] > 0).all():
-                share = float(P[i, j] / (std[i] * std[j]))
-                if abs(share) > INSEPARABLE:
-                    sign = "-" if share > 0 else "+"
-                    yield f"of {other} and {one} little more than {other} {sign} {std[j] / std[i]:.3g} {one} is known"
+    std = np.sqrt(np.diag(estimates.covariance))
+    places = np.flatnonzero(np.isfinite(std) & (std > 0))
+    order = [list(estimates)[k] for k in places]
+    correlation = estimates.covariance[np.ix_(places, places)] / np.outer(std[places], std[places])
+    if not np.isfinite(correlation).all():
+        return
+    for row in known_combinations(correlation):
+        parties = [order[k] for k in np.flatnonzero(row)]
+        if len(parties) > 1 and names & set(parties):
+            factors = np.divide(row, std[places])
+            first = factors[np.flatnonzero(factors)[0]]
+            yield f"of {listing(parties)} little more than {combination(factors / first, order)} is known"
+
+
+def known_combinations(correlation: np.ndarray) -> np.ndarray:
+    """The eigenvectors of small variance, as rows of which each leads with a parameter that the others do not have."""
+    import numpy as np
+
+    values, vectors = np.linalg.eigh(correlation)
+    rows = vectors[:, values < KNOWN_TOGETHER].T.copy()
+    leads: list[int] = []
+    for at in range(len(rows)):
+        free = np.abs(rows[at:])
+        free[:, leads] = 0.0
+        place, lead = np.unravel_index(int(np.argmax(free)), free.shape)
+        rows[[at, at + int(place)]] = rows[[at + int(place), at]]
+        rows[at] /= rows[at, lead]
+        others = np.arange(len(rows)) != at
+        rows[others] -= np.outer(rows[others, lead], rows[at])
+        leads.append(int(lead))
+    rows[np.abs(rows) < TAKING_PART * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)] = 0.0
+    return rows
 
 
 def reason_for(plant: Unit, names: list[str], record: Record) -> str:

@@ -108,12 +108,17 @@ def measurement(
         raise RecordError(f"its time '{key}' has no samples.")
     constants: dict[str, Any] = {}
     signals = {}
+    leftover: list[str] = []
     for name, array in arrays.items():
         values = as_vector(array)
         if name in (key, "t"):  # beside another time a column 't' is none, and no signal can be called so
             continue
         if values.dtype.kind in "SU" or (values.size == 1 and len(t) > 1):
             constants[name] = values.reshape(-1)[0].item() if values.size else ""
+        elif values.ndim == 2 and len(values) != len(t) and values.shape[1] == len(t):
+            signals[name] = measured_signal(name, values.T, units.get(name, ""))  # a row per signal
+        elif "." in name and len(values) != len(t):  # inside a struct much else may stand
+            leftover.append(name)
         elif values.ndim not in (1, 2) or len(values) != len(t):
             raise RecordError(
                 f"'{name}' has shape {array.shape} but the time '{key}' has {len(t)} samples. Transpose or "
@@ -121,7 +126,7 @@ def measurement(
             )
         else:
             signals[name] = measured_signal(name, values, units.get(name, ""))
-    provenance = {"constants": constants, "ignored": list(ignored)}
+    provenance = {"constants": constants, "ignored": [*ignored, *leftover]}
     return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in provenance.items() if v}})
 
 
@@ -156,8 +161,15 @@ def time_name(names: Iterable[str], axis: TimeAxis = TimeAxis()) -> str:  # noqa
         return axis.column
     exact = [n for candidate in ("t", "time") for n in names if n == candidate]
     alike = [n for n in names if n.lower() in ("t", "time")]
+    if not alike:  # data.t of a struct
+        alike = [n for n in names if n.rpartition(".")[2].lower() in ("t", "time")]
+    if len(alike) > 1 and not exact and "." in alike[0]:
+        raise RecordError(f"several times: {brief_listing(alike)}. Say which with time: (--time {alike[0]}).")
     if not alike:
-        raise RecordError(f"no time: found {brief_listing(names)}. Name the time 't' or 'time'.")
+        raise RecordError(
+            f"no time: found {brief_listing(names)}. Name the time 't' or 'time', say which column it is (time:, --time), or "
+            "give the interval of the rows (every:, --every)."
+        )
     return (exact or alike)[0]
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..errors import RecordError
-from .description import MARK, Arrays, describe, measurement, restore, within_limit
+from .description import MARK, describe, measurement, restore, within_limit
 from .grid import TimeAxis
+from .hdf5file import hdf5_arrays
 from .record import Record
 
 if TYPE_CHECKING:
@@ -43,10 +44,14 @@ def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     data = memoryview(path.read_bytes())
     header = bytes(data[:128])
     if not header.startswith(b"MATLAB 5.0 MAT-file") or header[126:] not in (b"IM", b"MI"):
-        contents = "a MATLAB 7.3 (HDF5) file" if header.startswith(b"MATLAB 7.") else f"a file starting with {header[:16]!r}"
-        raise RecordError(f"is {contents}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7').")
+        if header.startswith((b"MATLAB 7.", b"\x89HDF")):
+            arrays, unread = hdf5_arrays(path, max_bytes)
+            return measurement(path, arrays, axis, ignored=unread)
+        raise RecordError(
+            f"is a file starting with {header[:16]!r}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7')."
+        )
     order = "<" if header[126:] == b"IM" else ">"
-    arrays: Arrays = {}
+    arrays = {}
     ignored: set[str] = set()
     total = 0
     for kind, body in mat_elements(data[128:], order):
@@ -59,15 +64,15 @@ def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
             kind, body = next(mat_elements(memoryview(inflated), order))
         if kind != MAT_MATRIX:
             raise RecordError(f"holds an element of kind {kind} where a variable is wanted. Save it again.")
-        name, array = mat_variable(body, order)
-        if name in arrays or name in ignored:
-            raise RecordError(f"holds the variable '{name}' twice; names must differ.")
-        if array is None:
-            ignored.add(name)
-        else:
-            arrays[name] = array
-            total += 8 * array.size
-            within_limit(total, max_bytes)
+        for name, array in mat_members(body, order):
+            if name in arrays or name in ignored:
+                raise RecordError(f"holds the variable '{name}' twice; names must differ.")
+            if array is None:
+                ignored.add(name)
+            else:
+                arrays[name] = array
+                total += 8 * array.size
+                within_limit(total, max_bytes)
     if MARK in arrays:
         return restore(str(arrays[MARK]), arrays)
     return measurement(path, arrays, axis, ignored=sorted(ignored - {""}))
@@ -86,6 +91,40 @@ def mat_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview
             raise RecordError(f"is cut short or damaged: an element says {size} bytes, {end - start} follow. Save it again.")
         yield kind, data[start : start + size]
         at = at + 8 if start == at + 4 else start + (size if kind == MAT_COMPRESSED else -(-size // 8) * 8)
+
+
+def mat_members(body: memoryview, order: str, name: str = "", depth: int = 0) -> Iterator[tuple[str, FloatArray | None]]:
+    """A variable, or what a struct (data.q) or a cell array (data{1}) holds, by its name; None for what cannot be read."""
+    parts = list(mat_elements(body, order))
+    kind = struct.unpack_from(f"{order}I", parts[0][1])[0] & 0xFF if parts else 0
+    if kind not in (1, 2) or depth > 8 or len(parts) < 3:
+        own, array = mat_variable(body, order) if kind in MAT_CLASSES else (mat_name(parts), None)
+        yield name or own, array
+        return
+    title = name or mat_name(parts)
+    count = math.prod(np.frombuffer(parts[1][1], f"{order}i4").tolist())
+    if kind == 1:
+        inner = [(f"{title}{{{k + 1}}}", part) for k, (_, part) in enumerate(parts[3:])]
+    else:
+        width = struct.unpack_from(f"{order}i", parts[3][1])[0]
+        raw = bytes(parts[4][1])
+        fields = (
+            [raw[k : k + width].split(b"\0")[0].decode("ascii", "replace") for k in range(0, len(raw), width)]
+            if width > 0
+            else []
+        )
+        titles = [title] if count == 1 else [f"{title}({k + 1})" for k in range(count)]
+        inner = list(zip([f"{one}.{field}" for one in titles for field in fields], (p for _, p in parts[5:]), strict=False))
+    if not inner:
+        yield title, None
+    for own, part in inner:
+        yield from mat_members(part, order, own, depth + 1)
+
+
+def mat_name(parts: list[tuple[int, memoryview]]) -> str:
+    """The name of a variable; an object's stands where there is room for it, or nowhere."""
+    texts = [bytes(raw).decode("ascii", "replace") for kind, raw in parts[1:4] if kind == 1 and len(raw)]
+    return texts[0] if texts and texts[0].isprintable() else "unreadable"
 
 
 def mat_variable(body: memoryview, order: str) -> tuple[str, FloatArray | None]:

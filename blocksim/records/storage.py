@@ -22,6 +22,8 @@ from .record import Record
 
 #: The module of each suffix; loaded when first used.
 FORMATS = {".npz": "npzfile", ".csv": "csvfile", ".mat": "matfile", ".parquet": "parquetfile"}
+#: Tables by other names: read as .csv, and never written.
+FORMATS |= dict.fromkeys((".txt", ".dat", ".tsv"), "textfile")
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:

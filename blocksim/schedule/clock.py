@@ -130,18 +130,26 @@ def countless(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGrou
         return [
             Problem(
                 f"the times of this diagram (start, stop, step, every, sample times) have no common base above {float(base):.3g} "
-                f"s, which makes {float(last):.3g} ticks: too many to count exactly. Use rounder numbers; the least round is "
+                f"s, which makes {in_words(last)} ticks: too many to count exactly. Use rounder numbers; the least round is "
                 f"{name}, {float(finest)!r} s.",
                 place,
             )
         ]
     return [
         Problem(
-            f"{name}: {float(time):.3g} s is {float(time / base):.3g} ticks of {float(base):.3g} s; {most} are counted.", place
+            f"{name}: {float(time):.3g} s is {in_words(time / base)} ticks of {float(base):.3g} s; {most} are counted.", place
         )
         for name, time, place in named
         if time / base >= EXACT
     ]
+
+
+def in_words(count: Fraction) -> str:
+    """A number in three digits, also one that is beyond all floating-point numbers."""
+    try:
+        return f"{float(count):.3g}"
+    except OverflowError:
+        return f"1e{math.floor(math.log10(count.numerator) - math.log10(count.denominator))}"
 
 
 def make_clock(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGroup]) -> RunClock:

@@ -7,6 +7,7 @@ drawn wrongly.
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ MOST_STATES = 200
 #: A mode counts as decaying where it falls by this share of its speed.
 DECAYING = 1e-6
 STEP_HALVINGS = 60
+#: What is larger is beyond all numbers when it is squared.
+LARGEST_PART = 1e150
 
 
 def modes_at_start(experiment: Experiment) -> FloatArray:
@@ -65,6 +68,11 @@ def stretched(method: Tableau, z: complex) -> complex:
     return 1 + z * sum((float(b) * k for b, k in zip(method.b, stages, strict=True)), 0j)
 
 
+def magnitude(z: complex) -> float:
+    """|z|, also where it, or what it was computed from, is beyond all numbers."""
+    return abs(z) if cmath.isfinite(z) and max(abs(z.real), abs(z.imag)) < LARGEST_PART else math.inf
+
+
 def longest_step(experiment: Experiment) -> float:
     """The longest step a fixed-step method takes: its own, or from sample hit to sample hit where that is shorter."""
     clock = experiment.clock
@@ -74,7 +82,7 @@ def longest_step(experiment: Experiment) -> float:
 
 def grows(method: Tableau, mode: complex, step: float) -> bool:
     """Whether a mode that should die out grows from step to step."""
-    return mode.real < -DECAYING * abs(mode) and abs(stretched(method, step * mode)) > 1.0
+    return mode.real < -DECAYING * abs(mode) and magnitude(stretched(method, step * mode)) > 1.0
 
 
 def largest_step(method: Tableau, modes: FloatArray, step: float) -> float:

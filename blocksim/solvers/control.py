@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from .kernel import FIRST, NX, ORDER, derivative, maximum, minimum, power
-from .stores import ATOL, ERROR, EVALUATIONS, H_MAX, NOW, REJECTED, RTOL, H
+from .stores import ATOL, ERROR, EVALUATIONS, FRESH, H_MAX, NOW, REJECTED, RTOL, H
 
 
 def first_step(now: float, f: Any, k: Any, y: Any, x: Any, *rest: Any) -> float:
@@ -38,6 +38,13 @@ def first_step(now: float, f: Any, k: Any, y: Any, x: Any, *rest: Any) -> float:
     return minimum(minimum(100.0 * h, reach), f[H_MAX])
 
 
+def step_length(now: float, span: float, f: Any, k: Any, y: Any, x: Any, *rest: Any) -> float:
+    """The step to try: as long as the control has it, up to the stop."""
+    if f[H] <= 0.0:
+        f[H] = first_step(now, f, k, y, x, *rest)
+    return fitting(minimum(f[H], f[H_MAX]), span)
+
+
 def fitting(size: float, span: float) -> float:
     """The next step: all that is left if it nearly reaches, half of it rather than a long and a tiny one."""
     if size >= 0.999 * span:
@@ -54,11 +61,12 @@ def shrink(now: float, h: float, error: float, f: Any) -> bool:
     return f[H] > 1e-15 * abs(now) and f[H] >= 1e-300
 
 
-def next_size(h: float, error: float, span: float, f: Any) -> float:
-    """PI controller (Gustafsson); a step that was cut short by a stop does not shrink the next one."""
+def plan_next(h: float, error: float, span: float, f: Any) -> None:
+    """The next step, by a PI controller (Gustafsson); a step that was cut short by a stop does not shrink it."""
     scale = 5.0
     if error > 0.0:
         scale = minimum(5.0, maximum(0.2, 0.9 * power(error, -0.85 * ORDER) * power(f[ERROR], 0.2 * ORDER)))
     f[ERROR] = maximum(error, 1e-4)
     grown = h * scale
-    return maximum(grown, f[H]) if h == span or 2.0 * h == span else grown
+    f[H] = maximum(grown, f[H]) if h == span or 2.0 * h == span else grown
+    f[FRESH] = 1.0

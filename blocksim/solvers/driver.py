@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .control import first_step, fitting, next_size, shrink
+from .control import plan_next, shrink, step_length
 from .events import crossing, settle
 from .kernel import (
     ADAPTIVE,
@@ -33,7 +33,6 @@ from .kernel import (
     hit,
     interpolate,
     maximum,
-    minimum,
 )
 from .stores import (
     BUDGET,
@@ -43,7 +42,6 @@ from .stores import (
     EVENTS,
     FRESH,
     GRID,
-    H_MAX,
     HANDLED,
     LOG,
     NOW,
@@ -52,7 +50,6 @@ from .stores import (
     STEP,
     STEPS,
     TICK,
-    H,
 )
 
 
@@ -153,12 +150,9 @@ def integrate(
     """Carry the states from t to t1 with located events and log rows; 0, or why it failed."""
     now = t
     while now < t1:
-        span = t1 - now
-        h = span
+        h = span = t1 - now
         if ADAPTIVE:
-            if f[H] <= 0.0:
-                f[H] = first_step(now, f, k, y, x, p, m, *rest)
-            h = fitting(minimum(f[H], f[H_MAX]), span)
+            h = step_length(now, span, f, k, y, x, p, m, *rest)
         error = attempt(now, h, f, k, y, x, p, m, *rest)
         f[STEPS] += 1.0
         if LOOPS:
@@ -171,32 +165,23 @@ def integrate(
                     return TOLERANCE
                 continue
         then = t1 if h == span else now + h
-        event = False
+        theta = 2.0
         if GUARDS:
             theta = crossing(now, h, f, k, y, g, armed, x, p, m, *rest)
             if theta < 0.0:
                 f[NOW] = now
                 return CHATTERING
-            if theta <= 1.0:
-                then = now + theta * h
-                event = True
+            then = now + theta * h if theta <= 1.0 else then
         if LOGS:
-            rows(now, h, then, event, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, *rest)
+            rows(now, h, then, theta <= 1.0, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, *rest)
         if GUARDS:
             if theta < 1.0:
-                interpolate(theta, now, h, f, k, y, k[SPARE], x, p, m, *rest)
-                for i in range(NX):
-                    y[i] = k[SPARE][i]
-        if not credible(y, NX, STATE_STRETCH):
-            f[NOW] = then
+                end_at_event(theta, now, h, f, k, y, x, p, m, *rest)
+        if not take(then, f, y, x):
             return DIVERGED
-        for i in range(NX):
-            x[i] = y[i]
         now = then
-        f[NOW] = now
         if ADAPTIVE:
-            f[H] = next_size(h, error, span, f)
-            f[FRESH] = 1.0
+            plan_next(h, error, span, f)
         if GUARDS:
             if theta <= 1.0:
                 if settle(now, g, armed, f, x, p, m, *rest) < 0 or not count_event(now, f):
@@ -204,6 +189,23 @@ def integrate(
         if f[STEPS] >= f[BUDGET] and now < t1:
             return PAUSED
     return 0
+
+
+def end_at_event(theta: float, now: float, h: float, f: Any, k: Any, y: Any, x: Any, *rest: Any) -> None:
+    """End a step at the event inside it."""
+    interpolate(theta, now, h, f, k, y, k[SPARE], x, *rest)
+    for i in range(NX):
+        y[i] = k[SPARE][i]
+
+
+def take(then: float, f: Any, y: Any, x: Any) -> bool:
+    """Take a step that led to y; false where that is no credible place."""
+    f[NOW] = then
+    if not credible(y, NX, STATE_STRETCH):
+        return False
+    for i in range(NX):
+        x[i] = y[i]
+    return True
 
 
 def count_event(now: float, f: Any) -> bool:

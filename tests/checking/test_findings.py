@@ -191,3 +191,37 @@ def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
     from blocksim.solvers import find_tableau
 
     assert mode_error(find_tableau("rk4"), complex(1e4, 0.0), 1.0) == float("inf")
+
+
+def test_modes_beyond_all_numbers_are_judged_and_not_an_overflow():
+    from blocksim.checking.loops import mode_error
+    from blocksim.simulation.modes import grows
+    from blocksim.solvers import find_tableau
+
+    rk4 = find_tableau("rk4")
+    assert mode_error(rk4, -2e131 + 0j, 1e-3) == float("inf")  # R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24 is beyond 1e308
+    assert grows(rk4, -2e131 + 0j, 1e-3)
+
+
+#: A weight on a spring whose force grows with the cube of its length: at the start, where it is slack, it has no mode at all.
+CUBIC_SPRING = """
+format: 1
+simulate: {stop: 20, solver: SOLVER, step: STEP}
+blocks:
+  push:   {type: Constant, value: 10.0}
+  force:  {type: Function, expression: u1 - 1e4 * u2**3, in: [push, place]}
+  speed:  {type: Integrator, in: force}
+  place:  {type: Integrator, in: speed}
+"""
+
+
+@pytest.mark.parametrize("solver, step, coarse", [("rk4", 0.05, True), ("euler", 0.01, True), ("rk4", 1e-3, False)])
+def test_a_step_that_is_too_coarse_for_what_has_no_modes_is_seen_by_halving_it(solver, step, coarse):
+    # It swings around 0.1 m with about sqrt(3e4 * 0.1**2) = 17 rad/s: 0.05 s is 0.9 rad, and Euler's rule grows.
+    told = [f for f in bs.findings(CUBIC_SPRING.replace("SOLVER", solver).replace("STEP", str(step))) if f.name == "coarse-step"]
+    assert len(told) == coarse
+    if coarse:
+        assert f"a step of {step:g} s is too coarse for {solver}: with half of it a state moves otherwise by" in told[0].what
+        assert "in the first 200 steps." in told[0].what
+        better = float(re.search(r"Write step: (\S+), or solver: dopri5", told[0].remedy)[1])
+        assert better <= step / 2

@@ -1,11 +1,13 @@
 """What the data of a run do not tell: the same verdict from all identifiers, with the reason where it can be seen."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 import blocksim as bs
+from blocksim.estimation.undetermined import together_words
 
 REST = """
 format: 1
@@ -110,3 +112,69 @@ def test_a_dead_parameter_leaves_the_bounds_of_the_others():
     assert math.isinf(estimates["Ms"].std) and any("Ms does not show in these data" in w for w in estimates.warnings)
     assert np.isfinite([estimates[n].std for n in ("J", "Fv", "Fc")]).all()
     assert all(abs(estimates[n].z) < 4 for n in ("J", "Fv", "Fc"))
+
+
+#: A gear that takes up its play and then is pushed one way: the gap, q, acts on nothing after the first instants.
+ONE_SIDED = """
+format: 1
+simulate: {stop: 2, solver: rk4, step: 1e-3, every: 4e-3, seed: 1}
+blocks:
+  push:  {type: Sine, amplitude: 0.2, frequency: 2.0, bias: 2.0}
+  u:     {type: ZeroOrderHold, Ts: 4e-3, in: push}
+  robot: {type: TwoMassRobot, q: 1e-4, k3: 0, in: u}
+  y:     {type: TorqueSensor, Ts: 4e-3, std: 3.0, in: robot.w_m}
+  found: FOUND
+"""
+HYBRID = "{type: RPEMHybrid, model: robot, signal: w_m, start: {Fv: 0.02, SECOND}, in: [u, y]}"
+RPEM = "{type: RPEM, Ts: 4e-3, model: robot, measures: w_m, estimate: [Fv, SECOND], factor: 0.9, in: {y: y, u: u}}"
+JOINT_EKF = (
+    "{type: JointEKF, Ts: 4e-3, model: robot, measures: w_m, estimate: [Fv, q], start: {Fv: 0.01, q: 2e-4}, in: {y: y, u: u}}"
+)
+SEARCH = (
+    "{type: OutputError, model: robot, output: robot.w_m, in: {u: u, y: y}, "
+    "parameters: {robot.Fv: {}, robot.q: {start: 2e-4, min: 0, max: 1}}}"
+)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [HYBRID.replace("SECOND", "q: 2e-4"), RPEM.replace("SECOND", "q"), JOINT_EKF, SEARCH],
+    ids=["RPEMHybrid", "RPEM", "JointEKF", "OutputError"],
+)  # fmt: skip
+def test_a_gap_that_never_opens_again_is_the_reason(block):
+    estimates = bs.simulate(ONE_SIDED.replace("FOUND", block)).estimates["found"]
+    words = [w for w in estimates.warnings if "because the gap never opens again: the gear stays in contact on one side." in w]
+    assert len(words) == 1 and words[0].startswith(("not determined by these data: q (std", "q: little can be told"))
+    assert "Fv (std" not in words[0] and abs(estimates["Fv"].z) < 4
+
+
+#: So slow that tanh(beta w) is beta w: of viscous and dry friction only Fv + beta Fc acts.
+SLOW = ONE_SIDED.replace("amplitude: 0.2, frequency: 2.0, bias: 2.0", "amplitude: 0.02, frequency: 0.5").replace(
+    "q: 1e-4, k3: 0", "k3: 0, friction: tanh, beta: 0.5, Fc: 0.02"
+).replace("std: 3.0", "std: 5e-4")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "block", [HYBRID.replace("SECOND", "Fc: 0.03"), RPEM.replace("SECOND", "Fc")], ids=["RPEMHybrid", "RPEM"]
+)
+def test_what_is_known_together_is_told_with_its_factor(block):
+    estimates = bs.simulate(SLOW.replace("FOUND", block)).estimates["found"]
+    told = " ".join(estimates.warnings)
+    match = re.search(r"of Fv, Fc little more than Fv \+ ([\d.]+) Fc is known, because the motor stays below", told)
+    assert match is not None, told
+    assert float(match[1]) == pytest.approx(0.5, rel=0.05) and "only Fv + beta Fc acts" in told
+
+
+def test_combinations_of_more_than_two_come_from_the_eigenvectors():
+    # y = a u + b v + c w with w = u - 2 v + a little: only a + c and b - 2 c are well known.
+    rng = np.random.default_rng(1)
+    u, v, rest = rng.normal(size=(3, 2000))
+    W = np.stack([u, v, u - 2 * v + 0.01 * rest], axis=1)
+    estimates = bs.Estimates.of("least squares", ("a", "b", "c"), np.ones(3), np.linalg.inv(W.T @ W))
+    told = sorted(together_words(estimates, {"a", "b", "c"}))
+    numbers = [float(n) for text in told for n in re.findall(r"[\d.]+(?= [abc])", text)]
+    assert [re.sub(r"[\d.]+ ", "", text) for text in told] == [
+        "of a, c little more than a + c is known",
+        "of b, c little more than b - c is known",
+    ]
+    assert numbers == pytest.approx([2.0], rel=0.02)

@@ -155,14 +155,14 @@ class TestCsv:
             ("t,q\n0,1,1\n1,2,3\n", "line 2 has 3 cells, the header has 2: t, q."),
             ("t,q\n0,1\n\n1\n", "line 4 has 1 cells, the header has 2: t, q."),
             ("t,q\n0,1\n1,two\n", "line 3, column 'q': found 'two'; a number is wanted, nan or nothing where it is missing."),
-            ("t;q\n0;1\n1;2,5\n", "line 3, column 'q': found '2,5'; a number is wanted, nan or nothing where it is missing."),
+            ("t,q\n0,1\n1,2,5\n", "line 3 has 3 cells, the header has 2"),
             ("t,q,q\n0,1,1\n", "holds the column 'q' twice; names must differ."),
             ("t,q [m],q [rad]\n0,1,1\n", "holds the column 'q' twice; names must differ."),
             ("t,q\n0,1\n\nnan,2\n", "line 4: time is nan at sample 1; it must be finite."),
             ("t,q\n0,1\n2,2\n1,3\n", "line 4: time must grow: sample 2 is at 1.0 s, the one before at 2.0 s. Sort or repair"),
-            ("a,b\n0,1\n", "no time: found a, b. Name the time 't' or 'time'."),
+            ("a,b\n0,1\n", "no time: found a, b. Name the time 't' or 'time', say which"),
             ("t [deg],b\n0,1\n", "its time 't' is in deg, which is no unit of time: s, ms, us, min or h are."),
-            ("0,1\n1,2\n", "line 1 holds numbers where the names are wanted. Add a row of names such as t,q,tau."),
+            ("0,1\n1,2\n", "no time: found 1, 2. Name the time 't' or 'time', say which"),
             ("t,q\n", "its time 't' has no samples."),
             ("t,\n0,1\n", "'' cannot name a signal; a name is printable text, and 't' is the time."),
             ("t," + ",".join(f"c{i}" for i in range(1_000_000)) + "\n", "line 1 has 1000001 columns; at most 10000 are read."),
@@ -216,10 +216,15 @@ class TestParquet:
 class TestPaths:
     def test_what_is_not_a_file(self, tmp_path):
         (tmp_path / "dir.npz").mkdir()
-        assert load_error(tmp_path / "dir.npz").startswith("is not a file; the path of a .npz, .csv, .mat or .parquet file")
+        assert load_error(tmp_path / "dir.npz").startswith("is not a file; the path of a .npz, .csv, .mat, .parquet")
         assert load_error(tmp_path / "none.npz").startswith("does not exist; ")
-        assert load_error(tmp_path / "a.pkl") == "no format '.pkl'. The suffix chooses one of: .npz, .csv, .mat, .parquet."
-        assert load_error(tmp_path / "a") == "no format ''. The suffix chooses one of: .npz, .csv, .mat, .parquet."
+        assert (
+            load_error(tmp_path / "a.pkl")
+            == "no format '.pkl'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv."
+        )
+        assert (
+            load_error(tmp_path / "a") == "no format ''. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv."
+        )
         assert load_error(tmp_path / ("x" * 300 + ".npz")).startswith("does not exist; ")
         with pytest.raises(RecordError, match="does not exist"):
             Record.load("null\0byte.npz")

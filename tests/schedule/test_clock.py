@@ -106,3 +106,11 @@ def test_too_many_ticks_are_refused():
     times = {"start": Fraction(0), "stop": Fraction(1000), "step": Fraction(1, 10**9 + 7), "every": Fraction(1, 10**9 + 9)}
     with pytest.raises(DiagramError, match=r"no common base above 1e-18 s, which makes 1e\+21 ticks: too many .* Use rounder"):
         make_clock(schedule, times, [LogGroup(times["every"], [])])
+
+
+def test_ticks_beyond_all_numbers_are_refused_in_words():
+    schedule = flatten(open_diagram(MOVING))
+    stop, finest = Fraction(10**14), Fraction(1, 10**320)  # their quotient is no floating-point number
+    times = {"start": Fraction(0), "stop": stop, "step": finest, "every": stop}
+    with pytest.raises(DiagramError, match=r"which makes 1e334 ticks: too many to count exactly"):
+        make_clock(schedule, times, [LogGroup(stop, [])])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blocksim.errors import listing
+from blocksim.estimation.undetermined import combination
 
 from .regression import Fit
 
@@ -24,16 +25,6 @@ def null_words(result: Fit, names: Sequence[str]) -> list[str]:
         if len(places) > 1:
             words.append(f"{listing(names[i] for i in places)} move together: only {combination(row, names)} is determined")
     return words
-
-
-def combination(row: np.ndarray, names: Sequence[str]) -> str:
-    """'Fv + 0.8 Fc - 2 Ms'."""
-    text = ""
-    for i in np.flatnonzero(row).tolist():
-        size = f"{abs(row[i]):.3g}"
-        term = names[i] if size == "1" else f"{size} {names[i]}"
-        text += (" - " if row[i] < 0 else " + " if text else "") + term
-    return text.strip()
 
 
 def weak_words(result: Fit, names: Sequence[str], limit: float = 0.95) -> list[str]:

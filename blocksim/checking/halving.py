@@ -1,0 +1,71 @@
+"""A fixed step against half of it, over the first steps of a run: what modes, which are linear, cannot tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..schedule.clock import RunClock
+from ..simulation.experiment import Experiment
+from ..simulation.noise import draw_noise
+from ..simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
+
+#: Looks at the states, and steps between two of them: few, so that nothing swings unseen between looks.
+LOOKS_AHEAD, STEPS_BETWEEN = 100, 2
+STRETCH = LOOKS_AHEAD * STEPS_BETWEEN
+#: A longer program is not run under CPython for that: its steps take long.
+LONGEST_PROGRAM = 40_000
+#: Ticks up to which twice as many are counted exactly.
+EXACT_TICKS = 2**52
+#: A state that moves by less, against its size, only shows rounding.
+LEAST_MOTION = 1e-6
+
+
+def halved(clock: RunClock, ticks: int) -> RunClock:
+    """So many ticks from the start, in steps half as long: every time has twice as many ticks but the step."""
+    double = replace(clock, base=clock.base / 2, start=2 * clock.start, end=2 * (clock.start + ticks))
+    return replace(
+        double,
+        hits=tuple((2 * first, 2 * period) for first, period in clock.hits),
+        logs=tuple((2 * first, 2 * period) for first, period in clock.logs),
+    )
+
+
+def change_by_halving(experiment: Experiment) -> float:
+    """The largest change of a state, as a share of its motion, when the step is halved; 0 where that cannot be told."""
+    import numpy as np
+
+    clock = experiment.clock
+    ticks = STRETCH * clock.step
+    ends = clock.end < clock.start + ticks or 2 * clock.end > EXACT_TICKS
+    if ends or not len(experiment.numbers.x) or len(experiment.program.source.text) > LONGEST_PROGRAM:
+        return 0.0
+    try:
+        coarse = states_of(replace(experiment, clock=replace(clock, end=clock.start + ticks)))
+        fine = states_of(replace(experiment, clock=halved(clock, ticks)))
+    except Exception:  # of anybody's block: the run will say what is wrong, a look ahead must not fail
+        return 0.0
+    there = np.isfinite(fine).all(axis=1)  # a run that fails has no more states
+    coarse, fine = coarse[there], fine[there]
+    with np.errstate(all="ignore"):
+        motion = np.sqrt(np.mean((fine - fine[0]) ** 2, axis=0))
+        change = np.sqrt(np.mean((coarse - fine) ** 2, axis=0))
+    moving = np.isfinite(motion) & (motion > LEAST_MOTION * np.abs(fine).max(axis=0))
+    return float(np.max(np.nan_to_num(change[moving] / motion[moving], nan=np.inf), initial=0.0))
+
+
+def states_of(experiment: Experiment) -> FloatArray:
+    """The continuous states at the looks, from a run under CPython; nan from where it fails."""
+    import numpy as np
+
+    clock = experiment.clock
+    run = Simulation(experiment, {}, draw_noise(experiment, 0), "python")
+    rows = np.full((LOOKS_AHEAD + 1, len(run.machine.x)), np.nan)
+    for look in range(LOOKS_AHEAD + 1):
+        if run.machine.run_plain(clock.start + look * (clock.end - clock.start) // LOOKS_AHEAD):
+            break
+        rows[look] = run.machine.x
+    return rows
