@@ -2,6 +2,8 @@
 
 Every edit changes the fewest characters, is read again before it counts, and can be taken back to the byte. The Edit pane of
 the studio does nothing else.
+
+Run it: python examples/editing.py
 """
 
 import difflib
