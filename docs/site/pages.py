@@ -15,7 +15,7 @@ SECTIONS = {
     "how-to": (
         "How-to guides",
         "Recipes for a task at hand.",
-        ["running", "measured-data", "studies", "excitation", "information", "linearize", "own-blocks", "extending",
+        ["running", "studio", "measured-data", "studies", "excitation", "information", "linearize", "own-blocks", "extending",
          "serial-robots"],
     ),
     "reference": (
