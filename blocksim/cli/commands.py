@@ -395,6 +395,9 @@ def study(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was interrupted.")] = False,
     rerun: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run the study of a folder again and compare.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results; the file's name when left out.")] = None,
+    only: Annotated[
+        int | None, typer.Option("--only", metavar="RUN", help="Repeat one run, by its number from 0 or its seed, and show it.")
+    ] = None,
     allow_outside: AllowOutside = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -402,8 +405,18 @@ def study(
 
     Bias, spread, coverage and failures of every identifier against the known truth, each with its confidence interval.
     """
+    from ..studies.report.text import printed
     from ..studies.study import rerun_study, run_study
+    from . import console
 
+    if only is not None and file is not None:
+        from .single_run import repeat_run
+
+        outcome, words = repeat_run(file, only, allow_outside, not quiet)
+        if not quiet:
+            console.say(words)
+        deliver(outcome, file, out, out is not None, False, quiet)
+        return
     if (file is None) == (rerun is None):
         raise typer.BadParameter("give a study file, or --rerun FOLDER.")
     options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
@@ -414,8 +427,8 @@ def study(
         folder = out or Path(f"{Path(str(file)).stem}-results")
         result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
     if not quiet:
-        typer.echo(str(result))
-        typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
+        console.say(printed(result, console.line_width()))
+        console.say(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
     if result.hopeless:
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
 

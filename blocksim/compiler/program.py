@@ -7,6 +7,7 @@ import hashlib
 import linecache
 import math
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,8 @@ class ProgramText:
         self.compiled: Any = None
         self.spent = 0.0  # seconds that runs of it took under CPython
         self.beside: Any = None  # the process that was asked to compile it
+        self.compiling = False  # now, in this process
+        self.compile_seconds = 0.0  # that compiling it, or loading what was compiled, took in this process
         self.lock = threading.Lock()
 
     @property
@@ -67,7 +70,12 @@ class ProgramText:
         """The compiled `enter`: from memory, from disk, or compiled now."""
         with self.lock:
             if self.compiled is None:
-                self.compiled = compile_code(self)
+                start, self.compiling = time.perf_counter(), True
+                try:
+                    self.compiled = compile_code(self)
+                finally:
+                    self.compiling = False
+                    self.compile_seconds += time.perf_counter() - start
             return self.compiled
 
 
