@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .design_commands import design_command, information_command, sequential_command
+from .look_command import look_command
 from .studio_command import studio_command
 
 if TYPE_CHECKING:
@@ -270,6 +271,7 @@ def show(
 ) -> None:
     """Show what a diagram became: its blocks, its schedule, its program."""
     from ..diagram.build import open_diagram
+    from ..simulation.many.lanes import why_single
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
@@ -280,6 +282,9 @@ def show(
         ready = results.readied(whole, inner)
         if schedule:
             typer.echo(str(ready.schedule))
+            typer.echo(
+                "\n" + (f"Runs go one by one: {reason}." if (reason := why_single(ready)) else "Many runs go eight at a time.")
+            )
         if program:
             from ..compiler.legend import legend
 
@@ -433,6 +438,7 @@ def study(
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
 
 
+app.command("look")(look_command)
 app.command("information")(information_command)
 app.command("design")(design_command)
 app.command("sequential")(sequential_command)

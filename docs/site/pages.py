@@ -16,8 +16,8 @@ SECTIONS = {
     "how-to": (
         "How-to guides",
         "Recipes for a task at hand.",
-        ["running", "studio", "measured-data", "studies", "excitation", "information", "linearize", "own-blocks", "extending",
-         "serial-robots"],
+        ["running", "studio", "measured-data", "from-csv", "studies", "excitation", "information", "linearize", "own-blocks",
+         "extending", "serial-robots"],
     ),
     "reference": (
         "Reference",

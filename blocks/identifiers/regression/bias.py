@@ -24,7 +24,7 @@ from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin_diagram import pruned
 
-RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "step", "every", "start", "stop")
+RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "math", "step", "every", "start", "stop")
 STREAM = 20011  # beside the seed of the run, so that no draw is that of the run itself
 FEWEST_DRAWS = 2  # draws that must lead to an estimate
 

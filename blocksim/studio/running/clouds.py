@@ -10,10 +10,10 @@ import numpy as np
 
 from ...errors import BlocksimError
 from ...estimation.process import process
+from ...simulation.many.threads import share_out
 from ...simulation.noise import draw_noise
 from ...simulation.prepare import prepared
 from ...simulation.simulation import run_experiment
-from ...simulation.threads import share_out
 
 if TYPE_CHECKING:
     from ...simulation.experiment import Experiment
