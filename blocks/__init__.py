@@ -38,6 +38,7 @@ MODULES = (
     "smoothing.filters",
     "smoothing.resample",
     "smoothing.irw",
+    "smoothing.grw",
     "observers.ekf",
     "observers.rts",
     "observers.joint_ekf",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,16 @@ class BlocksimError(Exception):
     """Everything blocksim raises on purpose. Where a run had begun, `record` holds what there was of it."""
 
     record: Any = None
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the reader's own line and the words, without the lines of the library."""
+        import traceback
+
+        home = os.path.dirname(__file__)
+        frames = traceback.extract_tb(self.__traceback__)
+        own = [f for f in frames if not f.filename.startswith(home) and "site-packages" not in f.filename]
+        line = [f"line {own[-1].lineno}: {own[-1].line}"] if own and own[-1].line else []
+        return [*line, f"{type(self).__name__}: {self}"]
 
 
 class BlockDefinitionError(BlocksimError):

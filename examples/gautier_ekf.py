@@ -26,15 +26,21 @@ figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", nco
 figure.supxlabel("time [s]", fontsize=9)
 figure.savefig("gautier_ekf.png", dpi=110)
 
-# Figs. 5 to 12: position and speed of joint 1 by the filter, less encoder and true speed. Good, while the parameters are not.
-figure = Figure(figsize=(9, 2.8), layout="constrained")
-for axis, number, measured, label in zip(
-    figure.subplots(1, 2), (0, 2), ("encoder", "robot.qd"), ("position 1 [rad]", "speed 1 [rad/s]"), strict=True
-):
-    for (case, run), color in zip(runs.items(), ("#d9601a", "#1f6fb4"), strict=True):
-        error = run["ekf.x_hat"][:, number] - run[measured][:, 0]
-        axis.plot(run.t, error, color=color, lw=0.8, label=case)
-        print(f"{case}: {label} is off by {np.sqrt(np.mean(error[200:] ** 2)):.2g} on average after 2 s")
-    axis.set(xlabel="time [s]", ylabel=f"error of {label}")
+# Figs. 5 to 12: position and speed of both joints by the filter, less encoder and true speed. Good, while the parameters are not.
+figure = Figure(figsize=(9, 4.4), layout="constrained")
+for joint, row in enumerate(figure.subplots(2, 2, sharex=True)):
+    for axis, number, measured, label in zip(
+        row,
+        (joint, joint + 2),
+        ("encoder", "robot.qd"),
+        (f"position {joint + 1} [rad]", f"speed {joint + 1} [rad/s]"),
+        strict=True,
+    ):
+        for (case, run), color in zip(runs.items(), ("#d9601a", "#1f6fb4"), strict=True):
+            error = run["ekf.x_hat"][:, number] - run[measured][:, joint]
+            axis.plot(run.t, error, color=color, lw=0.8, label=case)
+            print(f"{case}: {label} is off by {np.sqrt(np.mean(error[200:] ** 2)):.2g} on average after 2 s")
+        axis.set(ylabel=f"error of {label}")
 axis.legend(fontsize=8)
+figure.supxlabel("time [s]", fontsize=9)
 figure.savefig("gautier_motion.png", dpi=110)

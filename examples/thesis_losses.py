@@ -1,4 +1,4 @@
-"""What a sum of squares can see: k3, hysteresis and backlash of the Swedish thesis, Figs. 8.10, 8.11, 8.15, 8.17, 8.18 and 8.22.
+"""What a sum of squares can see: k3, hysteresis and backlash of the Swedish thesis, Figs. 8.11, 8.15, 8.17, 8.18 and 8.22.
 
 python examples/thesis_losses.py           hysteresis
 python examples/thesis_losses.py all       all three panels, with 1000 s of backlash

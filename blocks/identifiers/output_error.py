@@ -13,6 +13,7 @@ from blocksim.contract.declarations import Inport, Outport
 from blocksim.contract.plant import Plant
 from blocksim.diagram.diagram import REFERENCE
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
+from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
@@ -22,6 +23,7 @@ from blocksim.schedule.logs import subsystem_output
 from .free_parameters import drawn, free_parameters
 from .output_report import report
 from .output_search import Search, Task, ascertained, descend
+from .regression.bias import with_draws
 from .regression.ends import ends_of, skip_problem, skip_text
 from .regression.regression import all_present
 from .regression.spectrum import ERROR_KINDS
@@ -54,7 +56,7 @@ class CLOE(RecordBlock):
 
     `skip` cuts off both ends; `cutoff` and `decimate` filter y and y_s alike. That weighs the noise by frequency: where it is
     fast and the motion slow, as in a loop, less of it is left. `errors: blocks` fits parts of the record, too, each to first
-    order, and adds what they disagree by.
+    order, and adds what they disagree by; `errors: drawn` simulates and fits the experiment again, with other draws of its noise.
 
     With white noise on y the estimate is that of maximum likelihood, and the covariance, s^2 (J'J)^-1, attains the Cramér-Rao
     bound (`errors: white`). Noise that enters the loop through the sensor is not in the twin: it is noise of y, coloured by the
@@ -101,6 +103,7 @@ blocks:
     edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
     parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
+    draws: int = static(24, "errors: drawn: draws of the noise with which the experiment is simulated again", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
@@ -131,11 +134,21 @@ blocks:
         curves = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
         rest = np.concatenate(measured, axis=1) - curves
         slim = curves.shape[1] == 1
-        return (
-            (curves[:, 0] if slim else curves),
-            (rest[:, 0] if slim else rest),
-            report(self.method, task, search, self.errors, self.smoothing, self.parts).warned(*self.true_start(task, run)),
-        )
+        result = report(self.method, task, search, self.errors, self.smoothing, self.parts)
+        if self.errors == "drawn" and search.ok:
+            result = with_draws(result, run, *self.redrawn(task, result))
+        result = result.warned(*self.true_start(task, run))
+        return (curves[:, 0] if slim else curves), (rest[:, 0] if slim else rest), result
+
+    def redrawn(self, task: Task, result: Estimates) -> tuple[dict[str, str], int, dict[str, Any]]:
+        """Where the estimates stand in the diagram, how many draws, and the settings of the searches: from the estimate."""
+        paths = dict(zip(result, (one.path for one in task.free), strict=True))
+        free = {
+            one.path: {"start": float(value), "min": one.low, "max": one.high}
+            for one, value in zip(task.free, result.vector(), strict=True)
+        }
+        finite = {path: {k: v for k, v in own.items() if math.isfinite(v)} for path, own in free.items()}
+        return paths, self.draws, {"parameters": finite, "starts": 1}
 
     def true_start(self, task: Task, run: Run) -> list[str]:
         """Said where the twin begins in a true first state that is neither sought nor said to be known."""
@@ -225,7 +238,7 @@ blocks:
         return sum(y)
 
     @staticmethod
-    def check(parameters, output, weights, starts, max_iterations, skip, edges, decimate, parts):
+    def check(parameters, output, weights, starts, max_iterations, skip, edges, decimate, parts, draws):
         if text := skip_problem(skip, edges, decimate):
             return text
         if not parameters:
@@ -237,8 +250,9 @@ blocks:
         for name, value in (("starts", starts), ("max_iterations", max_iterations)):
             if value < 1:
                 return f"{name}: a whole number of at least 1 is wanted, found {value}."
-        if parts < 2:
-            return f"parts: a whole number of at least 2 is wanted, found {parts}."
+        for name, value in (("parts", parts), ("draws", draws)):
+            if value < 2:
+                return f"{name}: a whole number of at least 2 is wanted, found {value}."
         return None
 
 

@@ -25,6 +25,8 @@ from blocksim.estimation.replay import Samples
 from blocksim.solvers import find_solver
 
 from ..smoothing.filters import enough, sample_time
+from .regression.bias import with_draws
+from .regression.ends import skip_problem, skip_text
 from .rpem_search import OutputTwin, Rules, SearchProblem, SearchState, coloured_spread, covariance_of, searched, whiteness
 
 __all__ = ["RPEMHybrid"]
@@ -49,6 +51,7 @@ class RPEMHybrid(RecordBlock):
     used bit by bit: each horizon adds its samples and starts where the last one ended, which is also the way out of the local
     minima that a long record of a lightly damped plant has. Standard deviations are those of white noise on y, or of the noise as
     the residuals show it (`errors: coloured`): a torque that nobody measured leaves residuals that are anything but white.
+    `errors: drawn` simulates and searches the experiment again, with other draws of its noise.
 
     `details`: simulations, iterations, halvings, history (a row of values per iteration), loss, sigma, residual autocorrelation
     and the probability that they are white.
@@ -87,8 +90,11 @@ blocks:
     iterations: int = static(20, "steps at most, in each horizon", kind=int)
     halvings: int = static(20, "times a step is halved at most", kind=int)
     horizons: int = static(1, "growing parts of the record, one after the other", kind=int)
-    skip: float = param(0.0, "time at the start that does not count in V", "s", min=0)
-    errors: str = static("white", "what the standard deviations take the residuals for", choices=("white", "coloured"))
+    skip: float = param(
+        0.0, "time at either end, or [at the start, at the end], that does not count in V", "s", min=0, shape=(None,)
+    )
+    errors: str = static("white", "what the standard deviations take the residuals for", choices=("white", "coloured", "drawn"))
+    draws: int = static(24, "errors: drawn: draws of the noise with which the experiment is simulated again", kind=int)
     solver: str = static(None, "of the simulations; without: that of the run", kind=str)
     step: float = param(0.0, "of the solver; 0: that of the run", "s", min=0)
     u = inport("recorded input of the plant", size="any")
@@ -101,22 +107,28 @@ blocks:
         enough(u, 4, "a simulation")
         enough(y, 4, "a comparison")
         problem = self.problem(model)
-        if len(t) // self.horizons - round(self.skip / Ts) <= len(problem.names):
+        first, last = (round(float(np.atleast_1d(self.skip)[k]) / Ts) for k in (0, -1))
+        if min(len(t) // self.horizons, len(t) - last) - first <= len(problem.names):
             raise RecordError(
-                f"{len(t)} samples in {self.horizons} horizons, {self.skip:g} s skipped, are too few for "
+                f"{len(t)} samples in {self.horizons} horizons, {skip_text(self.skip)} s skipped, are too few for "
                 f"{len(problem.names)} parameters."
             )
         rules = Rules(self.method, self.difference, self.tolerance, self.iterations, self.halvings)
         search = SearchState(problem.start)
         for end in (len(t) * (h + 1) // self.horizons for h in range(self.horizons)):
             twin = self.twin(model, run, Ts, u, end, problem)
-            counted = slice(round(self.skip / Ts), end)
+            counted = slice(first, min(end, len(t) - last))
             search = searched(rules, twin, problem, np.asarray(y, dtype=float)[:end], counted, search)
             if search.failed:
                 break
         y_hat = search.y_hat if len(search.y_hat) == len(t) else np.full(np.shape(y), np.nan)
         y_hat = y_hat.reshape(np.shape(y))
-        return y_hat, y - y_hat, report_of(self.method, problem, search, model, self.errors)
+        estimates = report_of(self.method, problem, search, model, self.errors)
+        if self.errors == "drawn" and not search.failed:
+            start = dict(zip(estimates, estimates.vector().tolist(), strict=True))
+            paths = {n: f"{self.settings['model']}.{n}" for n in estimates}
+            estimates = with_draws(estimates, run, paths, self.draws, {"start": start, "horizons": 1})
+        return y_hat, y - y_hat, estimates
 
     def twin(self, plant: Plant, run: Run, Ts: float, u: np.ndarray, end: int, problem: SearchProblem) -> OutputTwin:
         """The plant alone, driven by the recorded input up to sample `end`; all of u is in it, so that it compiles once."""
@@ -180,7 +192,11 @@ blocks:
         return y
 
     @staticmethod
-    def check(iterations, halvings, horizons, bounds):
+    def check(iterations, halvings, horizons, bounds, skip, draws):
+        if text := skip_problem(skip, None, 1):
+            return text
+        if draws < 2:
+            return f"draws: a whole number of at least 2 is wanted, found {draws}."
         for name, count in (("iterations", iterations), ("halvings", halvings), ("horizons", horizons)):
             if count < 1:
                 return f"{name}: a whole number of at least 1 is wanted, found {count}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def searched(
             break
         if not stepped(rules, twin, problem, search, y, counted, way):
             search.reason = f"after {iteration} iterations no step lowers V, halved {rules.halvings} times."
-            search.converged = rules.method == "newton" and within(search, free, way, problem.scale)
+            search.converged = minimum_reached(rules, problem, search, way, free)
             break
     search.simulations += twin.simulations
     search.ends.append(len(search.history))
@@ -162,6 +162,16 @@ def nothing_left(rules: Rules, problem: SearchProblem, search: SearchState, way:
     if (np.abs(way) <= rules.tolerance * problem.scale).all():
         return True
     return rules.method == "newton" and within(search, free, way / SMALL_STEP)
+
+
+def minimum_reached(rules: Rules, problem: SearchProblem, search: SearchState, way: np.ndarray, free: np.ndarray) -> bool:
+    """Whether a place from which no step lowers V is its minimum: Newton's step from there is shorter than what noise makes.
+
+    A gradient with one step length for all can be stuck on the wall of a valley as well, so it is asked for a tenth of that.
+    """
+    if rules.method == "newton":
+        return within(search, free, way, problem.scale)
+    return within(search, free, 10 * direction(replace(rules, method="newton"), problem, search)[0], problem.scale)
 
 
 def within(search: SearchState, free: np.ndarray, way: np.ndarray, scale: np.ndarray | None = None) -> bool:

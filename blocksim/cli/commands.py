@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import SimulationError
 from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .design_commands import design_command, information_command, sequential_command
+from .look_command import look_command
 from .studio_command import studio_command
 
 if TYPE_CHECKING:
@@ -270,6 +271,7 @@ def show(
 ) -> None:
     """Show what a diagram became: its blocks, its schedule, its program."""
     from ..diagram.build import open_diagram
+    from ..simulation.many.lanes import why_single
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
@@ -280,6 +282,9 @@ def show(
         ready = results.readied(whole, inner)
         if schedule:
             typer.echo(str(ready.schedule))
+            typer.echo(
+                "\n" + (f"Runs go one by one: {reason}." if (reason := why_single(ready)) else "Many runs go eight at a time.")
+            )
         if program:
             from ..compiler.legend import legend
 
@@ -395,6 +400,9 @@ def study(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was interrupted.")] = False,
     rerun: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run the study of a folder again and compare.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results; the file's name when left out.")] = None,
+    only: Annotated[
+        int | None, typer.Option("--only", metavar="RUN", help="Repeat one run, by its number from 0 or its seed, and show it.")
+    ] = None,
     allow_outside: AllowOutside = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -402,8 +410,18 @@ def study(
 
     Bias, spread, coverage and failures of every identifier against the known truth, each with its confidence interval.
     """
+    from ..studies.report.text import printed
     from ..studies.study import rerun_study, run_study
+    from . import console
 
+    if only is not None and file is not None:
+        from .single_run import repeat_run
+
+        outcome, words = repeat_run(file, only, allow_outside, not quiet)
+        if not quiet:
+            console.say(words)
+        deliver(outcome, file, out, out is not None, False, quiet)
+        return
     if (file is None) == (rerun is None):
         raise typer.BadParameter("give a study file, or --rerun FOLDER.")
     options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
@@ -414,12 +432,13 @@ def study(
         folder = out or Path(f"{Path(str(file)).stem}-results")
         result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
     if not quiet:
-        typer.echo(str(result))
-        typer.echo(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
+        console.say(printed(result, console.line_width()))
+        console.say(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
     if result.hopeless:
         raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
 
 
+app.command("look")(look_command)
 app.command("information")(information_command)
 app.command("design")(design_command)
 app.command("sequential")(sequential_command)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -21,15 +22,22 @@ if TYPE_CHECKING:
 #: A run that takes less shows no bar [s].
 PATIENCE = 0.5
 MOST_ROWS = 60
+#: Work beside the simulation that took less is not told [s].
+WORTH_TELLING = 0.01
 #: Characters a line may have where there is no terminal to say.
 WIDE = 200
 
 
-def complain(error: BlocksimError) -> None:
-    """Each problem on a line of stderr, its place first."""
+def complain(error: BlocksimError, own_blocks: object = None) -> None:
+    """Each problem on a line of stderr, its place first; where a block type is unknown, how to bring one's own."""
     colour = False if "NO_COLOR" in os.environ else None
-    for problem in error.problems if isinstance(error, DiagramError) else [Problem(str(error))]:
-        place, text = f"{problem.where}: " if problem.where else "", problem.what
+    problems = list(error.problems) if isinstance(error, DiagramError) else [Problem(str(error))]
+    unknown = [problem for problem in problems if "there is no block type" in problem.what and "Did you mean" not in problem.what]
+    if unknown and not own_blocks:
+        problems.append(Problem("Blocks of your own are read from a Python file that you name: --blocks my_blocks.py"))
+    for problem in problems:
+        place = f"{problem.where}: " if problem.where else ""
+        text = fit_lines(place + problem.what, sys.stderr)[len(place) :]
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="red"), err=True, color=colour)
 
 
@@ -38,7 +46,7 @@ def warn(findings: Iterable[Finding]) -> None:
     colour = False if "NO_COLOR" in os.environ else None
     for finding in findings:
         place = f"{finding.where}: " if finding.where else ""
-        text = f"warning: {finding.what} {finding.remedy} [{finding.name}]"
+        text = fit_lines(f"{place}warning: {finding.what} {finding.remedy} [{finding.name}]", sys.stderr)[len(place) :]
         typer.echo(typer.style(place, fg="cyan", bold=True) + typer.style(text, fg="yellow"), err=True, color=colour)
 
 
@@ -84,14 +92,36 @@ def show_outcome(outcome: Outcome) -> None:
     if len(table) > MOST_ROWS:
         typer.echo(f"... and {len(table) - MOST_ROWS} more")
     for block, estimates in outcome.record.estimates.items():
-        typer.echo(f"\n{block}: {estimates}")
-    typer.echo(f"\n{story(outcome)}")
+        say(f"\n{block}: {estimates}")
+    say(f"\n{story(outcome)}")
     if outcome.written:
-        typer.echo(f"wrote {', '.join(outcome.written)}")
+        say(f"wrote {', '.join(outcome.written)}")
+
+
+def say(text: str) -> None:
+    """Print; on a terminal, sentences that are longer than a line are broken between words."""
+    typer.echo(fit_lines(text, sys.stdout))
+
+
+def fit_lines(text: str, stream: TextIO) -> str:
+    """The text with lines that fit the terminal, where the stream is one."""
+    import textwrap
+
+    if not stream.isatty():
+        return text
+    fold = functools.partial(textwrap.fill, width=line_width(stream), subsequent_indent="  ", break_long_words=False)
+    return "\n".join(line if len(line) <= line_width(stream) else fold(line, break_on_hyphens=False) for line in text.split("\n"))
+
+
+def line_width(stream: TextIO | None = None) -> int:
+    """Characters of a line: the terminal's, or plenty where there is none."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else WIDE
 
 
 def story(outcome: Outcome) -> str:
-    """'10 s simulated in 0.21 s: rk4, 10000 steps, seed 7'."""
+    """'10 s simulated in 0.21 s: rk4, 10000 steps, seed 7; compiled in 0.9 s; identified in 1.2 s'."""
     t, provenance = outcome.record.t, outcome.record.provenance
     span = float(t[-1] - t[0]) if len(t) else 0.0
     if "pipeline" in provenance:
@@ -103,7 +133,10 @@ def story(outcome: Outcome) -> str:
         parts.append(f"{work['rejected']} rejected")
     if work.get("events"):
         parts.append(f"{work['events']} event{'s' if work['events'] != 1 else ''}")
-    return f"{span:g} s simulated in {outcome.seconds:.2f} s: {', '.join([*parts, 'seed ' + str(provenance['seed'])])}"
+    times = outcome.times
+    own = times.get("simulated", outcome.seconds)
+    more = [f"; {word} in {seconds:.2f} s" for word, seconds in times.items() if word != "simulated" and seconds >= WORTH_TELLING]
+    return f"{span:g} s simulated in {own:.2f} s: {', '.join([*parts, 'seed ' + str(provenance['seed'])])}{''.join(more)}"
 
 
 def figure_text(value: float) -> str:
@@ -182,9 +215,13 @@ def progress_bar(visible: bool = True) -> Iterator[Callable[[float], None]]:
 
 
 class Bar:
-    """A progress bar that appears by itself once PATIENCE is over, even while nothing is reported."""
+    """A progress bar that appears by itself once PATIENCE is over, even while nothing is reported.
+
+    `doing` says in a word what goes on: it is asked as often as the bar is drawn.
+    """
 
     def __init__(self) -> None:
+        self.doing: Callable[[], str] = lambda: "simulating"
         self.share = 0.0
         self.progress: Any = None
         self.timer = threading.Timer(PATIENCE, self.open)
@@ -193,15 +230,17 @@ class Bar:
 
     def open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, RenderableColumn, TaskProgressColumn, TimeRemainingColumn
+        from rich.text import Text
+
+        bar = self
+
+        class Doing(RenderableColumn):
+            def render(self, task: Any) -> Text:
+                return Text(bar.doing())
 
         progress = Progress(
-            TextColumn("simulating"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
+            Doing(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
         )
         progress.update(progress.add_task("run", total=1.0), completed=self.share)
         progress.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,24 @@ class Outcome:
     error: BlocksimError | InterruptedRun | None = None
     written: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()  # what was wrong before it began
+    times: dict[str, float] = field(default_factory=dict)  # seconds by what was done: simulated, compiled, identified
+
+
+class Stopwatch:
+    """Seconds by what was done."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, word: str) -> None:
+        now = time.perf_counter()
+        self.laps[word], self.start = now - self.start, now
+
+    def move(self, source: str, target: str, seconds: float) -> None:
+        """Take seconds of one for another, which was done meanwhile."""
+        share = min(seconds, self.laps[source])
+        self.laps = {source: self.laps[source] - share, target: share, **{k: v for k, v in self.laps.items() if k != source}}
 
 
 @dataclass(frozen=True)
@@ -85,10 +103,7 @@ def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             root, more = read_yaml(text, "")
             problems += [Problem(f"--set {item}: {p.what}") for p in more]
-            if not isinstance(root.value, dict):
-                settings[name] = root.plain()
-            else:
-                problems.append(Problem(f"--set {item}: a number, a word or a list is wanted, found a mapping."))
+            settings[name] = root.plain()
         except DiagramError as error:
             problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
     if problems:
@@ -117,23 +132,33 @@ def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
 def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
     """Simulate; a run that fails half way, or is interrupted, still has an outcome."""
     from ..checking.findings import quick_findings
-    from ..running.simulate import simulate
+    from ..estimation.process import process
     from ..simulation.failures import InterruptedRun
+    from ..simulation.noise import draw_noise
     from ..simulation.prepare import prepared
+    from ..simulation.simulation import run_experiment
 
     clock, seed = time.perf_counter(), options.get("seed")
     ready, rest = prepared(diagram, params, {n: v for n, v in options.items() if n != "seed"})
     findings = tuple(quick_findings(ready))
+    code, watch = ready.program.code, Stopwatch()
+    before = code.compile_seconds
+    if hasattr(progress, "doing"):
+        progress.doing = lambda: "compiling" if code.compiling else "identifying" if watch.laps else "simulating"
     failure: BlocksimError | InterruptedRun | None
     try:
-        record, failure = simulate(ready, params=rest, engine=engine, progress=progress, seed=seed), None
+        record = run_experiment(ready, rest, draw_noise(ready, seed), engine, progress, rest)
+        watch.lap("simulated")
+        record, failure = process(ready.schedule, record, rest), None
     except InterruptedRun as interrupt:
         record, failure = interrupt.record, interrupt
     except BlocksimError as error:
         if error.record is None:
             raise
         record, failure = error.record, error
-    return Outcome(diagram, record, time.perf_counter() - clock, failure, findings=findings)
+    watch.lap("identified" if watch.laps else "simulated")
+    watch.move("simulated", "compiled", code.compile_seconds - before)
+    return Outcome(diagram, record, time.perf_counter() - clock, failure, findings=findings, times=watch.laps)
 
 
 def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], options: dict[str, Any]) -> Outcome:
@@ -231,11 +256,11 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     """
     from ..diagram.diagram import walk
     from ..estimation.estimate_files import read_estimates
-    from ..running.validate import owner_of
+    from ..running.validate import fixed_values
 
     result = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
-    settings = result.as_params(owner_of(result, diagram))
+    settings = fixed_values(diagram, result)
     changes = []
     for name, value in settings.items():
         block, _, setting = name.rpartition(".")

@@ -14,6 +14,7 @@ import functools
 import re
 from dataclasses import dataclass
 
+from ..contract.portable.choice import SYSTEM, with_math
 from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..tracing.specialise import Helpers, specialise
@@ -50,6 +51,19 @@ def prelude_text(name: str) -> str:
     return specialise(WORDS[name].meaning, name, {}, {}) + "\n"
 
 
+def words(code: list[str], math: str) -> list[str]:
+    """The head of a program: the words that its functions use."""
+    preludes = prelude_texts("\n".join(code))
+    if math == SYSTEM:
+        names = ", ".join((*LIBM, "inf", "nan"))
+        return [f'"""A blocksim program."""\n\nfrom math import {names}\nfrom math import pow as libm_pow\n', *preludes]
+    from ..contract.portable.text import EXACT_WORDS, portable_texts
+
+    used = {name for text in (*preludes, *code) for name in IDENTIFIER.findall(text)}
+    head = f'"""A blocksim program."""\n\nfrom math import {", ".join((*EXACT_WORDS, "inf", "nan"))}\n'
+    return [head, *portable_texts(used & {*LIBM, "libm_pow"}), *preludes]
+
+
 def helper_functions(helpers: Helpers) -> list[str]:
     """Functions of the block authors' own modules, with those they call."""
     texts: dict[str, str] = {}
@@ -60,8 +74,13 @@ def helper_functions(helpers: Helpers) -> list[str]:
     return [texts[n] for n in sorted(texts)]
 
 
-def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
-    """The whole program for a schedule, its log and a solver."""
+def generate(schedule: Schedule, logs: list[LogGroup], solver: str, math: str = SYSTEM) -> Source:
+    """The whole program for a schedule, its log, a solver and a choice of elementary functions."""
+    with with_math(math):
+        return write_source(schedule, logs, solver, math)
+
+
+def write_source(schedule: Schedule, logs: list[LogGroup], solver: str, math: str) -> Source:
     from . import driver_text
 
     generator = Generator(schedule, logs)
@@ -77,10 +96,8 @@ def generate(schedule: Schedule, logs: list[LogGroup], solver: str) -> Source:
     driver = driver_text.driver(solver, len(generator.slots.x), len(generator.slots.m), *counts)
     functions = [text + "\n" for _, text in generator.functions.values()]
     code = [*helper_functions(generator.helpers), *functions, *loops, *generator.part_functions, *body, *driver]
-    words = ", ".join((*LIBM, "inf", "nan"))
-    head = [f'"""A blocksim program."""\n\nfrom math import {words}\nfrom math import pow as libm_pow\n']
     return Source(
-        "\n\n".join([*head, *prelude_texts("\n".join(code)), *code]),
+        "\n\n".join([*words(code, math), *code]),
         generator.slots,
         generator.guards,
         [loop.evaluations for loop in generator.loops],

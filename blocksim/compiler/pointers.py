@@ -59,6 +59,30 @@ def libm_pow(typing_context: Any, base: Any, exponent: Any) -> Any:
     return types.float64(types.float64, types.float64), codegen
 
 
+@intrinsic
+def two_to(typing_context: Any, n: Any) -> Any:
+    """2^n for a whole n from -1022 to 1023, by its bits."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        long, double = ir.IntType(64), ir.DoubleType()
+        bits = builder.bitcast(builder.fadd(args[0], ir.Constant(double, 4503599627370496.0 + 1023.0)), long)
+        return builder.bitcast(builder.shl(bits, ir.Constant(long, 52)), double)
+
+    return types.float64(types.float64), codegen
+
+
+@intrinsic
+def binary_exponent(typing_context: Any, x: Any) -> Any:
+    """The exponent of a normal number above 0, by its bits."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        long, double = ir.IntType(64), ir.DoubleType()
+        bits = builder.lshr(builder.bitcast(args[0], long), ir.Constant(long, 52))
+        return builder.fsub(builder.sitofp(bits, double), ir.Constant(double, 1023.0))
+
+    return types.float64(types.float64), codegen
+
+
 OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 in_place = njit(**OPTIONS)
 

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import hashlib
 import linecache
-import math
+import os
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..contract.portable.bits import binary_exponent as plain_exponent
+from ..contract.portable.bits import two_to as plain_power
+from ..contract.portable.careful import IEEE, ieee
 from ..contract.syntax import compiled, parse
-from ..contract.vocabulary import WORDS, power_outside
 from ..solvers import find_tableau
 from ..solvers.stores import REAL, ROWS, STORES, WHOLE
 from . import cache
 from .codegen import Source
+from .native.loading import load_entry
+from .native.refusal import UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
 
 #: The function of a program that is called from outside.
 ENTRY = "enter"
+#: What reads and writes the exponent of a number, under CPython.
+PLAIN_BITS = {"two_to": plain_power, "binary_exponent": plain_exponent}
+#: Runs in lockstep: as many as AVX-512 has lanes of doubles; more need more registers than there are.
+LANES = 8
 #: Programs up to this many characters are compiled into one function.
 INLINE = 30_000
+LONG_BODY = 8_000  # characters of one function from which on calls cost little beside it
 
 
 class ProgramText:
@@ -36,8 +48,17 @@ class ProgramText:
         self.key = hashlib.sha256(text.encode()).hexdigest()[:32]
         self.compiled: Any = None
         self.spent = 0.0  # seconds that runs of it took under CPython
+        self.lockstep: Any = None  # the same for several runs at a time, or why not
+        self.asked = 0  # steps of runs that were asked for several at a time
         self.beside: Any = None  # the process that was asked to compile it
+        self.compiling = False  # now, in this process
+        self.compile_seconds = 0.0  # that compiling it, or loading what was compiled, took in this process
         self.lock = threading.Lock()
+
+    @property
+    def rows(self) -> int:
+        """How many rows of work the solver has."""
+        return len(find_tableau(self.solver).work())
 
     @property
     def filename(self) -> str:
@@ -47,7 +68,7 @@ class ProgramText:
     def plain(self) -> dict[str, Any]:
         """The functions under CPython; tracebacks and debuggers show the program's lines."""
         linecache.cache[self.filename] = (len(self.text), None, self.text.splitlines(True), self.filename)
-        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **PLAIN_BITS}
         exec(compiled(self.text, self.filename, "exec"), names)
         return names
 
@@ -58,17 +79,37 @@ class ProgramText:
 
     def namespace(self) -> dict[str, Any]:
         """The same once more, for who puts functions of their own in place of some."""
-        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix}
+        names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **PLAIN_BITS}
         exec(compiled(ieee(self.text), self.filename, "exec"), names)
-        names.update(IEEE)
+        own = {node.name for node in parse(self.text).body if isinstance(node, ast.FunctionDef)}
+        names.update({name: function for name, function in IEEE.items() if name not in own})
         return names
 
     def fast(self) -> Any:
         """The compiled `enter`: from memory, from disk, or compiled now."""
         with self.lock:
             if self.compiled is None:
-                self.compiled = compile_code(self)
+                start, self.compiling = time.perf_counter(), True
+                try:
+                    self.compiled = compile_code(self)
+                finally:
+                    self.compiling = False
+                    self.compile_seconds += time.perf_counter() - start
             return self.compiled
+
+    def wide(self) -> Any:
+        """The compiled `enter` for several runs in lockstep."""
+        reason = self.why_narrow()
+        if reason:
+            raise UnsupportedError(reason)
+        return self.lockstep
+
+    def why_narrow(self) -> str:
+        """Why there is none; '' where there is one, compiled now if it was not."""
+        with self.lock:
+            if self.lockstep is None:
+                self.lockstep = compile_wide(self)
+            return self.lockstep if isinstance(self.lockstep, str) else ""
 
 
 @functools.lru_cache(maxsize=100)
@@ -127,7 +168,7 @@ def matrix(a: np.ndarray, start: int, rows: int, columns: int) -> np.ndarray:
 
 
 def compile_code(code: ProgramText) -> Any:
-    """Compile with numba; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
+    """Compile; the result is kept on disk under the text's hash; what is there but cannot be loaded is dropped.
 
     Where the disk does not take it, it is compiled and not kept.
     """
@@ -139,26 +180,57 @@ def compile_code(code: ProgramText) -> Any:
 
 
 def compile_at(code: ProgramText, place: Path | None) -> Any:
-    """Compile, or load from the folder of the cache."""
+    """Compile, or load from the folder of the cache: by LLVM itself, or by numba where that cannot."""
+    if os.environ.get("BLOCKSIM_COMPILER") != "numba":
+        with contextlib.suppress(UnsupportedError):
+            return load_entry(code.text, code.rows, 1, place)
+    return compile_with_numba(code, place)
+
+
+def compile_wide(code: ProgramText) -> Any:
+    """The program for several runs in lockstep, from the cache or compiled now; a text where it cannot be had."""
+    key = hashlib.sha256(f"{LANES} lanes\0{code.text}".encode()).hexdigest()[:32]
+    try:
+        with cache.folder(key, code.text) as place:
+            return load_entry(code.text, code.rows, LANES, place)
+    except UnsupportedError as error:
+        return f"it has {error}"
+    except Exception:  # a full disk, or a file that is not what it was
+        cache.drop(key)
+        try:
+            return load_entry(code.text, code.rows, LANES, None)
+        except UnsupportedError as error:
+            return f"it has {error}"
+
+
+def compile_with_numba(code: ProgramText, place: Path | None) -> Any:
     from numba import njit, types
 
-    from .pointers import libm_pow, matrix, pointer, register_power, view
+    from .pointers import binary_exponent, libm_pow, matrix, pointer, register_power, two_to, view
 
     register_power()
 
     real = types.float64[::1]
-    kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, len(find_tableau(code.solver).work()))}
+    kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, code.rows)}
     signature = types.int64(types.int64, *(kinds[store.kind] for store in STORES))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
+    # Calls with fifteen arguments cost a quarter of a small loop's time.
+    options["forceinline"] = len(code.text) < INLINE and longest_function(code.text) < LONG_BODY
     inner = njit(**options)
     module = load_module(code, place)
     functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
     for name in functions:
         if name != ENTRY:
             setattr(module, name, inner(getattr(module, name)))
-    module.__dict__.update(pointer=pointer, view=view, matrix=matrix, libm_pow=libm_pow)
+    module.__dict__.update(pointer=pointer, view=view, matrix=matrix, two_to=two_to, binary_exponent=binary_exponent)
+    if "libm_pow" not in functions:
+        module.__dict__["libm_pow"] = libm_pow
     return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
+
+
+def longest_function(text: str) -> int:
+    """Characters of a program's longest function: one such, within each of its callers, would be compiled again and again."""
+    return max(len(body) for body in text.split("\ndef "))
 
 
 def load_module(code: ProgramText, place: Any) -> ModuleType:
@@ -174,77 +246,3 @@ def load_module(code: ProgramText, place: Any) -> ModuleType:
         linecache.cache[filename] = (len(code.text), None, code.text.splitlines(True), filename)
     exec(compiled(code.text, filename, "exec"), module.__dict__)
     return module
-
-
-def ieee(text: str) -> Any:
-    """The text with every division as a call that never raises."""
-    import ast
-    import copy
-
-    words = {ast.Div: "divide", ast.Mod: "remainder", ast.FloorDiv: "quotient"}
-
-    def divided(node: ast.BinOp | ast.AugAssign, left: ast.expr, right: ast.expr) -> ast.expr:
-        return ast.copy_location(ast.Call(ast.Name(words[type(node.op)], ast.Load()), [left, right], []), node)
-
-    class Divisions(ast.NodeTransformer):
-        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-            self.generic_visit(node)
-            return divided(node, node.left, node.right) if type(node.op) in words else node
-
-        def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-            self.generic_visit(node)
-            if type(node.op) not in words:
-                return node
-            old = copy.deepcopy(node.target)
-            old.ctx = ast.Load()
-            return ast.copy_location(ast.Assign([node.target], divided(node, old, node.value)), node)
-
-    return ast.fix_missing_locations(Divisions().visit(parse(text)))
-
-
-def ieee_divide(a: float, b: float) -> float:
-    """a / b by IEEE 754."""
-    try:
-        return a / b
-    except ZeroDivisionError:
-        if a != a or a == 0:
-            return math.nan
-        return math.copysign(math.inf, a) * math.copysign(1.0, b)
-
-
-def remainder(a: float, b: float) -> float:
-    """a % b; nan where b is 0, and 0 of whole numbers, which have no nan."""
-    try:
-        return a % b
-    except ZeroDivisionError:
-        return 0 if isinstance(a, int) and isinstance(b, int) else math.nan
-
-
-def ieee_quotient(a: float, b: float) -> float:
-    """a // b; as a / b where b is 0, and 0 of whole numbers."""
-    try:
-        return a // b
-    except ZeroDivisionError:
-        return 0 if isinstance(a, int) and isinstance(b, int) else ieee_divide(a, b)
-
-
-def forgiving(function: Any, outside: Any) -> Any:
-    """A function of libm that gives what IEEE 754 says where CPython raises."""
-
-    def wrapped(*values: float) -> float:
-        try:
-            return float(function(*values))
-        except (OverflowError, ValueError):
-            return float(outside(*values))
-
-    return wrapped
-
-
-#: What the functions of a program are by IEEE rules.
-IEEE: dict[str, Any] = {
-    "divide": ieee_divide,
-    "remainder": remainder,
-    "quotient": ieee_quotient,
-    "libm_pow": forgiving(math.pow, power_outside),
-    **{name: forgiving(word.meaning, word.outside) for name, word in WORDS.items() if word.outside},
-}

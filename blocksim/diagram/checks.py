@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ..contract.portable.choice import CHOICES
 from ..contract.times import exact
 from ..errors import DiagramError, Place, Problem
 from .spec import RecordSpec, SimulateSpec
@@ -52,6 +53,8 @@ def simulate_problems(simulate: SimulateSpec, places: dict[str, Place]) -> list[
         texts.append(("solver", f"found {brief_value(simulate.solver)}. A solver's name is wanted, such as rk4."))
     if simulate.algebraic_loops not in ("refuse", "solve"):
         texts.append(("algebraic_loops", f"found {brief_value(simulate.algebraic_loops)}. refuse or solve is wanted."))
+    if simulate.math not in CHOICES:
+        texts.append(("math", f"found {brief_value(simulate.math)}. libm or portable is wanted."))
     times = (simulate.start, simulate.stop)
     if not texts and not any(t is None or is_reference(t) for t in times) and exact(simulate.stop) <= exact(simulate.start):
         texts.append(("stop", f"{simulate.stop} is not after the start, {simulate.start}."))

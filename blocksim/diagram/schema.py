@@ -15,6 +15,7 @@ from ..contract.block import Block
 from ..contract.declarations import Declared, Inport, Model, Param, Period, Static
 from ..contract.library import library as all_blocks
 from ..contract.limits import Interval
+from ..contract.portable.choice import CHOICES
 from .spec import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -118,6 +119,7 @@ def simulate_schema(solvers: list[str]) -> dict[str, Any]:
             "seed": {"description": "seed of all noise", "default": 0, "anyOf": [{"type": "integer", "minimum": 0}, reference]},
             "every": {"description": "interval of the log [s]", **time},
             "algebraic_loops": {"description": "what to do with them", "enum": ["refuse", "solve"], "default": "refuse"},
+            "math": {"description": "elementary functions", "enum": list(CHOICES), "default": "libm"},
         },
     }
 

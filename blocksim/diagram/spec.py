@@ -59,6 +59,7 @@ class SimulateSpec:
     seed: int = 0
     every: Seconds | None = None
     algebraic_loops: str = "refuse"  # or 'solve'
+    math: str = "libm"  # or 'portable'
 
 
 class RunOptions(TypedDict, total=False):
@@ -73,6 +74,7 @@ class RunOptions(TypedDict, total=False):
     max_step: float | None
     every: Seconds | None
     algebraic_loops: str | None
+    math: str | None
 
 
 class SeededOptions(RunOptions, total=False):

@@ -178,7 +178,7 @@ def motion_band(y: np.ndarray, step: float) -> float:
     """The frequency above which noise hides the motion, in Hz: where the spectrum meets the floor it has near its end."""
     from scipy.signal import welch
 
-    count = min(len(y), 4096)
+    count = min(len(y) - 1, 4096)
     f, power = welch(np.diff(y), 1 / step, nperseg=count, detrend="constant")
     floor = np.median((power[1:] / np.sin(np.pi * f[1:] * step) ** 2)[int(0.7 * len(f)) :])  # differences of white noise
     loud = np.flatnonzero(power[1:] > QUIET * floor * np.sin(np.pi * f[1:] * step) ** 2 + 1e-30)

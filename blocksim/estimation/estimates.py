@@ -257,6 +257,15 @@ class Estimates(Mapping[str, Estimate]):
 
         return from_dict(data)
 
+    def to_pandas(self) -> Any:
+        """A DataFrame with a row for each number, by name: value, std, truth, error, z, the ends of the interval, unit."""
+        from ..records.record import extra
+
+        columns = ("value", "std", "truth", "error", "relative_error", "z", "unit")
+        rows = [{**{c: getattr(e, c) for c in columns}, "low": e.interval[0], "high": e.interval[1]} for e in self.entries]
+        pandas = extra("pandas", "pandas")
+        return pandas.DataFrame(rows, index=pandas.Index(list(self), name="name"))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to .json, or the table to .csv."""
         from .estimate_files import save_estimates

@@ -13,6 +13,7 @@ from ..contract.declarations import Inport, Outport
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
 from ..errors import BlocksimError, DiagramError, Problem, RecordError
+from ..records.estimate_set import EstimateSet
 from ..records.grid import Grid, Signal
 from ..records.record import Record
 from ..schedule.flatten import flatten
@@ -125,7 +126,7 @@ def in_turn(
 
 def with_estimates(record: Record, estimates: dict[str, Estimates]) -> Record:
     changed = Record(record.grids, record.provenance, record.aliases)
-    changed.estimates = estimates
+    changed.estimates = EstimateSet(estimates)
     return changed
 
 
@@ -264,5 +265,5 @@ def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, n
     else:
         home.signals.update(signals)
     extended = Record(grids, record.provenance, record.aliases)
-    extended.estimates = dict(record.estimates)
+    extended.estimates = EstimateSet(record.estimates)
     return extended

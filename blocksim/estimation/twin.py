@@ -25,11 +25,12 @@ from ..diagram.diagram import Diagram, Node
 from ..errors import RecordError, SimulationError, listing
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
+from ..simulation.many.lanes import Lockstep, batches
+from ..simulation.many.threads import share_out
 from ..simulation.noise import Draws, draw_noise
 from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
-from ..simulation.threads import share_out
 from ..solvers.stores import LOG
 from .process import Run
 from .twin_diagram import Played, models_named, player_path, twin_diagram
@@ -63,9 +64,10 @@ class Twin:
         self, table: Sequence[Mapping[str, Any]], then: Callable[[int, Signals], Any] | None = None
     ) -> list[Any | SimulationError]:
         """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
-        if self.experiment.method.compiled:
-            self.experiment.program.fast()  # once, before the threads start
-        noise = self.noise  # once too
+        noise = self.noise  # once, before the threads start
+        parts = batches([self.experiment] * len(table))
+        if self.experiment.method.compiled and any(len(part) == 1 for part in parts):
+            self.experiment.program.fast()  # once too
 
         def run(row: int) -> Any | SimulationError:
             try:
@@ -74,7 +76,16 @@ class Twin:
                 return error
             return signals if then is None else then(row, signals)
 
-        return share_out(len(table), run, os.cpu_count() or 1)
+        def run_part(number: int) -> list[Any | SimulationError]:
+            rows = parts[number]
+            if len(rows) > 1 and self.columns is not None:
+                simulations = [Simulation(self.experiment, table[row], noise, "compiled") for row in rows]
+                if Lockstep(self.experiment, simulations).run():
+                    ends: list[Any] = [self.logged(simulation) for simulation in simulations]
+                    return ends if then is None else [then(row, end) for row, end in zip(rows, ends, strict=True)]
+            return [run(row) for row in rows]
+
+        return [end for ends in share_out(len(parts), run_part, os.cpu_count() or 1) for end in ends]
 
     @functools.cached_property
     def columns(self) -> list[tuple[str, int, int]] | None:
@@ -92,6 +103,11 @@ class Twin:
             record = simulation.run()
             return {name: record[name][self.first :] for name in self.signals}
         simulation.raise_failure(simulation.run_to(simulation.end))
+        return self.logged(simulation)
+
+    def logged(self, simulation: Simulation) -> Signals:
+        """The signals of a run that has ended, as views of its log."""
+        assert self.columns is not None
         machine = simulation.machine
         _, _, filled, rows, start = machine.logs[:LOG].tolist()
         signals = {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BlocksimError, DiagramError
+from ..pictures.figures import blank_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,8 +139,6 @@ def matrix_lines(title: str, matrix: FloatArray, rows: list[str], columns: list[
 def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any = None) -> Figure:
     """Magnitude [dB] and phase [deg] of every output over every input; with a path, also written (.svg, .png, .pdf)."""
     import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     from ..pictures.palette import COLOURS
     from ..pictures.plots import suffix, write_figure
@@ -147,8 +146,7 @@ def bode(model: LinearModel, path: str | os.PathLike[str] | None = None, w: Any 
     kind = suffix(path) if path is not None else ""
     w = model.frequencies() if w is None else np.asarray(w, dtype=float)
     response = model.frequency_response(w)
-    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(8.0, 5.0, layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     pairs = [(i, j) for j in range(len(model.inputs)) for i in range(len(model.outputs))]
     for n, (i, j) in enumerate(pairs):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..estimation.estimates import Estimate, Estimates
 from ..notation import concise, unit_label
 from ..records.record import Record
+from .figures import blank_figure
 from .palette import Look, look
 from .plots import FIGURE_WIDTH, suffix, write_figure
 
@@ -33,16 +34,13 @@ TRUTH_COLOUR = "#444444"
 
 def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.PathLike[str] | None = None) -> Figure:
     """One axis for each plant, a row for each of its parameters, a colour for each identifier. Returns the Figure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     groups: dict[str, dict[str, Estimates]] = {}
     for name, estimates in (source.estimates if isinstance(source, Record) else source).items():
         groups.setdefault(estimates.model, {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
-    figure = Figure(figsize=(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5), layout="constrained")
     if not groups:
         figure.text(0.5, 0.5, "no estimates", ha="center", va="center", color="#858585")
     else:

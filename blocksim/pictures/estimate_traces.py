@@ -19,6 +19,7 @@ from ..errors import RecordError, listing
 from ..notation import unit_label
 from ..records.record import Record
 from .estimate_plot import TRUTH_COLOUR
+from .figures import blank_figure
 from .palette import COLOURS
 from .plots import suffix, thinned, write_figure
 
@@ -55,8 +56,6 @@ def plot_traces(
 
     `blocks` are all that estimate while they run unless named; `parameters` all that they estimate; `until` a time that ends it.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     names = [blocks] if isinstance(blocks, str) else list(blocks or traced(record))
@@ -64,8 +63,7 @@ def plot_traces(
     panels = list(dict.fromkeys(p for block in names for p in record.estimates[block] if parameters is None or p in parameters))
     columns = max(1, -(-len(panels) // COLUMN))
     rows = max(1, -(-len(panels) // columns))
-    figure = Figure(figsize=(8.0 if columns == 1 else 5.2 * columns, PANEL_HEIGHT * rows + 0.7), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(8.0 if columns == 1 else 5.2 * columns, PANEL_HEIGHT * rows + 0.7, layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for n in range(rows * columns):
         spot = axes[n % rows][n // rows]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from ..extensions import extension
 from ..notation import unit_label
 from ..records.record import Record, scalar_columns
 from .draw import PICTURE_KINDS
+from .figures import blank_figure
 from .palette import COLOURS
 from .scope_choice import scopes_of
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..contract.arrays import FloatArray
+    from ..estimation.estimates import Estimates
 
 AXIS_LINES, FIGURE_ROWS, MOST_AXES = 4, 8, 24
 #: Signals whose largest values differ by more than this factor do not share an axis.
@@ -58,7 +60,7 @@ class SignalLine:
 
 
 def plot(
-    record: Record,
+    record: Record | Estimates | Mapping[str, Estimates],
     signals: str | Iterable[str | Sequence[str]] | None = None,
     path: str | os.PathLike[str] | None = None,
     kind: str | Callable[[Record], Any] = "record",
@@ -67,8 +69,13 @@ def plot(
 
     Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked. Without
     names it draws what the diagram's `scopes:` says, or what a person would look at; `signals=list(record)` draws all.
-    Another `kind` is drawn by a function of the record: one at hand, or the one `blocksim.plots` has under that name.
+    Estimates, of one identifier or of several by name, are drawn beside the truth. Another `kind` is drawn by a function of
+    the record: one at hand, or the one `blocksim.plots` has under that name.
     """
+    if not isinstance(record, Record):
+        group = {"": record} if hasattr(record, "entries") else record
+        picture: Figure = extension("plots", "estimates")(group, path)
+        return picture
     ending = suffix(path) if path is not None else ""
     drawing = [signals] if isinstance(signals, str) else signals
     figure: Figure
@@ -167,15 +174,12 @@ def differences(one: list[SignalLine], other: list[SignalLine]) -> list[SignalLi
 
 def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
     """A figure with one axis for each group, in columns of at most eight, sharing time."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     columns = max(1, -(-len(groups) // FIGURE_ROWS))
     rows = max(1, -(-len(groups) // columns))
-    figure = Figure(
-        figsize=(FIGURE_WIDTH if columns == 1 else 6.2 * columns, max(3.2, AXIS_HEIGHT * rows + 0.6)), layout="constrained"
+    figure = blank_figure(
+        FIGURE_WIDTH if columns == 1 else 6.2 * columns, max(3.2, AXIS_HEIGHT * rows + 0.6), layout="constrained"
     )
-    FigureCanvasAgg(figure)
     if not groups:
         figure.text(0.5, 0.5, "no signals", ha="center", va="center", color="#858585")
         return figure

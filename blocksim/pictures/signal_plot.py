@@ -12,6 +12,7 @@ import numpy as np
 from ..diagram.diagram import Diagram, kind, walk
 from ..notation import unit_label
 from ..running.signals import Analysis
+from .figures import blank_figure
 from .palette import COLOURS
 from .plots import suffix, thinned, write_figure
 
@@ -31,15 +32,12 @@ MOST_TURNS, FIRST_TURNS = 500, 120
 
 def plot_signals(analyses: Sequence[Analysis], title: str, path: str | os.PathLike[str] | None = None) -> Figure:
     """One figure for a source, with a row for each of its outputs; with a path, also written as .svg, .png or .pdf."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     rows: dict[str, list[Analysis]] = {}
     for one in analyses:
         rows.setdefault(one.name.partition("[")[0], []).append(one)
-    figure = Figure(figsize=(SHEET_WIDTH, SHEET_ROW_HEIGHT * len(rows) + 0.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(SHEET_WIDTH, SHEET_ROW_HEIGHT * len(rows) + 0.5, layout="constrained")
     figure.suptitle(title, fontsize=10, parse_math=False)
     axes = figure.subplots(len(rows), 3, squeeze=False, sharex="col", width_ratios=(3, 1, 3))
     for (time, values, lines), (name, group) in zip(axes, rows.items(), strict=True):

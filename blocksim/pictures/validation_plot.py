@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..estimation.validation import SignalFit, Validation
 from ..notation import unit_label
+from .figures import blank_figure
 from .palette import COLOURS
 from .plots import FIGURE_WIDTH, suffix, thinned, write_figure
 
@@ -21,13 +22,10 @@ SIGNAL_HEIGHT = 2.5
 
 def plot_validation(source: Validation, path: str | os.PathLike[str] | None = None) -> Figure:
     """Two axes for each scalar signal: both curves, and their difference on its own scale. Returns the Figure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     kind = suffix(path) if path is not None else ""
     panels = [(label, entry, column) for entry in source.entries for label, column in scalar_panels(entry)]
-    figure = Figure(figsize=(FIGURE_WIDTH, SIGNAL_HEIGHT * max(len(panels), 1) + 0.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(FIGURE_WIDTH, SIGNAL_HEIGHT * max(len(panels), 1) + 0.6, layout="constrained")
     ratios = [2.2, 1.0] * len(panels)
     axes = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios})[:, 0]
     for n, (label, entry, column) in enumerate(panels):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pictures.figures import blank_figure
 from ..pictures.palette import COLOURS
 from ..pictures.plots import suffix, write_figure
 from ..running.signals import Analysis
@@ -30,11 +31,8 @@ ELLIPSE = 2.4477
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(width, height, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiagramError, RecordError
-from ..simulation.threads import share_out
+from ..simulation.many.threads import share_out
 from .design.bench import Bench
 from .design.design import DesignResult, design, placed
 from .design.file import load_design

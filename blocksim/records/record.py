@@ -22,11 +22,10 @@ import numpy as np
 from ..errors import RecordError, did_you_mean, listing
 from ..extensions import extension
 from ..notation import unit_label
+from .estimate_set import EstimateSet
 from .grid import Grid, Signal, TimeAxis, floats, interpolate_samples, measured_signal, regular_times, slack
 
 if TYPE_CHECKING:
-    from blocksim import Estimates  # by the front door: identifiers fill them in, rooms further down the road
-
     from ..contract.arrays import FloatArray
     from ..contract.times import Seconds
 
@@ -46,7 +45,7 @@ class Record:
     def __init__(self, grids: Sequence[Grid], provenance: Mapping[str, Any] | None = None, aliases: dict[str, str] | None = None):
         self.grids = tuple(grids)
         self.provenance: dict[str, Any] = dict(provenance or {})
-        self.estimates: dict[str, Estimates] = {}
+        self.estimates = EstimateSet()
         self._grid: dict[str, Grid] = {}
         if not self.grids:
             raise RecordError("a record needs at least one grid: Record([Grid(t, {name: Signal(values)})]).")
@@ -270,11 +269,10 @@ class Record:
                 numbers = (f"<td>{v:.5g}</td>" for v in (x.min(), x.max(), x[-1])) if len(x) else ["<td></td>"] * 3
                 rows.append(f"<tr><td>{escape(label)}</td><td>{escape(unit_label(self.unit(name)))}</td>{''.join(numbers)}</tr>")
         head = "<tr><th>signal</th><th>unit</th><th>min</th><th>max</th><th>final</th></tr>"
-        return f"<p>{len(self.t)} samples, {escape(span_text(self.t))}</p><table>{head}{''.join(rows)}</table>"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        picture = extension("views", "Record")(self)
-        return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": picture}
+        words = f"<p>{len(self.t)} samples, {escape(span_text(self.t))}</p>"
+        table = f"<details><summary>{len(rows)} signals</summary><table>{head}{''.join(rows)}</table></details>"
+        picture = str(extension("views", "Record")(self))
+        return f"{words}{picture[max(picture.find('<svg'), 0) :]}{table}"
 
 
 def scalar_columns(name: str, values: FloatArray) -> list[tuple[str, FloatArray]]:

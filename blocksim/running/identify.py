@@ -111,6 +111,8 @@ def read_measured(
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
     grids = evened(grids_of(signals), spec, name, notes)
+    if repeats := source.provenance.get("repeated_rows"):
+        notes.append(f"{name}: {repeats} rows said again what the row before said, and were left out")
     grids, pairs = corrected(schedule, grids, spec.signals, notes)
     about = {
         "source": name,

@@ -12,10 +12,11 @@ from ..diagram.spec import RunOptions, SeededOptions
 from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
+from ..simulation.many.lanes import batches, run_together
+from ..simulation.many.threads import share_out
 from ..simulation.noise import draw_noise
 from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
-from ..simulation.threads import share_out
 
 T = TypeVar("T")
 #: What is kept of a record.
@@ -56,6 +57,7 @@ def simulate(
     start: Seconds | None = None,
     max_step: float | None = None,
     algebraic_loops: str | None = None,
+    math: str | None = None,
     engine: str = "auto",
     progress: Progress | None = None,
     limit: int | None = None,
@@ -78,6 +80,7 @@ def simulate(
         "start": start,
         "max_step": max_step,
         "algebraic_loops": algebraic_loops,
+        "math": math,
     }
     ready, changes = prepared(diagram, params or {}, {n: v for n, v in options.items() if v is not None})
     noise = draw_noise(ready, seed, limit)
@@ -138,16 +141,19 @@ def simulate_many(
     ready = experiment(diagram, {}, **options)
     results = [prepared(ready, row, {}) for row in table]
     work = len(runs)
-    if work > 1 and ready.method.compiled:
+    parts = batches([results[row][0] for row, _ in runs])
+    if work > 1 and ready.method.compiled and any(len(part) == 1 for part in parts):
         for one in {id(e): e for e, _ in results}.values():  # compile once, before the threads start
             one.program.fast()
     done = itertools.count(1)
 
-    def run(index: int) -> Any:
+    def run(index: int, logged: Record | None = None) -> Any:
         row, seed = runs[index]
         one, changes = results[row]
         try:
-            record = process(one.schedule, run_experiment(one, changes, draw_noise(one, seed), named=table[row]), changes)
+            if logged is None:
+                logged = run_experiment(one, changes, draw_noise(one, seed), named=table[row])
+            record = process(one.schedule, logged, changes)
             result = record if collect is None else collect(record)
         except BlocksimError as error:
             if on_error != "keep" or error.record is None:
@@ -157,7 +163,16 @@ def simulate_many(
             progress(next(done) / work)
         return result
 
-    return share_out(work, run, jobs or os.cpu_count() or 1)
+    def run_part(number: int) -> list[Any]:
+        part = parts[number]
+        logged: Sequence[Record | None] = [None] * len(part)
+        if len(part) > 1:
+            one, rows = results[runs[part[0]][0]][0], [runs[index] for index in part]
+            noises = [draw_noise(one, seed) for _, seed in rows]
+            logged = run_together(one, [results[row][1] for row, _ in rows], noises, [table[row] for row, _ in rows]) or logged
+        return [run(index, record) for index, record in zip(part, logged, strict=True)]
+
+    return [end for ends in share_out(len(parts), run_part, jobs or os.cpu_count() or 1) for end in ends]
 
 
 def parameter_table(params: ParameterSets | None) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ class Experiment:
         """What the provenance of every run says of the experiment."""
         options, clock = self.options, self.clock
         text = {n: None if (v := getattr(options, n)) is None else str(v) for n in ("step", "every")}
-        settings = {n: getattr(options, n) for n in ("solver", "rtol", "atol", "max_step", "algebraic_loops")}
+        settings = {n: getattr(options, n) for n in ("solver", "rtol", "atol", "max_step", "algebraic_loops", "math")}
         times = {"start": str(clock.base * clock.start), "stop": str(clock.base * clock.end)}
         named = {"name": self.diagram.name, "diagram": self.text, "path": self.diagram.path, "version": __version__}
         return {**named, **settings, **text, **times}
@@ -202,7 +202,7 @@ def make_experiment(diagram: Diagram, schedule: Schedule | None = None, **option
         solver if find_solver(solver).compiled else DEFAULT
     )  # scipy's solvers use the program's functions, not its driver
     check_tables(schedule)
-    program = compile_program(generate(schedule, logs, solver_name), solver_name)
+    program = compile_program(generate(schedule, logs, solver_name, settings.math), solver_name)
     numbers = fill(schedule, program.source.slots)
     return Experiment(diagram, schedule, program, replace(settings, solver=solver), clock, logs, numbers)
 

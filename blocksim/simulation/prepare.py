@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
+from ..diagram.spec import Spec
 from ..errors import DiagramError
 from .experiment import Experiment
 from .file_parameters import MoreThanSettingsError, settings_of_parameters
@@ -16,8 +17,8 @@ from .remembering.content import UnknownContentError, frozen
 from .remembering.opened import OpenedDiagram
 from .remembering.recollection import RECOLLECTION
 
-#: Whatever names a diagram: a path, a bundled name, YAML text, a Diagram, or an Experiment that is ready to run.
-Diagrammatic: TypeAlias = str | os.PathLike[str] | Diagram | Experiment
+#: Whatever names a diagram: a path, a bundled name, YAML text, a Spec, a Diagram, or an Experiment that is ready to run.
+Diagrammatic: TypeAlias = str | os.PathLike[str] | Spec | Diagram | Experiment
 
 
 def experiment(diagram: Diagrammatic, params: Mapping[str, Any] | None = None, **options: Any) -> Experiment:

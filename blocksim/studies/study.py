@@ -24,7 +24,7 @@ from typing import Any
 
 from .. import __version__
 from ..diagram.files import write_whole
-from ..errors import DiagramError, StudyError
+from ..errors import DiagramError, StudyError, listing
 from ..records.writing import versions, write_json, writing
 from .file import load_study
 from .plan import Plan, copies, identity_of, job_of, make_plan, study_text
@@ -85,6 +85,31 @@ class StudyResult:
         return printed(self)
 
     __repr__ = __str__
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Every figure that has something to show, by name: estimates, clouds, bias, spread, coverage, budget."""
+        from .report.figures import study_figures
+
+        return study_figures(self)
+
+    def plot(self, name: str = "estimates", path: str | os.PathLike[str] | None = None) -> Any:
+        """One of `figures`; with a path also written as .svg, .png or .pdf. Returns the Figure."""
+        from ..pictures.plots import suffix, write_figure
+
+        kind = suffix(path) if path is not None else ""
+        figures = self.figures
+        if name not in figures:
+            raise StudyError(f"there is no figure '{name}'. This study has: {listing(figures)}.")
+        if path is not None:
+            write_figure(figures[name], str(path), kind)
+        return figures[name]
+
+    def _repr_html_(self) -> str:
+        """The verdict, the scores and the first figure."""
+        from .report.report import notebook_html
+
+        return notebook_html(self)
 
 
 def run_study(

@@ -78,10 +78,9 @@ def cloud_of_seeds(session: Session, request: Request) -> Iterator[Answer]:
         return
     base, changes = variant_of(session, request)
     first = int(live.record.provenance.get("seed") or 0)
-    names = {path: list(estimates) for path, estimates in live.record.estimates.items()}
     jobs = max(1, (os.cpu_count() or 2) - 1)
     seeds = [first + 1 + int(request.get("skip") or 0) + k for k in range(count)]
-    for points in cloud(base, changes, request.get("options") or {}, seeds, jobs):
+    for names, points in cloud(base, changes, request.get("options") or {}, seeds, jobs):
         yield Answer({"methods": cloud_data(points, names)}, {path: p.ravel() for path, p in points.items()})
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..contract.portable.choice import function_in_use
 from ..contract.vocabulary import FUNCTIONS
 from .code import Code
 
@@ -114,7 +115,7 @@ class Graph:
         """An operation, computed at once where all is known and it has a value."""
         if all(n.known for n in inputs):
             try:
-                return self.constant(OPERATIONS[op](*[n.value for n in inputs]))
+                return self.constant(function_in_use(op, OPERATIONS[op])(*[n.value for n in inputs]))
             except (ArithmeticError, ValueError):
                 pass  # the run shall meet it, if it ever gets there
         return self.node(op, inputs)

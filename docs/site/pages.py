@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from block_pages import write_block_pages
+from notebooks import notebook_page
 from python_pages import write_python_pages
 
 #: Which page serves whom (tutorials teach, how-to pages solve, reference pages tell, explanations say why); others are how-to's.
@@ -15,8 +16,8 @@ SECTIONS = {
     "how-to": (
         "How-to guides",
         "Recipes for a task at hand.",
-        ["running", "measured-data", "studies", "excitation", "information", "linearize", "own-blocks", "extending",
-         "serial-robots"],
+        ["running", "studio", "measured-data", "from-csv", "studies", "excitation", "information", "linearize", "own-blocks",
+         "extending", "serial-robots"],
     ),
     "reference": (
         "Reference",
@@ -77,6 +78,8 @@ class Staging:
             name = page.relative_to(docs).as_posix()
             if not name.startswith("site/") and name != "index.md":
                 self.write(name, self.linked(page))
+        for notebook in sorted(docs.rglob("*.ipynb")):
+            self.write_notebook(notebook)
         for picture in sorted((docs / "images").rglob("*.*")):
             self.copy(picture, picture.relative_to(docs).as_posix())
         for title in ("CHANGELOG", "CONTRIBUTING"):
@@ -84,9 +87,28 @@ class Staging:
         for extra in sorted([*(self.root / "diagrams").rglob("*.yaml"), *(self.root / "examples").glob("*.yaml")]):
             self.copy(extra, f"files/{extra.relative_to(self.root).as_posix()}")
 
-    def linked(self, page: Path) -> str:
+    def write_notebook(self, path: Path) -> None:
+        """A notebook as a page, and itself to take home; solutions are found by who looks for them."""
+        name = path.relative_to(self.root / "docs").with_suffix("")
+        up = "../" * (len(name.parts) - 1)
+        text, pictures = notebook_page(path, f"{up}images/notebooks")
+        for picture, data in pictures.items():
+            self.write_bytes(f"images/notebooks/{picture}", data)
+        self.copy(path, f"files/{name.as_posix()}.ipynb")
+        hidden = "---\norphan: true\n---\n\n" if "solutions" in name.parts else ""
+        take = f"\n\n[This page as a notebook]({up}files/{name.as_posix()}.ipynb)\n"
+        self.write(f"{name.as_posix()}.md", hidden + self.linked(path, text) + take)
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        path = self.source / name
+        self.files.add(path)
+        if not path.exists() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def linked(self, page: Path, text: str | None = None) -> str:
         """A page whose links to files of the project lead to their place on the site."""
-        text = page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8") if text is None else text
         depth = len(page.relative_to(self.root / "docs").parts) - 1 if page.is_relative_to(self.root / "docs") else 0
         return LINK.sub(lambda match: match[1] + self.target(page, match[2], "../" * depth) + match[3], text)
 
@@ -102,6 +124,13 @@ class Staging:
             return f"{up}gallery/index.rst"
         if name.startswith("examples/") and name.endswith(".py"):
             return f"{up}gallery/{Path(name).stem}.rst"
+        if name.startswith("docs/") and name.endswith(".ipynb"):
+            return f"{up}{name.removeprefix('docs/').removesuffix('.ipynb')}.md{hash_}{place}"
+        if name.startswith("docs/") and (self.root / name).is_dir():
+            return f"{up}{name.removeprefix('docs/')}/index.md"
+        if name.startswith("docs/") and not name.endswith((".md", ".svg", ".png")) and (self.root / name).is_file():
+            self.copy(self.root / name, f"files/{name.removeprefix('docs/')}")
+            return f"{up}files/{name.removeprefix('docs/')}"
         if name.startswith("docs/"):
             return f"{up}{name.removeprefix('docs/')}{hash_}{place}"
         if name in ("CHANGELOG.md", "CONTRIBUTING.md"):
@@ -167,5 +196,6 @@ class Staging:
 def matching(staged: set[str], name: str) -> list[str]:
     """The pages a name stands for: itself, or all of a folder."""
     if name.endswith("/*"):
-        return sorted(page for page in staged if page.startswith(name[:-1]))
+        pages = [page for page in staged if page.startswith(name[:-1]) and "/solutions/" not in page]
+        return sorted(pages, key=lambda page: (not page.endswith("/index"), page))
     return [name] if name in staged else []

@@ -180,7 +180,7 @@ class TestFailure:
             ("gain.k", "--set gain.k: write BLOCK.PARAM=VALUE"),
             ("=3", "--set =3: write"),
             ("gain.k=", "--set gain.k=: write"),
-            ("gain.k={a: 1}", "found a mapping"),
+            ("gain.k={a: 1}", "k: found {'a': 1}"),
             ("gain.k=[1", "--set gain.k=[1: this is not YAML"),
             ("gain.k=!!python/object:os.system 1", "tag"),
             ("gain.k=much", "'much'"),

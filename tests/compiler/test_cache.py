@@ -137,8 +137,9 @@ def test_a_key_that_was_cut_short_is_made_again(base):
 
 
 def test_a_full_disk_means_running_without_a_cache(monkeypatch, small_disk):
-    """There is room for the text, but not for what numba makes of it."""
+    """There is room for the text, but not for what is made of it."""
     disk = small_disk("48k")
+    monkeypatch.setenv("BLOCKSIM_COMPILER", "numba")
     monkeypatch.setenv("BLOCKSIM_CACHE", str(disk / "cache"))
     code_of.cache_clear()
     record = bs.simulate(LAG, engine="compiled")

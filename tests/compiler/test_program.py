@@ -428,7 +428,8 @@ def in_another_process(umask=0o022):
     return int(count), value
 
 
-def test_a_second_process_loads_what_the_first_compiled(private):
+def test_a_second_process_loads_what_the_first_compiled(private, monkeypatch):
+    monkeypatch.setenv("BLOCKSIM_COMPILER", "numba")
     # Under a umask of 002, the default on many systems, files are born group-writable; the cache must work there too.
     first, second = in_another_process(0o002), in_another_process(0o002)
     assert first[0] > 0 and second[0] == 0
@@ -505,6 +506,7 @@ def test_a_poisoned_folder_is_replaced_by_a_sound_one(sealed):
 
 def test_compiled_files_that_cannot_be_loaded_are_compiled_anew(private, monkeypatch):
     """As after an update that moved what the files name."""
+    monkeypatch.setenv("BLOCKSIM_COMPILER", "numba")
     count, value = in_another_process()
     assert count > 0
     (place,) = [p for p in private.iterdir() if p.is_dir()]

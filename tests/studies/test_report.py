@@ -75,7 +75,7 @@ def test_the_page_is_whole_and_needs_no_other_file(folder):
     page.feed(text)
     assert page.open == []
     assert all(link.startswith("#") for link in page.links), "it would ask the network or the disk for something"
-    assert not re.search(r"<script|@import|url\((?!#)", text)
+    assert not re.search(r"<script[^>]|@import|url\((?!#)|fetch\(|XMLHttpRequest", text) and text.count("<script>") == 1
     assert len(page.ids) == len(set(page.ids)), "two pictures share an id"
     assert {link[1:] for link in page.links} <= set(page.ids)
 
@@ -160,3 +160,38 @@ blocks:
 """
     plan = make_plan(load_study({"study": "x", "diagram": diagram, "sweep": {"f": [1, 2], "both": [1, 2], "gain": [1, 2]}}))
     assert units_of(plan) == {"f": "Hz"}
+
+
+def test_tables_are_coloured_and_marks_are_gone(folder):
+    text = (folder / "report.html").read_text()
+    assert 'class="good"' in text and " *</td>" not in text and "prefers-color-scheme: dark" in text
+    assert "noise.std" in text  # settings by their names
+
+
+def test_marks_of_markdown_become_what_they_mean():
+    from blocksim.studies.report.report import code_words, prose
+
+    assert code_words("`ls` is **best**, *mostly*; 2 * 3 * 4 < 5") == (
+        "<code>ls</code> is <b>best</b>, <em>mostly</em>; 2 * 3 * 4 &lt; 5"
+    )
+    assert prose("one\n\ntwo") == "<p>one</p><p>two</p>"
+
+
+def test_coverage_is_told_as_counts():
+    from blocksim.studies.report.text import coverage_words
+
+    assert coverage_words({"n": 30, "coverage": 1.0, "parameter": "J"}).endswith("of every parameter in all 30 runs")
+    assert coverage_words({"n": 30, "coverage": 0.9, "parameter": "J"}).endswith("in 27 of 30 runs, 90 % (J, the worst)")
+
+
+def test_an_ellipse_holds_its_share_of_a_normal_cloud():
+    import numpy as np
+
+    from blocksim.studies.report.clouds import CHI_SQUARE_95, ellipse
+
+    points = np.random.default_rng(1).multivariate_normal([1.0, -2.0], [[4.0, 1.5], [1.5, 1.0]], 40000)
+    middle, inverse = points.mean(axis=0), np.linalg.inv(np.cov(points.T))
+    outline = ellipse(points).T - middle
+    assert np.allclose(np.einsum("ni,ij,nj->n", outline, inverse, outline), CHI_SQUARE_95)
+    inside = np.einsum("ni,ij,nj->n", points - middle, inverse, points - middle) < CHI_SQUARE_95
+    assert abs(inside.mean() - 0.95) < 0.005

@@ -85,8 +85,8 @@ def test_defects_are_found_and_each_switch_takes_its_own_away():
 
 def test_noise_that_does_not_go_around_the_loop_leaves_the_torque_quiet():
     diagram = bs.open_diagram("one_dof/identify")
-    quiet = bs.simulate(rewired(diagram, ["encoder.loop"]), stop=1)
-    perfect = bs.simulate(rewired(diagram, ["encoder.loop"]), params={"encoder.noise_std": 0}, stop=1)
+    quiet = bs.simulate(rewired(diagram, ["encoder.loop"]), stop=3)
+    perfect = bs.simulate(rewired(diagram, ["encoder.loop"]), params={"encoder.noise_std": 0}, stop=3)
     assert np.array_equal(quiet["pid"], perfect["pid"])  # the loop never sees what the encoder says
     assert not np.array_equal(quiet["encoder"], perfect["encoder"])  # the record still does
 

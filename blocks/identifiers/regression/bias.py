@@ -4,6 +4,10 @@ Noise in the regressor shrinks an estimate, a filter bends it, and noise that we
 there. To first order all of that is the same at the estimate as at the truth. So the experiment is simulated again, the estimates
 being the plant's parameters, with other draws of its noise, through the same filters and the same regression: what that finds on
 average less what was put in is the bias.
+
+Residuals tell of noise only as far as it goes on as it was. A rounding that nothing dithers does not: it is a function of the
+position, and its part that a fit takes is not like its neighbours. Nor does a drift of which most is fitted away. What the
+diagram says of its sensors is then the better witness: the same loop, the same motion, the same identifier, other draws.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin_diagram import pruned
 
-RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "step", "every", "start", "stop")
+RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "math", "step", "every", "start", "stop")
 STREAM = 20011  # beside the seed of the run, so that no draw is that of the run itself
 FEWEST_DRAWS = 2  # draws that must lead to an estimate
 
@@ -44,23 +48,43 @@ class Bias:
 
 def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, draws: int) -> Bias:
     """The bias of the regression at run.path, at these estimates."""
+    table = drawn_values(run, {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}, names, draws, {}, "bias")
+    return mean_bias(table, values)
+
+
+def mean_bias(table: np.ndarray, values: np.ndarray) -> Bias:
+    return Bias(table.mean(axis=0) - values, table.std(axis=0, ddof=1) / np.sqrt(len(table)), len(table))
+
+
+def drawn_values(
+    run: Run, truth: Mapping[str, float], names: Sequence[str], draws: int, settings: Mapping[str, Any], setting: str
+) -> np.ndarray:
+    """What the identifier at run.path finds, a row for each draw of the noise, where these paths have the values of the estimate.
+
+    `settings` are changed in the identifier; `setting` is the one that asks for this, named where it cannot be done.
+    """
     from blocksim.running.simulate import simulate_many
 
     if not run.simulated:
-        raise RecordError("bias: the noise of a measured record cannot be drawn again; simulate the same loop to tell its bias.")
+        raise RecordError(
+            f"{setting}: the noise of a measured record cannot be drawn again; simulate the same loop to tell what it does."
+        )
     top, _, inner = run.path.partition(".")
     if inner:
-        raise RecordError(f"bias: {run.path} is inside a subsystem; it is told where the block stands in the diagram itself.")
+        raise RecordError(f"{setting}: {run.path} is inside a subsystem; it works where the block stands in the diagram itself.")
     diagram = pruned(run.diagram, {top})
     node = diagram.nodes[top]
     assert isinstance(node.block, Block)
-    quiet = type(node.block)(**{**node.block.settings, "bias": "untold"})
+    silent = {n: v for n, v in (("bias", "untold"), ("errors", "white")) if n in node.block.settings}
+    quiet = type(node.block)(**{**node.block.settings, **silent, **settings})
     diagram = replace(diagram, nodes={**diagram.nodes, top: replace(node, block=quiet)}, log=kept_log(diagram))
     provenance = run.record.provenance
     options = {n: provenance[n] for n in RUN_OPTIONS if provenance.get(n) is not None}
     changes = {n: v for n, v in run.changes.items() if "." not in n or n.partition(".")[0] in diagram.nodes}
-    changes = {n: v for n, v in changes.items() if n != f"{top}.bias"}
-    changes |= {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}
+    changes = {
+        n: v for n, v in changes.items() if n.removeprefix(f"{top}.") not in {**silent, **settings} or not n.startswith(top)
+    }
+    changes |= truth
     seeds = np.random.SeedSequence([int(provenance.get("seed") or 0), STREAM]).generate_state(draws).tolist()
 
     def collected(record: Any) -> np.ndarray | None:
@@ -69,8 +93,8 @@ def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, d
     rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
     table = np.array([row for row in rows if isinstance(row, np.ndarray) and np.isfinite(row).all()])
     if len(table) < FEWEST_DRAWS:
-        raise RecordError(f"bias: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")
-    return Bias(table.mean(axis=0) - values, table.std(axis=0, ddof=1) / np.sqrt(len(table)), len(table))
+        raise RecordError(f"{setting}: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")
+    return table
 
 
 def kept_log(diagram: Any) -> list[Any]:
@@ -107,3 +131,32 @@ def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
     return replace(
         estimates.warned(*remarks), entries=entries, covariance=covariance, reason=f"{estimates.reason}; {words}", details=details
     )
+
+
+def with_draws(estimates: Estimates, run: Run, paths: Mapping[str, str], draws: int, settings: Mapping[str, Any]) -> Estimates:
+    """The estimates with the spread of as many draws for standard deviations, and Student's quantile for that many.
+
+    `paths` says where each estimated name stands in the diagram. A bias that shows in the draws is told, and is in the standard
+    deviations as far as it is more than their scatter: an interval that holds has to reach over it.
+    """
+    from scipy.special import stdtrit
+
+    names, values = list(estimates), estimates.vector()
+    if not np.isfinite(values).all():
+        return estimates
+    table = drawn_values(run, {paths[n]: float(v) for n, v in zip(names, values, strict=True)}, names, draws, settings, "errors")
+    bias, spread = mean_bias(table, values), np.atleast_2d(np.cov(table, rowvar=False))
+    beyond = np.maximum(bias.values**2 - bias.std**2, 0.0)
+    std = np.sqrt(np.diag(spread) + beyond)
+    quantile = float(stdtrit(len(table) - 1, 0.975))
+    entries = tuple(replace(e, std=float(d), quantile=quantile) for e, d in zip(estimates.entries, std, strict=True))
+    details = {
+        **estimates.details,
+        "std_residuals": estimates.std_vector(),
+        "freedom": np.full(len(names), len(table) - 1.0),
+        "bias": bias.values,
+        "bias_std": bias.std,
+        "bias_draws": bias.draws,
+    }
+    reason = f"{estimates.reason}; standard deviations from other draws of the noise; {bias.text(names, values)}"
+    return replace(estimates, entries=entries, covariance=spread + np.diag(beyond), reason=reason, details=details)

@@ -14,7 +14,7 @@ from blocksim.errors import RecordError, did_you_mean, listing
 
 from ..arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
 from ..physical import PHYSICAL, physical_found, with_physical
-from .bias import drawn_bias, with_bias
+from .bias import drawn_bias, with_bias, with_draws
 from .ends import ends_of, skip_problem
 from .least_squares_report import estimates
 from .parts import Parts, fitted_parts, with_parts
@@ -51,7 +51,8 @@ class LeastSquares(RecordBlock):
 
     Standard deviations are those of residuals with the colour they have (`errors: coloured`: from the spectrum of W'e near zero,
     with the degrees of freedom that leaves) or of white ones, (10) (`errors: white`); the details of the estimates hold both. By
-    `errors: blocks` the record is also fitted in `parts`, and what these disagree by beyond their intervals is added. All take
+    `errors: blocks` the record is also fitted in `parts`, and what these disagree by beyond their intervals is added; by `errors:
+    drawn` the experiment is simulated again at the estimate, with other `draws` of its noise. All but that take
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. `bias: told` says how much: the
     experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters. A
     bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. A delay biases
@@ -88,7 +89,7 @@ blocks:
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     bias: str = static("untold", "what is made of the bias that noise and filters of the motion cause",
                        choices=("untold", "told", "corrected", "widened"))  # fmt: skip
-    draws: int = static(16, "draws of the noise from which the bias is told", kind=int)
+    draws: int = static(16, "draws of the noise, for bias and errors: drawn", kind=int)
     channels: str = static("told", "what is made of lag and zero of the encoder at the arm of a flexible axis",
                            choices=("off", "told", "estimated"))  # fmt: skip
     essential: float = param(0.0, "largest relative standard deviation of a parameter that is kept; 0: all are", min=0)
@@ -140,6 +141,9 @@ blocks:
             result = with_physical(result, model)
         if solution.parts is not None:
             result = with_parts(result, solution.parts)
+        if self.errors == "drawn":
+            paths = {n: f"{self.settings['model']}.{n}" for n in solution.names}
+            result = with_draws(result, run, paths, self.draws, {})
         if self.bias != "untold":
             bias = drawn_bias(run, self.settings["model"], solution.names, solution.fit.values, self.draws)
             result = with_bias(result, bias, self.bias)

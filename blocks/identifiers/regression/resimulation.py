@@ -18,6 +18,7 @@ from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 
+from .bias import with_draws
 from .ends import Ends, ends_of, skip_problem
 from .iteration import Looped, LoopEquations, Path, diverged, iterate
 from .regression import all_present
@@ -53,6 +54,7 @@ class Resimulation(RecordBlock):
     )  # fmt: skip
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
     parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
+    draws: int = static(24, "errors: drawn: draws of the noise with which the experiment is simulated again", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
                        "hundredth of its standard deviation", above=0)  # fmt: skip
@@ -75,6 +77,10 @@ class Resimulation(RecordBlock):
         else:
             motion = {s: signals[s] for s in model.motion} if self.motion_needed else path.motion
             predicted, estimates = effort_of(model, motion, path.beta), self.report(path, looped, equations)
+        if self.errors == "drawn" and not path.failed:
+            start = dict(zip(estimates, estimates.vector().tolist(), strict=True))
+            paths = {n: f"{self.settings['model']}.{n}" for n in estimates}
+            estimates = with_draws(estimates, run, paths, self.draws, {"start": start})
         shape = np.shape(signals[model.drive])
         return predicted.reshape(shape), (effort - predicted).reshape(shape), estimates
 
@@ -123,7 +129,9 @@ class Resimulation(RecordBlock):
                 raise DiagramError(f"{why} needs the measured {listing(missing)}, which nothing is connected to.")
 
     @staticmethod
-    def check(decimate, edges, skip, max_iterations, parts):
+    def check(decimate, edges, skip, max_iterations, parts, draws):
+        if draws < 2:
+            return f"draws: a whole number of at least 2 is wanted, found {draws}."
         if parts < 2:
             return f"parts: a whole number of at least 2 is wanted, found {parts}."
         if text := skip_problem(skip, edges, decimate):

@@ -17,14 +17,16 @@ import numpy as np
 
 from .colour import autocovariance
 
-ERROR_KINDS = ("coloured", "white", "blocks")  # what standard deviations are made of
+ERROR_KINDS = ("coloured", "white", "blocks", "drawn")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
 COSINE_ROWS = 3  # used rows for each cosine, at the least
 FEWEST_COSINES = 4  # cosines
 WIDER = 4  # as many are looked at for correlations, which are many and matter less
-SLOWEST = 0.98  # coefficient of the autoregression by which losses are judged
+SLOWEST = 0.98  # coefficient of the autoregression by which losses are judged, of short records
+MEMORIES = 8  # in a record, at the least: an autoregression that remembers for longer cannot be told from a drift
 SHALLOWEST = 0.33  # of the mean of all lines: a dip is not believed to be deeper
 PIECES = 512  # of time, in which cosines are taken for constant
+COSINE_LIMIT = 200_000  # rows of which all cosines together would not fit the memory
 LEFT = 0.2  # of a variance that the fit and the parabola may leave, else the mean of all lines is taken
 
 
@@ -65,7 +67,7 @@ class Series:
     @property
     def long(self) -> bool:
         """Whether a cosine hardly changes while the autoregression remembers."""
-        return len(self.X) > PIECES and len(self.X) * (1 - abs(self.rho)) > PIECES / 2
+        return len(self.X) > PIECES and (len(self.X) * (1 - abs(self.rho)) > PIECES / 2 or len(self.X) > COSINE_LIMIT)
 
 
 def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray, lines: float) -> Spread:
@@ -182,6 +184,7 @@ def memory_of(rest: np.ndarray, used: np.ndarray, parameters: int) -> float:
     """
     c, n = autocovariance(rest, 1, used), int(used.sum())
     rho = float(c[1] / c[0]) * n / max(1, int(np.count_nonzero(used[1:] & used[:-1])))
+    slowest = max(SLOWEST, 1 - MEMORIES / n)
     if rho <= 0 or n <= 2 * parameters + 4:
-        return max(min(rho, SLOWEST), -SLOWEST)
-    return min((n * rho + parameters) / (n - parameters - 2), SLOWEST)
+        return max(min(rho, slowest), -SLOWEST)
+    return min((n * rho + parameters) / (n - parameters - 2), slowest)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...simulation.threads import share_out
+from ...simulation.many.threads import share_out
 from .bench import Bench, Trial
 
 if TYPE_CHECKING:

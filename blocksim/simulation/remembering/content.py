@@ -11,6 +11,7 @@ from typing import Any
 from ...contract.block import Block
 from ...diagram.diagram import Diagram
 from ...diagram.files import find_diagram
+from ...diagram.spec import Spec
 
 
 class UnknownContentError(Exception):
@@ -21,6 +22,8 @@ def content_of(source: Any) -> Hashable:
     """A text is its own content, a file is known by its path, a Diagram by all that it holds."""
     if isinstance(source, Diagram):
         return frozen(source)
+    if isinstance(source, Spec):  # whoever holds one may change it
+        raise UnknownContentError("Spec")
     if isinstance(source, str) and "\n" in source:
         return source
     path = find_diagram(source)

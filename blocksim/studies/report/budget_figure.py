@@ -65,7 +65,7 @@ def budget_lines(lines: list[TableLine], swept: SweptAxis) -> Figure:
     """A row of panels for each method and point of the other settings, a line for each defect; the whole bias is black."""
     parameters, defects = titles(lines), unique(s["defect"] for s in lines)
     series = unique((s["method"], *(s[n] for n in swept.others)) for s in lines)[:MOST_PANEL_ROWS]
-    names = {(one, n): f"{title}, {label_of(one)}" for one in series for n, title in parameters.items()}
+    names = {(one, n): f"{title}, {label_of(one, swept.others)}" for one in series for n, title in parameters.items()}
     figure, axes = panels(names, "effect on the bias, % of the truth", columns=min(PANEL_COLUMNS, len(parameters)))
     for (one, name), axis in axes.items():
         for number, defect in enumerate(defects):

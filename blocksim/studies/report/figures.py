@@ -11,6 +11,7 @@ import numpy as np
 from ...records.writing import writing
 from ..study import StudyResult
 from .budget_figure import budget_figure
+from .clouds import clouds_figure
 from .panels import (
     PANEL,
     SweptAxis,
@@ -47,6 +48,7 @@ def study_figures(result: StudyResult) -> dict[str, Figure]:
     axis = main_axis(result, scores)
     figures = {
         "estimates": estimates_figure(result, estimates),
+        "clouds": clouds_figure(estimates, result.shown),
         "bias": bias_figure(scores, axis) if axis else None,
         "spread": spread_figure(scores, axis) if axis else None,
         "coverage": coverage_figure(scores, axis),
@@ -91,7 +93,7 @@ def estimates_figure(result: StudyResult, estimates: list[TableLine]) -> Figure 
             if len(values):
                 violin(axis, values, place, colour(methods.index(group[0])))
         axis.axvline(0, color="black", linewidth=1.1)
-        axis.set_yticks(range(len(groups)), [label_of(g) for g in groups] if leftmost(axis) else [])
+        axis.set_yticks(range(len(groups)), [label_of(g, result.shown) for g in groups] if leftmost(axis) else [])
         axis.set_ylim(len(groups) - 0.4, -0.6)
     figure.supylabel("")
     figure.supxlabel("error, % of the truth (line: truth)", fontsize=9)
@@ -125,7 +127,7 @@ def swept_figure(scores: list[TableLine], swept: SweptAxis, what: str, title: st
             own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in swept.others)) == one]
             own.sort(key=swept.place)
             if own:
-                draw(axis, swept.beside(number, len(series)), own, colour(number), label_of(one) or "estimate")
+                draw(axis, swept.beside(number, len(series)), own, colour(number), label_of(one, swept.others) or "estimate")
         swept.dress(axis)
     figure.supxlabel(swept.label, fontsize=9)
     figure_legend(figure, axes.values())

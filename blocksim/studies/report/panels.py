@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...notation import unit_label
+from ...pictures.figures import blank_figure
 from ...pictures.palette import look
 from .text import short
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
     from ..study import StudyResult
 
-PANEL_COLUMNS = 4
-PANEL = (2.6, 2.2)
+#: Two panels beside each other can be read on a telephone; a wide page sets figures side by side.
+PANEL_COLUMNS = 2
+PANEL = (2.5, 2.1)
 #: So many swept values or fewer are all written at the axis.
 MOST_TICKS = 9
 #: Swept values that span more than this factor have a logarithmic axis.
@@ -91,24 +93,22 @@ def titles(lines: list[TableLine]) -> dict[str, str]:
             is_finite_number(line["truth"]) and line["truth"] if "truth" in line else is_finite_number(line["percent_of_truth"])
         )
         result.setdefault(
-            line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {line['unit'] or 'itself'}"
+            line["parameter"], line["parameter"] if whole else f"{line['parameter']}, in {unit_label(line['unit']) or 'itself'}"
         )
     return result
 
 
 def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], columns: int = 0) -> tuple[Figure, dict[Any, Axes]]:
     """A grid with one panel for each parameter."""
-    from matplotlib.figure import Figure
-
     columns = columns or min(PANEL_COLUMNS, len(parameters))
     rows = -(-len(parameters) // columns)
-    width = max(PANEL[0] * columns, 7.6 if columns > 1 else 5.0)
-    figure = Figure(figsize=(width + 0.6, height * rows + 0.7), layout="constrained")
+    width = max(PANEL[0] * columns, 5.2)
+    figure = blank_figure(width + 0.6, height * rows + 0.7, layout="constrained")
     axes = {}
     for number, (name, title) in enumerate(parameters.items()):
         axis = figure.add_subplot(rows, columns, number + 1)
-        axis.set_title(title, fontsize=10)
-        axis.tick_params(which="both", labelsize=8)
+        axis.set_title(title, fontsize=11)
+        axis.tick_params(which="both", labelsize=9)
         axis.grid(True, color="#dddddd", linewidth=0.6)
         axis.set_axisbelow(True)
         for side in ("top", "right"):
@@ -118,8 +118,10 @@ def panels(parameters: dict[Any, str], shared: str, height: float = PANEL[1], co
     return figure, axes
 
 
-def label_of(group: tuple[Any, ...]) -> str:
-    return ", ".join(short(part, 3) for part in group if part != "")
+def label_of(group: tuple[Any, ...], settings: Sequence[str] = ()) -> str:
+    """'ls, noise_std 0.3': the method, then each setting by its name."""
+    names = ["", *(name.rpartition(".")[2] + " " for name in settings)]
+    return ", ".join(name + short(part, 3) for name, part in zip(names, group, strict=False) if part != "")
 
 
 def leftmost(axis: Axes) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from html import escape
 from pathlib import Path
@@ -12,25 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ...diagram.files import write_whole
 from ...records.writing import writing
 from ..study import StudyResult
-from .text import budget_rows, records, signal_rows, study_remarks, summary_rows
+from .page_style import SCRIPT, STYLE
+from .text import budget_rows, signal_rows, study_remarks, summary_rows, verdicts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1.2rem; }
-h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid #ddd; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; } .wide { overflow-x: auto; }
-th, td { padding: .22rem .6rem; border-bottom: 1px solid #e6e6e6; text-align: right; white-space: nowrap; }
-th { position: sticky; top: 0; background: #f4f5f7; } td.words, th.words { text-align: left; }
-pre { background: #f6f7f9; padding: .8rem; overflow-x: auto; font-size: 12.5px; } figure { margin: 1rem 0; }
-figure { overflow-x: auto; } figure svg { max-width: 100%; height: auto; } li, p, h1 { overflow-wrap: anywhere; }
-@media (max-width: 700px) { body { margin: 1rem auto; } figure svg { max-width: none; width: 860px; } }
-figcaption { color: #555; font-size: 13px; } .lead { color: #444; }
-.remark { color: #7a4b00; font-size: 13px; margin: .2rem 0; }
-.flag { color: #b03a2e; font-weight: 600; } summary { cursor: pointer; color: #1f6fb4; }
-"""
 CAPTIONS = {
+    "clouds": "Errors of all runs, two parameters at a time: a point for each run, an ellipse for 95 % of a normal cloud.",
     "estimates": "Errors of all runs in % of the truth: distribution, quartiles (bar) and median (dot); the line is the truth.",
     "bias": "Bias in % of the truth against the swept setting, with its 95 % interval.",
     "spread": "Standard deviation of the estimates, the one the method claims, and the Cramer-Rao bound where there is one.",
@@ -56,18 +44,21 @@ def write_report(result: StudyResult) -> Path:
 def report_page(result: StudyResult, figures: dict[str, Any]) -> str:
     """The whole page."""
     about = result.about
-    parts = [f"<h1>{escape(result.title or 'Study')}</h1>", f'<p class="lead">{lead(result)}</p>']
+    parts = [f"<h1>{code_words(result.title or 'Study')}</h1>", f'<p class="lead">{lead(result)}</p>']
     if about.get("description"):
-        parts.append(f"<p>{escape(about['description'].strip())}</p>")
+        parts.append(prose(about["description"]))
     parts += [
         "<h2>What was found</h2>",
         verdict(result),
-        *(f'<p class="remark">{escape(remark)}</p>' for remark in study_remarks(result)),
+        *(f'<p class="remark">{code_words(remark)}</p>' for remark in study_remarks(result)),
     ]
-    parts += [figure_html(name, figure) for name, figure in figures.items()]
+    parts += ['<div class="figures">', *(figure_html(name, figure) for name, figure in figures.items()), "</div>"]
     rows, columns = summary_rows(result)
     if rows:
-        note = "<p>* marks a bias whose 95 % interval excludes zero. All columns are in scores.csv.</p>"
+        note = (
+            "<p>Red: a bias whose 95 % interval excludes zero, a coverage whose interval excludes 95 %. Green: a coverage that "
+            "may be 95 %. Click a head to sort. All columns are in scores.csv.</p>"
+        )
         parts += ["<h2>Scores</h2>", note, table_html(columns, rows)]
     for title, (lines, heads) in (("Signals", signal_rows(result)), ("Error budget", budget_rows(result))):
         if lines:
@@ -80,7 +71,7 @@ def report_page(result: StudyResult, figures: dict[str, Any]) -> str:
     body = "\n".join(parts)
     phone = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<meta charset="utf-8">{phone}<title>{escape(result.title or "Study")}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}\n<script>{SCRIPT}</script></body></html>\n'
 
 
 def lead(result: StudyResult) -> str:
@@ -96,34 +87,33 @@ def lead(result: StudyResult) -> str:
 
 def verdict(result: StudyResult) -> str:
     """For each method, its worst bias and its worst coverage, in words."""
-    lines = [line for line in records(result.scores) if line["ablation"] in ("", "full") and line["n"]]
-    items = []
-    for method in dict.fromkeys(line["method"] for line in lines):
-        own = [line for line in lines if line["method"] == method]
-        scored = [s for s in own if s["bias_percent"] == s["bias_percent"]]
-        text = f"<b>{escape(str(method))}</b>: "
-        if scored:
-            worst = max(scored, key=lambda s: abs(s["bias_percent"]))
-            biased = [s for s in own if s["bias_significant"] is True]
-            text += f"largest bias {worst['bias_percent']:+.3g} % ({escape(worst['parameter'])}); "
-            text += f"{len(biased)} of {len(own)} biases are significant"
-        covered = [s for s in own if s["coverage"] == s["coverage"]]
-        if covered:
-            low = min(covered, key=lambda s: s["coverage"])
-            text += f"; the 95 % interval holds the truth in at least {100 * low['coverage']:.0f} % ({escape(low['parameter'])})"
-        nees = [s for s in own if s["nees"] == s["nees"]]
-        if nees:
-            far = max(nees, key=lambda s: abs(math.log(s["nees"] / s["nees_expected"])) if s["nees"] > 0 else 0.0)
-            within = f"{far['nees_consistent_low']:.3g} to {far['nees_consistent_high']:.3g}"
-            text += f"; mean NEES {far['nees']:.3g} at worst (honest: {within})"
-        bound = [s for s in own if s["crb_ratio"] == s["crb_ratio"]]
-        if bound:
-            worst = max(bound, key=lambda s: s["crb_ratio"])
-            text += f"; spread at most {worst['crb_ratio']:.3g} times the Cramer-Rao bound ({escape(worst['parameter'])})"
-        items.append(f"<li>{text}.</li>")
+    items = [f"<li><b>{escape(method)}</b>: {escape(words)}.</li>" for method, words in verdicts(result).items()]
     if items:
         return f"<ul>{''.join(items)}</ul>"
     return "" if len(result.signal_scores) else "<p>No run gave an estimate.</p>"
+
+
+def prose(text: str) -> str:
+    """A description as paragraphs, names in backticks as code."""
+    return "".join(f"<p>{code_words(part)}</p>" for part in re.split(r"\n\s*\n", text.strip()))
+
+
+def code_words(text: str) -> str:
+    """Marks of Markdown as what they mean."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    text = re.sub(r"\*\*([^*\n]+)\*\*", r"<b>\1</b>", text)
+    return re.sub(r"(?<![\w*])\*([^\s*][^*\n]*)\*(?![\w*])", r"<em>\1</em>", text)
+
+
+def notebook_html(result: StudyResult) -> str:
+    """What a notebook shows of a study: verdict, the first figure, scores to unfold."""
+    from .figures import study_figures
+
+    figures = study_figures(result)
+    first = "".join(figure_html(name, figures[name]) for name in list(figures)[:1])
+    rows, columns = summary_rows(result)
+    table = f"<details><summary>{len(rows)} scores</summary>{table_html(columns, rows)}</details>" if rows else ""
+    return f"<h4>{escape(result.title or 'Study')}</h4><p>{lead(result)}</p>{verdict(result)}{first}{table}"
 
 
 def figure_html(name: str, figure: Figure) -> str:
@@ -146,12 +136,22 @@ def own_names(svg: str, prefix: str) -> str:
 
 def table_html(columns: list[str], rows: list[list[str]], file: str = "scores.csv") -> str:
     def line(cells: list[str], tag: str) -> str:
-        kinds = [' class="words"' if name in LEFT_COLUMNS else "" for name in columns]
-        return "<tr>" + "".join(f"<{tag}{k}>{escape(c)}</{tag}>" for k, c in zip(kinds, cells, strict=True)) + "</tr>"
+        kinds = ["words" if name in LEFT_COLUMNS else cell_colour(name, c) for name, c in zip(columns, cells, strict=True)]
+        classes = [f' class="{kind}"' if kind else "" for kind in kinds]
+        texts = [escape(c.removesuffix(" *")) for c in cells]
+        return "<tr>" + "".join(f"<{tag}{k}>{c}</{tag}>" for k, c in zip(classes, texts, strict=True)) + "</tr>"
 
     more = f"<p>{len(rows) - MOST_PAGE_LINES} more lines are in {file}.</p>" if len(rows) > MOST_PAGE_LINES else ""
     body = "\n".join(line(row, "td") for row in rows[:MOST_PAGE_LINES])
     return f'<div class="wide"><table><thead>{line(columns, "th")}</thead><tbody>{body}</tbody></table></div>{more}'
+
+
+def cell_colour(column: str, cell: str) -> str:
+    """The colour of a cell: whether a bias is more than luck, and whether a coverage may be 95 %."""
+    if cell.endswith(" *"):
+        return "bad"
+    ends = re.search(r"\[(\d+), (\d+)\]", cell) if column == "coverage" else None
+    return "" if ends is None else "good" if int(ends[1]) <= 95 <= int(ends[2]) else "bad"
 
 
 def diagrams(folder: Path) -> list[str]:
@@ -177,7 +177,8 @@ def diagram_html(folder: Path, name: str) -> str:
 
     try:
         svg = draw_svg(build(load(str(folder / name), allow_outside=True)))
-        picture = f"<figure>{own_names(svg, re.sub(r'[^A-Za-z0-9]', '-', name))}<figcaption>{escape(name)}</figcaption></figure>"
+        drawing = own_names(svg, re.sub(r"[^A-Za-z0-9]", "-", name))
+        picture = f"<figure class='diagram'>{drawing}<figcaption>{escape(name)}</figcaption></figure>"
     except BlocksimError as error:
         picture = f"<p>{escape(name)} cannot be drawn: {escape(str(error))}</p>"
     return picture + text_html(name, folder / name)

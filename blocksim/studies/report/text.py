@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ...notation import unit_label
 from ..budget import FULL
 
 if TYPE_CHECKING:
@@ -12,10 +15,15 @@ if TYPE_CHECKING:
 #: Columns of the printed table, and how many lines it has at most.
 PRINTED_COLUMNS = ("parameter", "truth", "bias", "bias %", "std", "rmse", "coverage", "failures")
 MOST_PRINTED_LINES = 60
+#: Columns that a narrow terminal does without, the first first.
+SPARE_COLUMNS = ("rmse", "truth", "failures", "std", "std / bound", "bias %", "alone", "% of truth")
 
 
-def printed(result: StudyResult) -> str:
-    """The scores as a table, signals and budget where there are some, and what failed."""
+def printed(result: StudyResult, width: int = 0) -> str:
+    """The scores as a table, signals and budget where there are some, what failed, and the verdict.
+
+    Where a line has only `width` characters, columns that can be done without are left out.
+    """
     parts = [result.title]
     for words, (rows, columns), file in (
         ("", summary_rows(result), "scores.csv"),
@@ -24,12 +32,66 @@ def printed(result: StudyResult) -> str:
     ):
         if rows:
             more = f"\n... and {len(rows) - MOST_PRINTED_LINES} more lines in {file}" if len(rows) > MOST_PRINTED_LINES else ""
-            parts += [*([words] if words else []), as_text(columns, rows[:MOST_PRINTED_LINES]) + more]
+            parts += [*([words] if words else []), as_text(*narrowed(columns, rows[:MOST_PRINTED_LINES], width)) + more]
     parts += study_remarks(result)
     for runs, verb in ((result.failures, "failed"), (result.unconverged, "did not converge and are in no score")):
         if runs:
             parts.append(f"{len(runs)} {verb}, the first with seed {runs[0]['seed']}: {runs[0]['reason']}")
+    sentences = [f"{method}: {text}." for method, text in verdicts(result).items()]
+    if sentences:
+        parts.append("\n".join(["Verdict", *sentences]))
     return "\n\n".join(parts)
+
+
+def narrowed(columns: list[str], rows: list[list[str]], width: int) -> tuple[list[str], list[list[str]]]:
+    """The table without columns that can be done without, until its lines fit; all of them are in the .csv file."""
+    for name in SPARE_COLUMNS:
+        wide = sum(2 + max(len(line[i]) for line in [columns, *rows]) for i in range(len(columns))) - 2
+        if not width or wide <= width:
+            break
+        if name in columns:
+            place = columns.index(name)
+            columns, *rows = ([cell for i, cell in enumerate(line) if i != place] for line in [columns, *rows])
+    return columns, rows
+
+
+def verdicts(result: StudyResult) -> dict[str, str]:
+    """For each method, its worst bias, coverage, consistency and spread, in words."""
+    lines = [line for line in records(result.scores) if line["ablation"] in ("", FULL) and line["n"]]
+    return {
+        str(method): "; ".join(worst_words([line for line in lines if line["method"] == method]))
+        for method in dict.fromkeys(line["method"] for line in lines)
+    }
+
+
+def worst_words(own: list[dict[str, Any]]) -> Iterator[str]:
+    def scored(name: str) -> list[dict[str, Any]]:
+        return [line for line in own if line[name] == line[name]]
+
+    if biases := scored("bias_percent"):
+        worst = max(biases, key=lambda s: abs(s["bias_percent"]))
+        count = sum(line["bias_significant"] is True for line in own)
+        yield f"largest bias {worst['bias_percent']:+.3g} % ({worst['parameter']})"
+        yield f"{count if count else 'none'} of {len(own)} biases {'is' if count < 2 else 'are'} more than chance"
+    if covers := scored("coverage"):
+        yield coverage_words(min(covers, key=lambda s: s["coverage"]))
+    if nees := scored("nees"):
+        far = max(nees, key=lambda s: abs(math.log(s["nees"] / s["nees_expected"])) if s["nees"] > 0 else 0.0)
+        within = f"{far['nees_consistent_low']:.3g} to {far['nees_consistent_high']:.3g}"
+        yield f"mean NEES {far['nees']:.3g} at worst (honest: {within})"
+    if bounds := scored("crb_ratio"):
+        worst = max(bounds, key=lambda s: s["crb_ratio"])
+        yield f"spread at most {worst['crb_ratio']:.3g} times the Cramer-Rao bound ({worst['parameter']})"
+
+
+def coverage_words(worst: dict[str, Any]) -> str:
+    """The coverage that is lowest, as counts: a share of few runs says less than it seems."""
+    runs = int(worst["n"])
+    hits = round(worst["coverage"] * runs)
+    if hits == runs:
+        return f"the 95 % interval holds the truth of every parameter in all {runs} runs"
+    where = f"{worst['parameter']}, the worst"
+    return f"the 95 % interval holds the truth in {hits} of {runs} runs, {100 * worst['coverage']:.0f} % ({where})"
 
 
 def study_remarks(result: StudyResult) -> list[str]:
@@ -63,7 +125,7 @@ def summary_rows(result: StudyResult) -> tuple[list[list[str]], list[str]]:
         cover = f"{100 * line['coverage']:.0f} % [{100 * line['coverage_low']:.0f}, {100 * line['coverage_high']:.0f}]"
         rows.append([
             *(short(line[name]) for name in head),
-            f"{line['parameter']}{' [' + line['unit'] + ']' if line['unit'] else ''}",
+            f"{line['parameter']}{' [' + unit_label(line['unit']) + ']' if line['unit'] else ''}",
             short(line["truth"]),
             around(line, "bias", line["bias_significant"] is True),
             short(line["bias_percent"], 3),

@@ -17,7 +17,7 @@ export class EllipsePlot {
     this.up = choice("parameter up", "pair-y");
     this.canvas = make("canvas", { role: "img", "aria-label": "claimed ellipse and cloud of seeds", testid: "ellipse" });
     this.words = make("p", { class: "honesty", testid: "cloud-words" });
-    root.append(make("div", { class: "pair" }, make("h2", { text: "Pair" }), this.across, make("span", { text: "and" }), this.up), this.canvas, this.words);
+    root.append(make("div", { class: "pair-head" }, make("h2", { text: "Pair" }), this.across, make("span", { text: "and" }), this.up), this.canvas, this.words);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 

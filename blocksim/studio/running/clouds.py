@@ -10,10 +10,10 @@ import numpy as np
 
 from ...errors import BlocksimError
 from ...estimation.process import process
+from ...simulation.many.threads import share_out
 from ...simulation.noise import draw_noise
 from ...simulation.prepare import prepared
 from ...simulation.simulation import run_experiment
-from ...simulation.threads import share_out
 
 if TYPE_CHECKING:
     from ...simulation.experiment import Experiment
@@ -24,11 +24,11 @@ CHUNK, PATIENCE_OF_CLOUD = 8, 12.0
 
 def cloud(
     base: Experiment, changes: Mapping[str, Any], options: Mapping[str, Any], seeds: list[int], jobs: int
-) -> Iterator[dict[str, np.ndarray]]:
-    """Values of every method so far, one row per seed, chunk by chunk. A run that fails gives no row."""
+) -> Iterator[tuple[dict[str, list[str]], dict[str, np.ndarray]]]:
+    """Names and values of every method so far, one row per seed, chunk by chunk. A run that fails gives no row."""
     ready, left = prepared(base, changes, options)
     ready.program.fast()
-    begin, rows = wall.monotonic(), dict[str, list[np.ndarray]]()
+    begin, rows, names = wall.monotonic(), dict[str, list[np.ndarray]](), dict[str, list[str]]()
 
     def one(seed: int) -> dict[str, np.ndarray]:
         try:
@@ -37,6 +37,7 @@ def cloud(
             if error.record is None:
                 return {}
             record = error.record
+        names.update({path: list(estimates) for path, estimates in record.estimates.items()})
         return {path: estimates.vector() for path, estimates in record.estimates.items()}
 
     for first in range(0, len(seeds), CHUNK):
@@ -44,7 +45,7 @@ def cloud(
         for result in share_out(len(part), lambda k, part=part: one(part[k]), jobs):  # type: ignore[misc]
             for path, vector in result.items():
                 rows.setdefault(path, []).append(vector)
-        yield {path: np.array(vectors) for path, vectors in rows.items()}
+        yield names, {path: np.array(vectors) for path, vectors in rows.items()}
         if wall.monotonic() - begin > PATIENCE_OF_CLOUD:
             return
 

@@ -1,0 +1,58 @@
+"""`blocksim look`: what a measured file holds, before a diagram is made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .arguments import Output, with_errors_told
+
+
+@with_errors_told
+def look_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A record: .csv, .txt, .dat, .mat, .npz, .parquet.")],
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of time; 'zeit [ms]' with its unit.")] = None,
+    every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
+    encoders: Annotated[
+        str | None, typer.Option(metavar="MOTOR,ARM", help="Two encoders of one axis: lag and zero between them.")
+    ] = None,
+    ratio: Annotated[float | None, typer.Option(help="Angle of the second encoder per angle of the first.")] = None,
+    load: Annotated[str | None, typer.Option(metavar="COLUMN", help="A known torque on the arm, where one acted.")] = None,
+    output: Output = None,
+) -> None:
+    """Show what a file holds: columns, time base, gaps, quantisation, likely units; with -o a plot of all.
+
+    With --encoders two columns are compared: how late one is, and how far their zeros differ.
+    """
+    from ..diagram.spec import RecordSpec
+    from ..errors import DiagramError
+    from ..records.record import MAX_RECORD_BYTES
+    from ..records.storage import read_record
+    from ..records.writing import writing
+    from ..running.identify import axis_of
+    from ..running.looking import look_at
+    from . import results
+
+    record = read_record(file, MAX_RECORD_BYTES, axis_of(RecordSpec(time=results.read_time(time), every=every)))
+    typer.echo(str(look_at(record)))
+    if encoders is not None:
+        from ..estimation.encoder_pair import compare_encoders
+
+        names = [name.strip() for name in encoders.split(",")]
+        if len(names) != 2:
+            raise DiagramError(f"--encoders {encoders}: two columns are wanted, e.g. --encoders motor,arm.")
+        first, second = names
+        push = record[load] if load is not None else None
+        unit = record.unit(second) or "rad"
+        pair = compare_encoders(
+            record.time(first), record[first], record[second], ratio, load=push, unit=unit, names=(first, second)
+        )
+        typer.echo(f"\n{pair}")
+    if output is not None:
+        from ..pictures.plots import plot
+
+        with writing(output):
+            plot(record, list(record), path=output)
+        typer.echo(f"wrote {output}")

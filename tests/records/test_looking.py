@@ -1,0 +1,59 @@
+"""What a look at a file shows."""
+
+from __future__ import annotations
+
+import numpy as np
+from typer.testing import CliRunner
+
+import blocksim as bs
+from blocksim.cli.commands import app
+from blocksim.running.looking import look_at
+
+
+def test_time_base_gaps_steps_and_guesses():
+    t = np.arange(2000) * 1e-3
+    angle = np.round(np.sin(7 * t) / (2 * np.pi / 4096)) * (2 * np.pi / 4096)
+    counts = np.round(500 * np.cos(3 * t))
+    rows = np.r_[0:700, 760:2000]
+    signals = {
+        "q": angle[rows],
+        "n": counts[rows],
+        "u": np.sin(t[rows]),
+        "still": np.ones(len(rows)),
+        "flag": (t[rows] > 1) * 1.0,
+    }
+    view = look_at(bs.Record.from_arrays(t[rows], signals, units={"u": "V"}))
+    columns = {c.name: c for c in view.columns}
+    assert np.isclose(columns["q"].step, 2 * np.pi / 4096) and "4096 counts per turn" in columns["q"].guess
+    assert columns["n"].step == 1 and "counts" in columns["n"].guess and columns["u"].step == 0
+    assert columns["still"].guess == "constant" and columns["flag"].guess == "on and off"
+    assert "every 0.001 s (1000 Hz), 1 gap (60 rows), the longest after 0.699 s" in view.times[0]
+
+
+def test_the_command_prints_compares_and_draws(tmp_path):
+    t = np.arange(0, 20, 4e-3)
+    waves = [(0.8, 0.1), (0.3, 0.35), (0.02, 2.3), (0.004, 5.1)]
+
+    def arm(t):
+        return sum(a * np.sin(2 * np.pi * f * t + k) for k, (a, f) in enumerate(waves))
+
+    table = np.c_[t, 100 * arm(t), arm(t - 3e-3) + 1e-3]
+    np.savetxt(tmp_path / "lab.txt", table)
+    command = [
+        "look",
+        str(tmp_path / "lab.txt"),
+        "--time",
+        "1",
+        "--encoders",
+        "2,3",
+        "--ratio",
+        "0.01",
+        "-o",
+        str(tmp_path / "a.png"),
+    ]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "5000 rows, 0 to 19.996 s, every 0.004 s (250 Hz)" in result.output
+    assert "3 is 3 ms late behind 2" in result.output and "the zero of 3 is +1 mrad" in result.output
+    assert (tmp_path / "a.png").exists()
+    assert CliRunner().invoke(app, ["look", str(tmp_path / "lab.txt"), "--time", "1", "--encoders", "2"]).exit_code == 2

@@ -1,0 +1,86 @@
+"""Runs in lockstep: each lane has the bits of its run alone, under CPython, compiled, by LLVM and by numba, in threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+from blocksim.simulation.many import lanes
+from blocksim.simulation.many.lanes import batches, why_single
+
+LOOP = """format: 1
+name: loop
+simulate: {stop: 0.4, solver: rk4, step: 1e-3, math: portable}
+blocks:
+  ref:     {type: Sine, amplitude: 1.0, frequency: 1.3}
+  error:   {type: Sum, signs: "+-", in: [ref, encoder]}
+  pid:     {type: PID, kp: 20, ki: 10, kd: 0.3, Ts: 1e-3, in: error}
+  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, in: pid}
+  encoder: {type: Encoder, resolution: 0.0031416, noise_std: 0.3, Ts: 1e-3, in: joint.q}
+"""
+TABLE = [{"joint.J": 0.02 + 0.001 * k, "joint.Fc": 0.05 * k} for k in range(11)]
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Lockstep from the first run on."""
+    monkeypatch.setattr(lanes, "WORTH", 1)
+
+
+def same(one: bs.Record, other: bs.Record) -> bool:
+    return all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_every_lane_has_the_bits_of_its_run_alone(always):
+    ready = bs.experiment(LOOP)
+    assert why_single(ready) == "" and [len(part) for part in batches([ready] * 11)] == [8, 3]
+    together = bs.simulate_many(ready, params=TABLE, seeds=[3], jobs=1)
+    threads = bs.simulate_many(ready, params=TABLE, seeds=[3], jobs=2)
+    for params, lane, thread in zip(TABLE, together, threads, strict=True):
+        alone = bs.simulate(ready, params=params, seed=3, engine="compiled")
+        assert same(lane, alone) and same(thread, alone)
+        assert lane.provenance == alone.provenance
+    assert same(together[4], bs.simulate(ready, params=TABLE[4], seed=3, engine="python"))
+
+
+def test_a_lane_that_fails_ends_as_it_would_alone_and_takes_no_other_with_it(always):
+    table = [*TABLE[:5], {"joint.J": 1e-60}, *TABLE[5:8]]
+    results = bs.simulate_many(LOOP, params=table, on_error="keep")
+    assert isinstance(results[5], bs.SimulationError) and results[5].record is not None
+    for params, result in zip(table, results, strict=True):
+        if params != {"joint.J": 1e-60}:
+            assert same(result, bs.simulate(LOOP, params=params))
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [({"math": "libm"}, "libm"), ({"solver": "dopri5"}, "chooses its steps"), ({"solver": "scipy:RK45"}, "not compiled")],
+)
+def test_why_runs_go_one_by_one(options, word):
+    assert word in why_single(bs.experiment(LOOP, **options))
+
+
+def test_events_make_runs_go_one_by_one():
+    assert "events" in why_single(bs.experiment("basics/servo", math="portable"))
+
+
+@pytest.mark.parametrize("math", ["libm", "portable"])
+def test_both_compilers_give_the_same_bits(math, monkeypatch):
+    from blocksim.compiler.program import compile_at
+    from blocksim.simulation.noise import draw_noise
+    from blocksim.simulation.simulation import Simulation
+
+    ready = bs.experiment(LOOP, math=math)
+    records = []
+    for compiler in ("", "numba"):
+        monkeypatch.setenv("BLOCKSIM_COMPILER", compiler)
+        simulation = Simulation(ready, {}, draw_noise(ready, 1))
+        assert compile_at(ready.program.code, None)(simulation.end, *simulation.machine.stores()) == 0
+        records.append(simulation.record())
+    assert same(*records)
+
+
+def test_a_choice_that_does_not_exist_is_refused():
+    with pytest.raises(bs.DiagramError, match=r"math: found .* libm or portable is wanted"):
+        bs.simulate(LOOP.replace("portable", "fast"))
