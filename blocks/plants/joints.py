@@ -45,7 +45,8 @@ class GravityJoint(Block):
 
     `friction: tanh` smooths the sign to tanh(beta qd): a joint at rest creeps, and steps must stay below about 2 J / (Fc beta).
     `friction: sign` is the true law. The joint sticks, qd and qdd exactly 0, while |tau - Ms g cos(q/N + theta0)| is at most
-    Fc; the instants of stopping and breaking away are located.
+    Fc; the instants of stopping and breaking away are located. `offset` is a torque lost at the motor: known to the inverse
+    model, which takes it from the torque, and found by OutputError, CLOE, RPEM or JointEKF.
     """
 
     family = "robots"
@@ -67,6 +68,7 @@ blocks:
     N: float = param(15.0, "reduction ratio, motor angle per handle angle", above=0)
     theta0: float = param(0.0, "angle of the handle above the horizontal at q = 0", "rad")
     g: float = param(9.81, "gravitational acceleration", "m/s^2", min=0)
+    offset: float = param(0.0, "torque that is always lost, e.g. an offset of the amplifier", "N m")
     beta: float = param(10.0, "steepness of tanh(beta qd)", "s/rad", above=0)
     friction: str = static("tanh", "law of the dry friction", choices=("tanh", "sign"))
     tau = inport("torque of the motor", "N m")
@@ -78,12 +80,12 @@ blocks:
         return {"kind": "link", "signals": ("q",), "scale": 1.0 / self.settings["N"], "offset": self.settings["theta0"]}
 
     @staticmethod
-    def output(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, beta):
-        return (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * tanh(beta * qd)) / J
+    def output(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, offset, beta):
+        return (gravity_load(tau - offset, q, Ms, N, theta0, g) - Fv * qd - Fc * tanh(beta * qd)) / J
 
     @staticmethod
-    def derivative(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, beta):
-        return qd, (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * tanh(beta * qd)) / J
+    def derivative(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, offset, beta):
+        return qd, (gravity_load(tau - offset, q, Ms, N, theta0, g) - Fv * qd - Fc * tanh(beta * qd)) / J
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return GravityJoint if self.settings["friction"] == "tanh" else StickingGravityJoint
@@ -98,6 +100,11 @@ blocks:
 
         return np.stack([qdd, qd, dry_column(qd, friction, beta), g * np.cos(np.asarray(q) / N + theta0)]).T
 
+    @staticmethod
+    def effort(tau, offset):
+        """What the rows times the parameters give: the torque less its offset."""
+        return tau - offset
+
 
 class StickingGravityJoint(GravityJoint):
     """J qdd = tau - Fv qd - Fc mode - Ms g cos(q/N + theta0) while it slips, qdd = 0 while it sticks."""
@@ -105,24 +112,24 @@ class StickingGravityJoint(GravityJoint):
     mode: float = memory(0.0, "1 slips forward, -1 slips backward, 0 sticks")
 
     @staticmethod
-    def output(q, qd, tau, mode, J, Fv, Fc, Ms, N, theta0, g):
-        return (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * mode) / J if mode != 0.0 else 0.0
+    def output(q, qd, tau, mode, J, Fv, Fc, Ms, N, theta0, g, offset):
+        return (gravity_load(tau - offset, q, Ms, N, theta0, g) - Fv * qd - Fc * mode) / J if mode != 0.0 else 0.0
 
     @staticmethod
-    def derivative(q, qd, tau, mode, J, Fv, Fc, Ms, N, theta0, g):
-        return qd, (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * mode) / J if mode != 0.0 else 0.0
+    def derivative(q, qd, tau, mode, J, Fv, Fc, Ms, N, theta0, g, offset):
+        return qd, (gravity_load(tau - offset, q, Ms, N, theta0, g) - Fv * qd - Fc * mode) / J if mode != 0.0 else 0.0
 
     @staticmethod
-    def equations(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g):
-        return qd, (gravity_load(tau, q, Ms, N, theta0, g) - Fv * qd - Fc * sign(qd)) / J
+    def equations(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, offset):
+        return qd, (gravity_load(tau - offset, q, Ms, N, theta0, g) - Fv * qd - Fc * sign(qd)) / J
 
     @staticmethod
-    def guard_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g):
-        return stiction_margin(mode, qd, gravity_load(tau, q, Ms, N, theta0, g), Fc)
+    def guard_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g, offset):
+        return stiction_margin(mode, qd, gravity_load(tau - offset, q, Ms, N, theta0, g), Fc)
 
     @staticmethod
-    def reset_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g):
-        load = gravity_load(tau, q, Ms, N, theta0, g)
+    def reset_contact(q, qd, tau, mode, Fc, Ms, N, theta0, g, offset):
+        load = gravity_load(tau - offset, q, Ms, N, theta0, g)
         return {"qd": qd if mode == 0.0 else 0.0, "mode": stiction_mode(mode, qd, load, Fc)}
 
 

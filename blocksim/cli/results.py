@@ -256,11 +256,11 @@ def estimated_settings(path: str | os.PathLike[str], of: str | None, diagram: Di
     """
     from ..diagram.diagram import walk
     from ..estimation.estimate_files import read_estimates
-    from ..running.validate import owner_of
+    from ..running.validate import fixed_values
 
     result = read_estimates(path, of or "")
     blocks = {p: n.block for p, n in walk(diagram) if not isinstance(n.block, Diagram)}
-    settings = result.as_params(owner_of(result, diagram))
+    settings = fixed_values(diagram, result)
     changes = []
     for name, value in settings.items():
         block, _, setting = name.rpartition(".")

@@ -37,6 +37,7 @@ PLAIN_BITS = {"two_to": plain_power, "binary_exponent": plain_exponent}
 LANES = 8
 #: Programs up to this many characters are compiled into one function.
 INLINE = 30_000
+LONG_BODY = 8_000  # characters of one function from which on calls cost little beside it
 
 
 class ProgramText:
@@ -213,7 +214,8 @@ def compile_with_numba(code: ProgramText, place: Path | None) -> Any:
     kinds = {REAL: real, WHOLE: types.int64[::1], ROWS: types.UniTuple(real, code.rows)}
     signature = types.int64(types.int64, *(kinds[store.kind] for store in STORES))
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    options["forceinline"] = len(code.text) < INLINE  # calls with fifteen arguments cost a quarter of a small loop's time
+    # Calls with fifteen arguments cost a quarter of a small loop's time.
+    options["forceinline"] = len(code.text) < INLINE and longest_function(code.text) < LONG_BODY
     inner = njit(**options)
     module = load_module(code, place)
     functions = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
@@ -224,6 +226,11 @@ def compile_with_numba(code: ProgramText, place: Path | None) -> Any:
     if "libm_pow" not in functions:
         module.__dict__["libm_pow"] = libm_pow
     return njit(signature, error_model="numpy", nogil=True, cache=place is not None)(getattr(module, ENTRY))
+
+
+def longest_function(text: str) -> int:
+    """Characters of a program's longest function: one such, within each of its callers, would be compiled again and again."""
+    return max(len(body) for body in text.split("\ndef "))
 
 
 def load_module(code: ProgramText, place: Any) -> ModuleType:

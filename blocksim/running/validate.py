@@ -17,6 +17,7 @@ import numpy as np
 
 from ..contract.block import Block
 from ..contract.declarations import Inport, Outport, State
+from ..contract.plant import Plant
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram, walk
 from ..errors import DiagramError, RecordError, listing
@@ -70,13 +71,16 @@ def validate(
             raise DiagramError("split finds the estimates itself; give either split or estimates.")
         first, record = cut_in_two(diagram, record, split, params, reading)
         estimates = chosen_estimates(identify(diagram, first, params=params, **vars(reading)), block)
-    values = fixed_values(open_diagram(diagram), estimates, block)
+    if mode == "inverse" and isinstance(estimates, (str, os.PathLike)):
+        estimates = read_estimates(estimates, block)
+    base = base_values(open_diagram(diagram), estimates) if mode == "inverse" else {}
+    values = {} if base else fixed_values(open_diagram(diagram), estimates, block)
     data = read_measured(diagram, record, {**(params or {}), **values}, reading)
     notes = [f"note: {text}" for text in data.notes]
-    entries, more = loop_fits(data, initial, skip) if mode == "loop" else inverse_fits(data)
+    entries, more = loop_fits(data, initial, skip) if mode == "loop" else inverse_fits(data, base)
     source = str(data.record.provenance.get("source", ""))
     return Validation(
-        mode, tuple(entries), source, {n: v for n, v in values.items() if isinstance(v, (int, float))}, (*notes, *more)
+        mode, tuple(entries), source, base or {n: v for n, v in values.items() if isinstance(v, (int, float))}, (*notes, *more)
     )
 
 
@@ -86,7 +90,30 @@ def fixed_values(diagram: Diagram, estimates: Any, block: str = "") -> dict[str,
         return {}
     if isinstance(estimates, (str, os.PathLike)):
         estimates = read_estimates(estimates, block)
-    return estimates.as_params(owner_of(estimates, diagram)) if isinstance(estimates, Estimates) else dict(estimates)
+    if not isinstance(estimates, Estimates):
+        return dict(estimates)
+    owner = owner_of(estimates, diagram)
+    plant = plant_at(diagram, owner)
+    if plant is None or not plant.grouping:
+        return estimates.as_params(owner)
+    standard = estimates.details.get("standard")  # of a physical robot, where one was asked for
+    values = {**plant.values, **{n: e.value for n, e in estimates.items()}}
+    return {f"{owner}.{n}": float(v) for n, v in (standard or plant.settings_of(values)).items()}
+
+
+def plant_at(diagram: Diagram, path: str) -> Plant | None:
+    """The plant at a path of a diagram."""
+    block = {place: node.block for place, node in walk(diagram)}.get(path)
+    return Plant(type(block), block.settings, path) if isinstance(block, Block) else None
+
+
+def base_values(diagram: Diagram, estimates: Any) -> dict[str, float]:
+    """Base parameters among estimates, by path: an inverse model takes them as they are, be they physical or not."""
+    if not isinstance(estimates, Estimates):
+        return {}
+    owner = owner_of(estimates, diagram)
+    plant = plant_at(diagram, owner)
+    return {f"{owner}.{n}": float(e.value) for n, e in estimates.items()} if plant is not None and plant.grouping else {}
 
 
 def chosen_estimates(record: Record, block: str) -> Estimates:
@@ -200,7 +227,7 @@ def reads(schedule: Schedule, signal: str, plant: Unit) -> bool:
 # ---- the inverse model -------------------------------------------------------------------------------------------------
 
 
-def inverse_fits(data: MeasuredData) -> tuple[list[SignalFit], list[str]]:
+def inverse_fits(data: MeasuredData, base: Mapping[str, float]) -> tuple[list[SignalFit], list[str]]:
     """The effort that the inverse model says, beside the one that acted, for every identifier that has both."""
     schedule = data.schedule
     planner = Planner(set(data.signals), {u.path: u for u in [*schedule.units, *schedule.after_run]})
@@ -216,13 +243,21 @@ def inverse_fits(data: MeasuredData) -> tuple[list[SignalFit], list[str]]:
         plant = unit.plants["model"]
         t, inputs = arriving(unit, record)
         effort = plant.effort(inputs[plant.drive])
-        beta = np.array([float(plant.settings[n]) for n in plant.parameters])
+        judged_values = base if plant.grouping else {}
+        beta = np.array([judged_values.get(f"{unit_model(unit)}.{n}", float(plant.values[n])) for n in plant.parameters])
         model = np.einsum("kij,j->ki", plant.regressor({s: inputs[s] for s in plant.motion}), beta)
         label = f"{unit.path}.{plant.drive}"
         unit_text = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
         motion = {s: np.asarray(inputs[s]) for s in plant.motion}
         fits.append(fit_of(label, unit_text, t, effort.squeeze(), model.squeeze(), motion))
     return fits, []
+
+
+def unit_model(unit: Unit) -> str:
+    """The path of the plant that a record block names."""
+    inside = unit.path.rpartition(".")[0]
+    name = str(unit.block.settings["model"])
+    return f"{inside}.{name}" if inside else name
 
 
 def is_inverse(unit: Unit) -> bool:

@@ -12,7 +12,7 @@ import blocksim as bs
 from blocks.plants.joints import StickingGravityJoint, StickingPositioner
 
 EXACT = {"solver": "dopri5", "rtol": 1e-11, "atol": 1e-13, "every": "1/100", "engine": "python"}
-JOINT = {"J": 2e-4, "Fv": 3e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3, "g": 9.81, "beta": 10.0}
+JOINT = {"J": 2e-4, "Fv": 3e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3, "g": 9.81, "offset": 0.0, "beta": 10.0}
 CARRIAGE = {"M": 95.0, "Fv": 203.0, "Fc": 20.0, "offset": -3.0, "gtau": 35.0, "beta": 1e3}
 
 
@@ -123,7 +123,7 @@ def test_regressors_reproduce_the_input_on_random_motion():
         qdd = [joint.output(q=a, qd=b, tau=c, **given, **m) for a, b, c, m in zip(q, qd, u, moving, strict=True)]
         rows = joint.regressor(q, qd, np.array(qdd), JOINT["N"], JOINT["theta0"], JOINT["g"], friction, JOINT["beta"])
         assert rows.shape == (50, 4)
-        assert rows @ [JOINT[p] for p in joint.inverse_parameters] == pytest.approx(u, abs=1e-12)
+        assert rows @ [JOINT[p] for p in joint.inverse_parameters] == pytest.approx(joint.effort(u, 0.0), abs=1e-12)
         given = CARRIAGE if friction == "tanh" else {k: v for k, v in CARRIAGE.items() if k != "beta"}
         qdd = [carriage.output(qd=b, v=c, **given, **m) for b, c, m in zip(qd, u, moving, strict=True)]
         rows = carriage.regressor(q, qd, np.array(qdd), friction, CARRIAGE["beta"])
@@ -144,3 +144,10 @@ def test_wrong_numbers_are_refused():
         blocks.LIBRARY["GravityJoint"](J=-1.0)
     with pytest.raises(bs.DiagramError, match="'coulomb' is not one of tanh, sign"):
         blocks.LIBRARY["ElectroMechanicalPositioner"](friction="coulomb")
+
+
+def test_an_offset_is_a_torque_that_is_lost():
+    """It breaks away at Fc + offset."""
+    text = "  tau: {type: Ramp, slope: 1.0}\n  joint: {type: GravityJoint, Ms: 0, offset: 0.01, friction: sign, in: tau}\n"
+    record = run(text, 0.3)
+    assert np.all(record["joint.qd"][record.t < 0.03] == 0.0) and np.all(record["joint.qd"][record.t > 0.04] > 0.0)

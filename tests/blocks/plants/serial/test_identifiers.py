@@ -53,3 +53,44 @@ def test_outputs_find_settings_and_a_filter_follows():
     assert all(abs(e.z) < 4 and abs(e.relative_error) < 0.02 for e in record.estimates["cloe"].values())
     rest = record["ekf.x_hat"][500:, :2] - record["robot.q"][500:]
     assert np.sqrt(np.mean(rest**2)) < 1.05e-4  # not worse than the encoder, whose noise is one count
+
+
+def test_output_error_and_a_joint_filter_find_settings():
+    """Open loop: torques of both joints drive a model, whose angles are compared; and a filter that estimates as it goes."""
+    text = """
+format: 1
+simulate: {stop: 3.0, solver: rk4, step: 1e-3, seed: 4}
+blocks:
+  push:  {type: Multisine, f_min: 0.4, f_max: 4, lines: 9, amplitude: 8.0, phases: schroeder}
+  other: {type: Multisine, f_min: 0.5, f_max: 5, lines: 7, amplitude: 2.0, phases: schroeder}
+  tau:   {type: Mux, in: [push, other]}
+  robot:
+    type: SerialRobot
+    gravity: [0, 0, 0]
+    joints: [{ZZ: 0.4, M: 3.0, Fv: 3.0}, {a: 0.4, ZZ: 0.1, M: 1.0, MX: 0.2, Ia: 0.05, Fv: 0.8}]
+    in: tau
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, noise_std: 1, in: robot.q}
+  oe:  {type: OutputError, model: robot, parameters: [robot.ZZ1, robot.MX2, robot.Fv2], start: 0.8, output: robot.q, hold: linear,
+        in: {y: encoder, u: tau}}
+  ekf: {type: JointEKF, Ts: 1e-3, model: robot, estimate: [ZZ1, Fv2], start: {ZZ1: 0.5, Fv2: 1.0}, P0_parameters: 0.04,
+        in: {y: encoder, u: tau}}
+"""
+    record = bs.simulate(text)
+    for block in ("oe", "ekf"):
+        for estimate in record.estimates[block].values():
+            assert abs(estimate.relative_error) < 0.03 and abs(estimate.z) < 4, (block, estimate)
+
+
+LEAST_SQUARES = REGRESSIONS[: REGRESSIONS.index("  iv:")]
+
+
+def test_a_second_trajectory_judges_base_parameters():
+    """By the inverse model and by the loop: within the noise of the sensor, and not so where a base parameter is off."""
+    text = ARM + LEAST_SQUARES
+    found = bs.simulate(text).estimates["ls"]
+    second = bs.simulate(text, seed=9, params={"ref.a": [[0.2, -0.3, 0.2, 0.1], [-0.4, 0.3, 0.1, 0.2]]})
+    entry = bs.validate(text, second, estimates=found, mode="inverse").entries[0]
+    inner = entry.residual[500:-500]  # without the ends, where a smoother knows one side only
+    assert np.sqrt(np.mean(inner**2)) < 0.4  # 0.3 and 0.1 N m of noise, and what encoder noise makes of speeds at rest
+    loop = bs.validate(text, second, estimates=found, initial="diagram")
+    assert all(np.isfinite(one.rms) for one in loop.entries)
