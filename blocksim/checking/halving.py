@@ -49,6 +49,8 @@ def change_by_halving(experiment: Experiment) -> float:
     except Exception:  # of anybody's block: the run will say what is wrong, a look ahead must not fail
         return 0.0
     there = np.isfinite(fine).all(axis=1)  # a run that fails has no more states
+    if not there[0]:
+        return 0.0
     coarse, fine = coarse[there], fine[there]
     with np.errstate(all="ignore"):
         motion = np.sqrt(np.mean((fine - fine[0]) ** 2, axis=0))

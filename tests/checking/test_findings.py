@@ -225,3 +225,18 @@ def test_a_step_that_is_too_coarse_for_what_has_no_modes_is_seen_by_halving_it(s
         assert "in the first 200 steps." in told[0].what
         better = float(re.search(r"Write step: (\S+), or solver: dopri5", told[0].remedy)[1])
         assert better <= step / 2
+
+
+def test_a_run_that_fails_at_its_start_is_left_to_the_run():
+    # a = b and b = a + 1: no solution, so that the first instant fails and no state can be compared.
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 1e-3, algebraic_loops: solve}
+blocks:
+  a: {type: Function, expression: u, in: b}
+  b: {type: Function, expression: u + 1, in: a}
+  x: {type: Integrator, in: a}
+"""
+    assert not [f for f in bs.findings(text) if f.name == "coarse-step"]
+    with pytest.raises(bs.SimulationError):
+        bs.simulate(text)

@@ -304,6 +304,16 @@ def test_a_deleted_block_is_disconnected_everywhere_and_said():
     assert any("ls: model: joint names it still" in text for text in result.news)
 
 
+def test_scopes_follow_a_renamed_block_and_forget_a_deleted_one():
+    text = STYLES + "scopes: [[plant, ref.y], gain - plant,  # two axes\n         [gain]]\n"
+    assert (
+        "scopes: [[plant, ref.y], amplifier - plant,  # two axes\n         [amplifier]]\n"
+        in edit(text, rename_block, "gain", "amplifier").text
+    )
+    gone = edit(text, delete_block, "gain", {"K": {"u": False}})
+    assert meaning_of(gone.text)["scopes"] == [["plant", "ref.y"]]
+
+
 @pytest.mark.parametrize(
     ("operation", "sentence"),
     [

@@ -85,9 +85,9 @@ def test_backlash_of_the_thesis():
             assert 100 * line["claimed_std"] / line["truth"] == pytest.approx(own, rel=0.05)
 
 
-def test_rigid_body_and_mean_spring_of_the_thesis():
+def test_rigid_body_of_the_thesis():
     page = table("thesis", "", "truth", "found", "error")
-    for entry, (_, cells) in zip(bs.simulate("thesis/rigid").estimates["rigid"].values(), page.items(), strict=True):
+    for entry, (_, cells) in zip(bs.simulate("thesis/rigid").estimates["ls"].values(), page.items(), strict=True):
         value, std = numbers(cells[1])
         assert entry.value == pytest.approx(value, abs=rounding(cells[1].split(" ")[0]) * 1.01) and entry.std == pytest.approx(
             std, rel=0.3
@@ -99,7 +99,7 @@ def test_figure_8_of_tout():
     page = table("tout2022", "factor", "Method 1", "2", "3", "4", "5")
     shares = {}
     for study in ("fig8_beside", "fig8_in_loop"):
-        sizes = {(line["factor"], line["signal"]): line["mean"] for line in lines(short(f"tout2022/{study}").signals)}
+        sizes = {(line["factor"], line["signal"]): line["value"] for line in lines(short(f"tout2022/{study}").signals)}
         for (factor, signal), size in sizes.items():
             if "residual" in signal:
                 shares[factor, int(signal[len("rms(method")])] = 100 * size / sizes[factor, "rms(pid)"]

@@ -60,7 +60,7 @@ def test_a_study_from_sliders_gives_the_scores_of_the_command(session, tmp_path)
     command = [sys.executable, "-m", "blocksim.cli", "study", "loop_study.yaml", "--out", "by_command", "--jobs", "1"]
     subprocess.run(command, check=True, capture_output=True)
     assert (tmp_path / "by_command/scores.csv").read_bytes() == (tmp_path / "loop_study/scores.csv").read_bytes()
-    for run, _, _, name, value, _, _ in dots[-3:]:
+    for run, _, _, name, value, *_ in dots[-3:]:
         again = one_run(session, {"run": run}).data
         record = bs.simulate("loop.yaml", params=again["changes"], seed=again["seed"])
         assert record.estimates["ls"][name].value == value

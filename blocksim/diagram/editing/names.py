@@ -12,6 +12,8 @@ from ..diagram import NAME
 from .operations import Change, Meaning, block_of, port_names, refusal_of
 from .wires import Ports, by_port, plainest, unmarked
 
+#: Between two signals whose difference is shown.
+MINUS_SIGN = " - "
 BLOCK_HEAD = re.compile(r"([A-Za-z_]\w*)(.*)\Z", re.DOTALL)
 
 
@@ -31,6 +33,8 @@ def rename_block(meaning: Meaning, old: str, new: str) -> Change:
     result["blocks"] = {new if name == old else name: entry for name, entry in entries.items()}
     if isinstance(meaning.get("log"), list):
         result["log"] = [log_again(entry, again) for entry in meaning["log"]]
+    if isinstance(meaning.get("scopes"), list):
+        result["scopes"] = nested(meaning["scopes"], again)
     if isinstance(meaning.get("ports"), dict) and isinstance(meaning["ports"].get("out"), dict):
         outputs = {name: again(signal) for name, signal in meaning["ports"]["out"].items()}
         result["ports"] = {**meaning["ports"], "out": outputs}
@@ -91,6 +95,19 @@ def log_again(entry: Any, again: Callable[[Any], Any]) -> Any:
     return {**entry, "signal": again(entry.get("signal"))} if isinstance(entry, dict) else again(entry)
 
 
+def nested(signals: Any, again: Callable[[Any], Any]) -> Any:
+    """Signals in lists in lists, and differences of two, `a - b`, as `scopes:` has them."""
+    if isinstance(signals, list):
+        return [nested(item, again) for item in signals]
+    return MINUS_SIGN.join(again(part) for part in signals.split(MINUS_SIGN)) if isinstance(signals, str) else signals
+
+
+def signals_left(signals: list[Any], is_gone: Callable[[Any], bool]) -> list[Any]:
+    """The same without what is gone, and without lists that are empty then."""
+    items = [signals_left(item, is_gone) if isinstance(item, list) else item for item in signals]
+    return [item for item in items if item != [] and not (isinstance(item, str) and any(map(is_gone, item.split(MINUS_SIGN))))]
+
+
 def delete_block(meaning: Meaning, name: str, ports: Mapping[str, Ports]) -> Change:
     """A block less: what read it is disconnected, logged or put out no more; models that name it are told, not changed.
 
@@ -114,6 +131,9 @@ def delete_block(meaning: Meaning, name: str, ports: Mapping[str, Ports]) -> Cha
         rest = [entry for entry in log if not is_gone(entry.get("signal") if isinstance(entry, dict) else entry)]
         news += ["no longer logged."] * (len(rest) < len(log))
         result = {key: rest if key == "log" else value for key, value in result.items() if key != "log" or rest}
+    if isinstance(meaning.get("scopes"), list):
+        axes = signals_left(meaning["scopes"], is_gone)
+        result = {key: axes if key == "scopes" else value for key, value in result.items() if key != "scopes" or axes}
     outputs = (meaning.get("ports") or {}).get("out")
     if isinstance(outputs, dict):
         kept_outputs = {port: signal for port, signal in outputs.items() if not is_gone(signal)}

@@ -21,7 +21,7 @@ from ..spec import SimulateSpec
 #: What a file means, without its lines.
 Meaning = dict[str, Any]
 #: The keys of a file in the order in which its makers write them.
-KEY_ORDER = ("format", "name", "description", "simulate", "parameters", "ports", "blocks", "log", "record")
+KEY_ORDER = ("format", "name", "description", "simulate", "parameters", "ports", "blocks", "log", "scopes", "record")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ import { PlotCanvas, columnTimes } from "./plots.js";
 
 class DataPane {
   constructor(root, app) {
-    Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [] });
+    Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [], contents: new Map() });
     this.build();
-    app.store.on("diagram", (diagram) => { if (diagram.from !== "data" && this.file) this.look(); });
+    app.store.on("diagram", (diagram) => { if (diagram.from !== "data" && this.file) this.dropAgain(); });
   }
 
   build() {
-    const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-data-${name}` }, ...inner);
+    const part = (name, title, ...inner) => make("section", { class: `part of-data-${name}`, "aria-label": title, testid: `part-data-${name}` }, ...inner);
     const button = (text, testid, onclick, more = {}) => make("button", { type: "button", text, testid, onclick, ...more });
     const picker = make("input", { type: "file", accept: ".csv,.txt,.mat,.npz,.parquet", multiple: true, "aria-label": "Choose files", testid: "data-file", onchange: () => this.drop(picker.files) });
     this.parts = {
@@ -37,7 +37,8 @@ class DataPane {
         const bytes = new Uint8Array(await file.arrayBuffer());
         let text = "";
         for (let k = 0; k < bytes.length; k += 32768) text += String.fromCharCode(...bytes.subarray(k, k + 32768));
-        const answer = await this.app.ask("data.drop", { name: file.name, content: btoa(text) });
+        this.contents.set(file.name, btoa(text));
+        const answer = await this.app.ask("data.drop", { name: file.name, content: this.contents.get(file.name) });
         this.files = answer.files;
         this.file = this.file || answer.file;
       } catch (error) { this.say(error.message); return; }
@@ -46,6 +47,11 @@ class DataPane {
     this.parts.file.replaceChildren(...options(this.file));
     this.parts.second.replaceChildren(...options(this.files.at(-1)));
     this.look();
+  }
+
+  /** Another diagram, or a line that was lost: Python has forgotten the files, the page has not. */
+  async dropAgain() {
+    try { for (const [name, content] of this.contents) await this.app.ask("data.drop", { name, content }); this.look(); } catch (error) { this.say(error.message); }
   }
 
   request() {

@@ -39,7 +39,8 @@ export class WireBoard {
     const ends = new Map();
     for (const group of this.svg.querySelectorAll(".wire")) {
       const [start, stop] = wireEnds(group);
-      ends.set(`out ${group.dataset.from}`, start);
+      const from = `out ${group.dataset.from}`;
+      if (!ends.has(from) || group.querySelector("path").getTotalLength() > 0) ends.set(from, ends.get(from) || start);
       const key = `in ${group.dataset.to}`;
       ends.set(key, ends.has(key) ? ends.get(key) : stop);
       group.setAttribute("tabindex", "-1");
@@ -49,9 +50,10 @@ export class WireBoard {
       if (!group) continue;
       const [left, top, right, bottom] = group.dataset.box.split(" ").map(Number);
       const turned = block.outputs.some((port) => ends.has(`out ${block.name}.${port}`) && ends.get(`out ${block.name}.${port}`).x < (left + right) / 2);
+      const onEdge = (point) => point && (Math.abs(point.x - left) < 3 || Math.abs(point.x - right) < 3 || Math.abs(point.y - top) < 3 || Math.abs(point.y - bottom) < 3) ? point : null;  // not where a wire branches off
       const spread = (n, count) => top + (bottom - top) * (n + 1) / (count + 1);
-      block.outputs.forEach((port, n) => this.handle("out", block.name, port, ends.get(`out ${block.name}.${port}`) || { x: turned ? left : right, y: spread(n, block.outputs.length) }));
-      block.inputs.forEach((port, n) => this.handle("in", block.name, port.name, ends.get(`in ${block.name}.${port.name}`) || { x: turned ? right : left, y: spread(n, block.inputs.length) }, !port.signals.length && !port.optional));
+      block.outputs.forEach((port, n) => this.handle("out", block.name, port, onEdge(ends.get(`out ${block.name}.${port}`)) || { x: turned ? left : right, y: spread(n, block.outputs.length) }));
+      block.inputs.forEach((port, n) => this.handle("in", block.name, port.name, onEdge(ends.get(`in ${block.name}.${port.name}`)) || { x: turned ? right : left, y: spread(n, block.inputs.length) }, !port.signals.length && !port.optional));
     }
   }
 

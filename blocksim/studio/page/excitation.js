@@ -17,13 +17,13 @@ class ExcitationPane {
   reset() { this.settings = {}; this.limits = null; this.source = ""; this.element = 0; this.past = []; this.parameters = null; this.outputs = null; this.pair = [0, 1]; this.before = null; }
 
   build() {
-    const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-excitation-${name}` }, ...inner);
+    const part = (name, title, ...inner) => make("section", { class: `part of-source-${name}`, "aria-label": title, testid: `part-excitation-${name}` }, ...inner);
     const button = (text, testid, onclick, more = {}) => make("button", { type: "button", text, testid, onclick, ...more });
     const drag = (grip, y, last) => this.drag(grip, y, last);
     this.parts = {
       source: make("select", { "aria-label": "Source", testid: "excitation-source", onchange: (event) => { this.reset(); this.source = event.target.value; this.look(); } }),
       limits: make("div", { class: "limits", testid: "excitation-limits" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "excitation-said" }), word: make("p", { class: "hint", role: "status", testid: "excitation-word" }),
-      time: make("div", { class: "times" }), other: make("div", { class: "pair" }), numbers: make("dl", { class: "numbers", testid: "excitation-numbers" }),
+      time: make("div", { class: "times" }), other: make("div", { class: "plot-pair" }), numbers: make("dl", { class: "numbers", testid: "excitation-numbers" }),
       table: make("table", { class: "foretold", testid: "excitation-table" }), verdict: make("p", { class: "verdict", testid: "excitation-verdict" }), ellipse: make("div"), search: make("div", { class: "search", hidden: true, testid: "excitation-search" }),
       family: make("select", { "aria-label": "Family", testid: "excitation-family" }, ...DESIGN_FAMILIES.map((name) => make("option", { value: name, text: name || "as it is" }))),
       criterion: make("select", { "aria-label": "Criterion", testid: "excitation-criterion" }, ...DESIGN_CRITERIA.map((name) => make("option", { value: name, text: name }))),
@@ -190,8 +190,8 @@ class ExcitationPane {
     const row = (name, n) => make("tr", { testid: `foretold-${name}` },
       make("th", {}, make("button", { type: "button", class: `quiet small${this.pair.includes(n) ? " chosen" : ""}`, text: name.split(".").slice(1).join("."), title: `${name}: show in the ellipse`, "aria-pressed": String(this.pair.includes(n)), onclick: () => { this.pair = [this.pair[1], n]; this.foretell(this.last); } })),
       make("td", { text: brief(values[name]) }), make("td", { class: "std", text: std[name] === null ? "not seen" : `± ${brief(std[name], 3)}` }), make("td", { class: share[name] > 0.5 || share[name] === null ? "alarm" : "", text: share[name] === null ? "–" : `${brief(100 * share[name], 3)} %` }),
-      make("td", { class: "unit", text: this.before[name] && share[name] && Math.abs(this.before[name] / share[name] - 1) > 0.005 ? `was ${brief(100 * this.before[name], 3)} %` : "" }), make("td", { class: "searching unit" }));
-    this.parts.table.replaceChildren(make("tr", {}, ...["parameter", "value", "std", "relative", "", ""].map((text) => make("th", { text }))), ...parameters.map(row));
+      make("td", { class: "unit was", text: this.before[name] && share[name] && Math.abs(this.before[name] / share[name] - 1) > 0.005 ? `${brief(100 * this.before[name], 3)} %` : "" }), make("td", { class: "searching unit" }));
+    this.parts.table.replaceChildren(make("tr", {}, ...["parameter", "value", "std", "relative", "before", ""].map((text) => make("th", { text }))), ...parameters.map(row));
     this.parts.verdict.textContent = answer.verdict;
     const [i, j] = this.pair[0] < parameters.length && this.pair[1] < parameters.length && this.pair[0] !== this.pair[1] ? this.pair : [0, Math.min(1, parameters.length - 1)];
     const block = [[i, j].map((k) => answer.covariance[i][k]), [i, j].map((k) => answer.covariance[j][k])];

@@ -13,6 +13,8 @@ export class PlotCanvas {
     this.focus = -1;
     this.canvas = make("canvas", { class: "plot", tabindex: dragged || picked ? "0" : null, role: "img", "aria-label": label, testid });
     this.canvas.style.height = height;
+    this.canvas.style.flex = "none";
+    this.canvas.plot = this;  // for the console, and for tests
     root.append(this.canvas);
     this.draw = eachFrame(() => this.paint());
     new ResizeObserver(() => this.draw()).observe(this.canvas);

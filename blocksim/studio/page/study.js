@@ -13,7 +13,7 @@ class StudyPane {
   }
 
   build() {
-    const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-study-${name}` }, ...inner);
+    const part = (name, title, ...inner) => make("section", { class: `part of-study-${name}`, "aria-label": title, testid: `part-study-${name}` }, ...inner);
     const number = (value, label, testid) => make("input", { type: "number", value: String(value), min: "1", "aria-label": label, testid, onchange: () => this.plan() });
     const button = (text, testid, onclick, more = {}) => make("button", { type: "button", text, testid, onclick, ...more });
     this.parts = {
@@ -152,9 +152,9 @@ class StudyPane {
 
   paintTable(some, methods, error, x, axis, colour) {
     const groups = new Map();
-    for (const dot of some) { const key = `${dot[2]}|${axis === "run" ? "" : x(dot)}`; if (!groups.has(key)) groups.set(key, { method: dot[2], at: axis === "run" ? "" : x(dot), errors: [], zs: [] }); groups.get(key).errors.push(error(dot)); groups.get(key).zs.push(Math.abs(dot[4] - dot[6]) / dot[5]); }
+    for (const dot of some) { const key = `${dot[2]}|${axis === "run" ? "" : x(dot)}`; if (!groups.has(key)) groups.set(key, { method: dot[2], at: axis === "run" ? "" : x(dot), errors: [], zs: [] }); groups.get(key).errors.push(error(dot)); groups.get(key).zs.push(Math.abs(dot[4] - dot[6]) / dot[5] / dot[7]); }
     const rows = [...groups.values()].sort((one, other) => methods.indexOf(one.method) - methods.indexOf(other.method) || one.at - other.at).map(({ method, at, errors, zs }) => {
-      const mean = errors.reduce((a, b) => a + b, 0) / errors.length, spread = Math.sqrt(errors.reduce((sum, e) => sum + (e - mean) ** 2, 0) / Math.max(1, errors.length - 1)), inside = zs.filter((z) => z < 1.96).length / zs.length;
+      const mean = errors.reduce((a, b) => a + b, 0) / errors.length, spread = Math.sqrt(errors.reduce((sum, e) => sum + (e - mean) ** 2, 0) / Math.max(1, errors.length - 1)), inside = zs.filter((z) => z < 1).length / zs.length;
       const swatch = make("i", { class: "swatch" });
       swatch.style.background = colour(method);
       return make("tr", {}, make("td", {}, swatch, ` ${method}`), make("td", { text: at === "" ? "" : brief(at) }), make("td", { text: String(errors.length) }), make("td", { class: Math.abs(mean) > 3 * spread / Math.sqrt(errors.length) && errors.length > 4 ? "alarm" : "", text: `${brief(mean, 3)} %` }), make("td", { text: `${brief(spread, 3)} %` }), make("td", { text: `${Math.round(100 * inside)} %` }));

@@ -20,6 +20,8 @@ from ...studies.store import FILE, complete_line
 
 #: s that an interrupted study has to end by itself; then its processes are ended. What it wrote is whole either way.
 GRACE = 0.4
+#: Standard deviations of a 95 % interval where a method says no other number.
+NORMAL_QUANTILE = 1.96
 
 
 @dataclass
@@ -98,17 +100,16 @@ class StudyAtWork:
         return fresh
 
     def dots(self, results: list[dict[str, Any]]) -> list[list[Any]]:
-        """Each estimate as [run, row, method, parameter, value, std, truth]."""
+        """Each estimate as [run, row, method, parameter, value, std, truth, deviations of its 95 % interval]."""
         rows = []
         for result in results:
             number = result["run"] // self.plan.repeat
             row = self.plan.row(number)
             for block, report in (result.get("estimates") or {}).items():
                 method = self.plan.label(row.variant, block)
-                for name, value, std, truth in zip(
-                    report["names"], report["values"], report["stds"], report["truths"], strict=True
-                ):
-                    rows.append([result["run"], number, method, name, value, std, truth])
+                columns = [report[key] for key in ("names", "values", "stds", "truths")]
+                quantiles = report.get("quantiles") or [NORMAL_QUANTILE] * len(report["names"])
+                rows += [[result["run"], number, method, *cells] for cells in zip(*columns, quantiles, strict=True)]
         return rows
 
     def tally(self) -> Tally:
