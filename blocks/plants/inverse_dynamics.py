@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from .serial.inverse import control_law, inverse_law, inverse_values
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
+
+    from .serial.shape import RobotShape
 
 __all__ = ["InverseDynamics"]
 
@@ -35,10 +37,16 @@ def robot_of(plant: Plant, beliefs: Mapping[str, Any] | None) -> Plant:
     return plant.changed(dict(beliefs or {}))
 
 
+def shape_of_robot(robot: Plant) -> RobotShape:
+    """Its chain, motors and frictions, which `robot_of` has made sure of."""
+    return cast("RobotShape", getattr(robot.kind, "shape_here", None))
+
+
 def robot_ports(plant: Plant) -> dict[str, Any]:
     """Ports of a controller in the sizes and units of the robot's own."""
     own = plant.kind.declared
-    size = own["q"].size if isinstance(own["q"].size, int) else "n"
+    size = getattr(own["q"], "size", "n")
+    size = size if isinstance(size, int) else "n"
     place, rate, rise, effort = (own[name].unit for name in ("q", "qd", "qdd", "tau"))
     return {"size": size, "place": place, "rate": rate, "rise": rise, "effort": effort}
 
@@ -89,7 +97,7 @@ blocks:
     @staticmethod
     def table_values(model, parameters):
         plant = robot_of(model, parameters)
-        return inverse_values(inverse_law(plant.kind.shape_here)[1], plant.settings)
+        return inverse_values(inverse_law(shape_of_robot(plant))[1], plant.settings)
 
     def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:
@@ -98,9 +106,9 @@ blocks:
         units = robot_ports(plant)
         size = units["size"]
         return {
-            "n": len(plant.kind.shape_here.chain),
-            "still": (0.0,) * len(plant.kind.shape_here.chain),
-            "inverse": inverse_law(plant.kind.shape_here)[0],
+            "n": len(shape_of_robot(plant).chain),
+            "still": (0.0,) * len(shape_of_robot(plant).chain),
+            "inverse": inverse_law(shape_of_robot(plant))[0],
             "q": inport("positions", units["place"], size=size),
             "qd": inport("speeds; none are 0", units["rate"], size=size, optional=True),
             "qdd": inport("accelerations; none are 0", units["rise"], size=size, optional=True),
@@ -138,11 +146,11 @@ class RobotTorque(ComputedTorque):
     @staticmethod
     def table_values(model, parameters):
         plant = robot_of(model, parameters)
-        return inverse_values(inverse_law(plant.kind.shape_here)[1], plant.settings)
+        return inverse_values(inverse_law(shape_of_robot(plant))[1], plant.settings)
 
     @staticmethod
     def table_gains(model, kp, kd):
-        n = len(robot_of(model, None).kind.shape_here.chain)
+        n = len(shape_of_robot(robot_of(model, None)).chain)
         return np.concatenate([joint_gains(name, value, n) for name, value in (("kp", kp), ("kd", kd))])
 
 
@@ -150,12 +158,12 @@ def robot_torque(plant: Plant, settings: Mapping[str, Any]) -> type[Block]:
     """The class of ComputedTorque for this robot."""
     robot = robot_of(plant, settings["parameters"])
     for name in ("kp", "kd"):
-        joint_gains(name, settings[name], len(robot.kind.shape_here.chain))
+        joint_gains(name, settings[name], len(shape_of_robot(robot).chain))
     units = robot_ports(robot)
     size = units["size"]
     parts = {
-        "n": len(robot.kind.shape_here.chain),
-        "control": control_law(robot.kind.shape_here, settings["form"]),
+        "n": len(shape_of_robot(robot).chain),
+        "control": control_law(shape_of_robot(robot), settings["form"]),
         "q_ref": inport("wanted positions", units["place"], size=size),
         "qd_ref": inport("wanted speeds", units["rate"], size=size),
         "qdd_ref": inport("wanted accelerations", units["rise"], size=size),

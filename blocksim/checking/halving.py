@@ -48,7 +48,7 @@ def change_by_halving(experiment: Experiment) -> float:
         fine = states_of(replace(experiment, clock=halved(clock, ticks)))
     except Exception:  # of anybody's block: the run will say what is wrong, a look ahead must not fail
         return 0.0
-    there = np.isfinite(fine).all(axis=1)  # a run that fails has no more states
+    there = np.asarray(np.isfinite(fine).all(axis=1))  # a run that fails has no more states
     if not there[0]:
         return 0.0
     coarse, fine = coarse[there], fine[there]

@@ -194,7 +194,7 @@ def without_repeated_samples(table: FloatArray, stamps: tuple[int, ...]) -> tupl
     same = (table[1:] == table[:-1]) | (np.isnan(table[1:]) & np.isnan(table[:-1]))
     again = np.flatnonzero(same.all(axis=1)) + 1
     others = np.setdiff1d(np.arange(len(table) - 1), again - 1)
-    steady = table.shape[1] < 2 or not (np.diff(table, axis=0) > 0).any(axis=1)[others].all()
+    steady = table.shape[1] < 2 or not np.asarray((np.diff(table, axis=0) > 0).any(axis=1))[others].all()
     if not len(again) or steady:  # without a column that grows, rows alike are a signal that stands still
         return table, np.zeros(0)
     return np.delete(table, again, axis=0), again.astype(float)

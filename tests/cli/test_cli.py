@@ -217,7 +217,7 @@ class TestFailure:
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeds)
         while not Path("run").exists() and run.poll() is None:  # the folder is made just before the run starts
             time.sleep(0.05)
-        time.sleep(0.5)
+        time.sleep(2)  # long enough on a busy machine: what is asked is that rows are kept
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=30)
         assert run.returncode == 130 and "interrupted" in err and "Traceback" not in err

@@ -135,7 +135,7 @@ def test_run_out_keeps_the_record_so_far(heeded, tmp_path, monkeypatch):
         def __exit__(self, *_):
             return None
 
-    monkeypatch.setattr(console, "progress_bar", lambda shown: Bar())
+    monkeypatch.setattr(console, "progress_bar", lambda visible: Bar())
     result = CliRunner().invoke(app, ["run", str(tmp_path / "d.yaml"), "--debug", "--out", str(tmp_path / "out")])
     assert result.exit_code == 130 and "s; the record up to there is kept." in result.stderr
     record = bs.Record.load(tmp_path / "out/record.npz")

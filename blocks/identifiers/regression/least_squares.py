@@ -111,16 +111,16 @@ blocks:
     def process(self, t, model, run: Run, **signals):
         names = chosen_names(model, self.settings["parameters"], self.settings["known"])
         channel = self.channel_of(t, model, names, signals)
-        estimated = channel is not None and self.channels == "estimated"
-        if estimated:
-            signals = late_shifted(model, signals, channel.lag / channel.step)
-            signals["phi_a"] = signals["phi_a"] - channel.zero
+        sought = channel if self.channels == "estimated" else None
+        if sought is not None:
+            signals = late_shifted(model, signals, sought.lag / sought.step)
+            signals["phi_a"] = signals["phi_a"] - sought.zero
         rows = rows_of(model, signals)
         task = task_of(self, t, rows, signals, names, model)
-        if estimated:
+        if sought is not None:
             ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
             task = projected_out(
-                task, joint_after_joint(balanced(ends.rows(channel_rows(model, signals, 0.0, channel.step)), model))
+                task, joint_after_joint(balanced(ends.rows(channel_rows(model, signals, 0.0, sought.step)), model))
             )
         solution, dropped = essential(self, task)
         more: dict[str, Any] = {}
