@@ -1,6 +1,7 @@
 """The bench in a notebook: sliders for the loop's gain and the smoother's band, their values and estimates in Python.
 
-In a notebook the last line of a cell shows it: `explorer`. Here the sliders are moved from Python instead.
+In a notebook the last line of a cell shows it: `explorer`. Here the sliders are moved from Python instead:
+python examples/explore.py
 """
 
 import blocksim as bs

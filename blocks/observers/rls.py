@@ -282,14 +282,14 @@ blocks:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
             return {}
         plant = plants["model"]
-        rows, declared = rows_at_once(plant), plant.kind.declared
+        rows = rows_at_once(plant)
         if not rows:
             raise DiagramError(
                 f"model: how many joints {plant.kind.__name__} has is not known before it runs; Regressor needs to know."
             )
         parts: dict[str, Any] = motion_ports(plant)
         parts["w"] = outport("coefficients of the inverse model, joint by joint", size=rows * len(plant.parameters))
-        effort = "" if "effort" in plant.kind.functions else declared[plant.drive].unit
+        effort = plant.effort_unit
         return {**parts, "y": outport("effort of each joint", effort, size=rows)}
 
     def process(self, t, model, **signals):

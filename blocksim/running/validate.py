@@ -247,7 +247,7 @@ def inverse_fits(data: MeasuredData, base: Mapping[str, float]) -> tuple[list[Si
         beta = np.array([judged_values.get(f"{unit_model(unit)}.{n}", float(plant.values[n])) for n in plant.parameters])
         model = np.einsum("kij,j->ki", plant.regressor({s: inputs[s] for s in plant.motion}), beta)
         label = f"{unit.path}.{plant.drive}"
-        unit_text = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        unit_text = plant.effort_unit
         motion = {s: np.asarray(inputs[s]) for s in plant.motion}
         fits.append(fit_of(label, unit_text, t, effort.squeeze(), model.squeeze(), motion))
     return fits, []

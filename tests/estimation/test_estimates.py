@@ -45,7 +45,14 @@ def test_one_estimate_knows_its_error():
 def test_units_truth_and_assumptions_come_from_the_plant(found):
     assert found["Fv"].unit == "N m s/rad" and found["J"].truth == 1.9e-4 and found.model == "joint"
     assert found.details["assumed"]["type"] == "GravityJoint"
-    assert found.details["assumed"]["settings"] == {"N": 15.0, "theta0": 0.0, "g": 9.81, "friction": "tanh", "beta": 10.0}
+    assert found.details["assumed"]["settings"] == {
+        "N": 15.0,
+        "theta0": 0.0,
+        "g": 9.81,
+        "friction": "tanh",
+        "beta": 10.0,
+        "offset": 0.0,
+    }
     np.testing.assert_allclose(found.vector(["Fc", "J"]), [0.019, 2e-4])
     np.testing.assert_allclose(found.truth_vector(), [1.9e-4, 2e-4, 0.02, 0.0133])
     np.testing.assert_allclose(found.std_vector(["J"]), [1e-5])

@@ -153,7 +153,7 @@ def test_the_gap_is_crossed_once_in_each_half_period():
 
 
 #: Diagrams of the thesis' methods on noises of their own.
-OTHER_NOISE = {"thesis/chain", "thesis/mean_spring", "thesis/rigid"}
+OTHER_NOISE = {"thesis/arm_locked", "thesis/backlash_search", "thesis/chain", "thesis/mean_spring", "thesis/rigid"}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("thesis/") and name not in OTHER_NOISE])

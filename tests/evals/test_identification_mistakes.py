@@ -138,7 +138,8 @@ RECORDS = [
         (gap, kind, "input 'tau': 1 samples are missing or infinite")
         for kind in ("LeastSquares", "DIDIM", "InstrumentalVariable")
     ),
-    *((gap, kind, "input 'y': 1 samples are missing or infinite") for kind in ("OutputError", "CLOE")),
+    (gap, "OutputError", "input '[uy]': 1 samples are missing or infinite"),
+    (gap, "CLOE", "input 'y': 1 samples are missing or infinite"),
     (gap, "RPEMHybrid", "1 samples are missing or infinite"),
     *((uneven, kind, "not evenly spaced; resample the record first") for kind in ("DIDIM", "InstrumentalVariable", "CLOE")),
     *((first(3), kind, "rows are too few for 4 parameters") for kind in ("LeastSquares", "DIDIM", "InstrumentalVariable")),

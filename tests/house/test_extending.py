@@ -93,7 +93,10 @@ def test_a_plot(package, tmp_path):
             "bs.plot(record, kind='spektrum')",
             "installed plots: estimates, record, spectrum, traces, validation. Did you mean 'spectrum'?",
         ),
-        ("record.save('run.xls')", "no format '.xls'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .rec."),
+        (
+            "record.save('run.xls')",
+            "no format '.xls'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv, .rec.",
+        ),
     ],
 )
 def test_what_is_unknown_is_answered_with_what_there_is(package, tmp_path, script, words):

@@ -415,7 +415,7 @@ class Copied(Block):
 
     @staticmethod
     def derivative(q, qd, s, sd, tau, J):
-        r = joint_rates((q, qd), (tau,), (J, 2e-4, 0.02, 0.0133, 15.0, 0.0, 9.81, 10.0))
+        r = joint_rates((q, qd), (tau,), (J, 2e-4, 0.02, 0.0133, 15.0, 0.0, 9.81, 0.0, 10.0))
         return r[0], r[1], r[2] * s + r[3] * sd, r[4] * s + r[5] * sd
 
 

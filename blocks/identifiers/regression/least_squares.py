@@ -104,7 +104,7 @@ blocks:
             return {}
         plant = plants["model"]
         size = rows_at_once(plant) or plant.drive  # that of what is connected there
-        unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        unit = plant.effort_unit
         efforts = {name: replace(type(self).of(Outport)[name], unit=unit, size=size) for name in ("tau_model", "residual")}
         return {**motion_ports(plant), **efforts}
 

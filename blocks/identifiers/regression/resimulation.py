@@ -108,7 +108,7 @@ class Resimulation(RecordBlock):
                 f"model: {plant.name} has no output {listing(missing)}, which its regressor asks for. Identify it by CLOE, "
                 "OutputError or RPEMHybrid, which need no regressor."
             )
-        unit = "" if "effort" in plant.kind.functions else plant.kind.declared[plant.drive].unit
+        unit = plant.effort_unit
         ports: dict[str, Any] = {plant.drive: inport(f"measured {plant.drive} of the plant", size="any")}
         needed = self.motion_needed
         ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in plant.motion}

@@ -311,10 +311,11 @@ def test_emps_from_the_first_samples_of_the_record():
 
 
 def test_a_measured_record_without_its_reference_is_told():
-    """What drove the loop is then the diagram's, which need not be what was sent."""
+    """What drove the loop would be the diagram's, which need not be what was sent: it is asked for, or assumed by name."""
     text = loop().replace("log: [", "log: [ref.q, ")
-    whole, said = bs.simulate(text), "the record does not hold ref: the simulated loop has the diagram's"
-    for signals, told in ((("torque",), True), (("torque", "ref.q"), False)):
-        found = bs.identify(text, whole.select(*signals)).estimates["found"]
-        assert any(said in w for w in found.warnings) == told
+    whole = bs.simulate(text)
+    with pytest.raises(bs.DiagramError, match="the record does not hold ref, which the simulated loop needs"):
+        bs.identify(text, whole.select("torque"))
+    for signals, options in ((("torque",), {"assume": ["ref"]}), (("torque", "ref.q"), {})):
+        found = bs.identify(text, whole.select(*signals), **options).estimates["found"]
         np.testing.assert_allclose(found.vector(NAMES), TRUTH, rtol=1e-3)

@@ -100,7 +100,7 @@ def test_it_ends_at_the_minimum(text):
 
 def test_an_end_that_is_none_is_found_out(monkeypatch):
     """With sensitivities of the start all the way the search stops short; those at its end say so, and it goes on."""
-    monkeypatch.setattr(output_search, "NEAR", 1.0)
+    monkeypatch.setattr(output_search, "NEAR_BEFORE", 1.0)
     record = bs.simulate(diagram(OPEN, 2e-3, options="start: 0.8, tol: 1e-4"))
     found = record.estimates["found"]
     G = sensitivities(OPEN, at=found.vector(NAMES))

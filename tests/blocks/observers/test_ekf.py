@@ -25,7 +25,7 @@ blocks:
   encoder: {{type: Encoder, Ts: 1e-3, counts_per_turn: 2000, in: joint.q}}
   ekf:     {{type: EKF, Ts: 1e-3, model: joint, {settings}, in: {{y: encoder, u: pid}}}}
 """
-JOINT = {"J": 1.9e-4, "Fv": 2e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3, "g": 9.81, "beta": 10.0}
+JOINT = {"J": 1.9e-4, "Fv": 2e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3, "g": 9.81, "beta": 10.0, "offset": 0.0}
 R0 = (2 * np.pi / 2000) ** 2 / 12  # (14)
 Ts = 1e-3
 

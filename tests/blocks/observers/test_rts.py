@@ -141,7 +141,7 @@ def test_more_readings_never_make_it_worse():
 def test_compiled_it_gives_the_same_to_the_last_bit(settings, monkeypatch):
     found = []
     for large in (10, 10**6):
-        monkeypatch.setattr(blocks.observers.rts, "LARGE", large)
+        monkeypatch.setattr(blocks.observers.rts, "MANY_SAMPLES", large)
         found.append(bs.simulate(bs.open_diagram((LOOP + SMOOTH).format(settings=settings)), stop=0.3))
     assert all(np.array_equal(found[0][f"smooth.{port}"], found[1][f"smooth.{port}"]) for port in ("x", "std", "P_s"))
 
