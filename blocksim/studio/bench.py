@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BlocksimError, listing
+from ..notation import unit_label
 from ..records.record import scalar_columns
 from ..simulation.prepare import experiment
 from .handlers import Request, handles
@@ -144,7 +145,12 @@ def signals_data(live: LiveRun) -> list[dict[str, Any]]:
     """Every scalar signal of a record, with its unit and whether a sensor delivers it; those of the file's log come first."""
     record = live.record
     return [
-        {"name": label, "unit": record.unit(name), "doc": record.signal(name).doc, "measured": record.signal(name).measured}
+        {
+            "name": label,
+            "unit": unit_label(record.unit(name)),
+            "doc": record.signal(name).doc,
+            "measured": record.signal(name).measured,
+        }
         for name in record
         for label, _ in scalar_columns(name, record[name])
     ]
@@ -169,7 +175,7 @@ def curves(session: Session, record: Record, request: Request) -> tuple[dict[str
     low, high = request.get("window") or (float(record.t[0]), float(record.t[-1]))
     series, arrays = [], {}
     for number, (label, kind, parts) in enumerate(curve_parts(record, labels, low, high, columns)):
-        series.append({"name": label, "unit": record.unit(label), "kind": kind})
+        series.append({"name": label, "unit": unit_label(record.unit(label)), "kind": kind})
         arrays[f"{number}.0"], arrays[f"{number}.1"] = parts
     return {"series": series, "window": [low, high], "columns": columns}, arrays
 

@@ -10,6 +10,7 @@ from ..contract.declarations import StatePort
 from ..diagram.diagram import walk
 from ..diagram.spec import LogSpec
 from ..errors import BlocksimError
+from ..notation import unit_label
 from ..simulation.noise import draw_noise
 from ..simulation.prepare import experiment, prepared
 from ..simulation.simulation import run_experiment
@@ -49,7 +50,7 @@ def pose_at(session: Session, request: Request) -> Answer:
     t = min(max(float(request["t"]), float(record.t[0])), float(record.t[-1]))
     robots, arrays = poses(record, figures, np.array([t]))
     readings = [
-        {"name": label, "value": value, "unit": record.unit(name)}
+        {"name": label, "value": value, "unit": unit_label(record.unit(name))}
         for path, figure in figures.items()
         for name in (f"{path}.{signal}" for signal in figure["signals"])
         for label, value in labelled(name, samples_at(record, name, np.array([t]))[0])

@@ -38,7 +38,9 @@ class Margin:
         return not self.excess <= ROUNDED_LIMIT
 
     def __str__(self) -> str:
-        left = f"{abs(max(-100 * self.excess, 0.0)):.2g} % left" if not self.broken else f"broken by {100 * self.excess:.2g} %"
+        share = 100 * abs(self.excess)
+        percent = f"{share:.0f}" if share >= 10 else f"{share:.2g}"  # 120 %, not 1.2e+02 %
+        left = f"broken by {percent} %" if self.broken else f"{percent if self.excess < 0 else 0} % left"
         return f"{self.signal} {self.kind} {self.value:.4g} of {self.limit:.4g}, {left}"
 
 

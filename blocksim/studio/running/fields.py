@@ -10,6 +10,7 @@ from ...contract.block import Block
 from ...contract.declarations import Declared, Model, Param, Period, State, Static
 from ...contract.limits import Interval
 from ...diagram.diagram import Diagram
+from ...notation import unit_label
 
 if TYPE_CHECKING:
     from ...diagram.diagram import Node
@@ -74,7 +75,7 @@ def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[
         "name": path.rpartition(".")[2],
         "value": value if number is None else number,
         "text": str(value) if isinstance(value, Fraction) else None,
-        "unit": declared.unit,
+        "unit": unit_label(declared.unit),
         "doc": declared.doc,
         "limits": words,
         "choices": choices,
