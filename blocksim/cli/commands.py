@@ -17,6 +17,7 @@ from .course_commands import course
 from .design_commands import design_command, information_command, sequential_command
 from .look_command import look_command
 from .studio_command import studio_command
+from .validate_command import validate_command
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -165,55 +166,7 @@ def identify(
     results.refuse_unconverged(outcome)
 
 
-@app.command("validate")
-@with_errors_told
-def judge(
-    file: File,
-    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before.")] = None,
-    with_estimates: Annotated[
-        list[Path] | None,
-        typer.Option("--with-estimates", metavar="FILE", help="Values to judge (estimates.json). Several are compared."),
-    ] = None,
-    estimates_of: Annotated[
-        str | None, typer.Option("--estimates-of", metavar="BLOCK", help="Whose, where there are several identifiers.")
-    ] = None,
-    split: Annotated[float | None, typer.Option(help="Identify on this share of the record, judge by the rest.")] = None,
-    mode: Annotated[str, typer.Option(help="loop: simulate it; inverse: evaluate the inverse model.")] = "loop",
-    initial: Annotated[
-        str, typer.Option(help="Where the loop starts: at the record's first samples, or the diagram's.")
-    ] = "record",
-    skip: Annotated[float, typer.Option(help="Time at the start that is not compared, while a controller settles [s].")] = 0.0,
-    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN", help="As for identify.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="As for identify.")] = None,
-    every: Annotated[str | None, typer.Option(help="As for identify.")] = None,
-    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="As for identify.")] = None,
-    missing: Annotated[str | None, typer.Option(help="As for identify.")] = None,
-    assume: Assume = None,
-    set_: Set = None,
-    output: Output = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    allow_outside: AllowOutside = False,
-) -> None:
-    """Judge estimates by a record that was not used to find them.
-
-    Each signal that was measured in the loop is put beside what the loop does with these values: error, fit, what is left. With
-    -o both are drawn, the residual below.
-    """
-    from . import results, validating
-
-    outer, inner = results.read_settings(set_ or [])
-    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
-    reading["columns"] = results.read_columns(map_ or [])
-    options = {
-        "block": estimates_of or "",
-        "split": split,
-        "mode": mode,
-        "initial": initial,
-        "skip": skip,
-        "params": inner,
-        **reading,
-    }
-    typer.echo(validating.validated(file, outer, allow_outside, record, with_estimates or [], options, output, json))
+app.command("validate")(validate_command)
 
 
 @app.command()
@@ -445,7 +398,8 @@ app.command("design")(design_command)
 app.command("sequential")(sequential_command)
 app.command("studio")(studio_command)
 
+app.add_typer(course, name="course")
+
 
 if __name__ == "__main__":
     main()
-app.add_typer(course, name="course")

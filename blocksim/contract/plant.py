@@ -87,8 +87,8 @@ class Plant:
     def effort_unit(self) -> str:
         """That of the drive, where the effort is made of it and of what has the same unit; '' where a gain changes it."""
         declared, unit = self.kind.declared, self.kind.declared[self.drive].unit
-        asked = arguments(self.kind.functions["effort"]) if "effort" in self.kind.functions else ()
-        return unit if all(declared[name].unit == unit for name in asked) else ""
+        parts = arguments(self.kind.functions["effort"]) if "effort" in self.kind.functions else ()
+        return unit if all(declared[name].unit == unit for name in parts) else ""
 
     def row_function(self) -> Any:
         if "regressor" not in self.kind.functions or not self.parameters:

@@ -1,0 +1,60 @@
+"""`blocksim validate`: estimates judged by a record that was not used to find them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
+
+
+@with_errors_told
+def validate_command(
+    file: File,
+    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before.")] = None,
+    with_estimates: Annotated[
+        list[Path] | None,
+        typer.Option("--with-estimates", metavar="FILE", help="Values to judge (estimates.json). Several are compared."),
+    ] = None,
+    estimates_of: Annotated[
+        str | None, typer.Option("--estimates-of", metavar="BLOCK", help="Whose, where there are several identifiers.")
+    ] = None,
+    split: Annotated[float | None, typer.Option(help="Identify on this share of the record, judge by the rest.")] = None,
+    mode: Annotated[str, typer.Option(help="loop: simulate it; inverse: evaluate the inverse model.")] = "loop",
+    initial: Annotated[
+        str, typer.Option(help="Where the loop starts: at the record's first samples, or the diagram's.")
+    ] = "record",
+    skip: Annotated[float, typer.Option(help="Time at the start that is not compared, while a controller settles [s].")] = 0.0,
+    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN", help="As for identify.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="As for identify.")] = None,
+    every: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="As for identify.")] = None,
+    missing: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    assume: Assume = None,
+    set_: Set = None,
+    output: Output = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    allow_outside: AllowOutside = False,
+) -> None:
+    """Judge estimates by a record that was not used to find them.
+
+    Each signal that was measured in the loop is put beside what the loop does with these values: error, fit, what is left. With
+    -o both are drawn, the residual below.
+    """
+    from . import results, validating
+
+    outer, inner = results.read_settings(set_ or [])
+    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
+    reading["columns"] = results.read_columns(map_ or [])
+    options = {
+        "block": estimates_of or "",
+        "split": split,
+        "mode": mode,
+        "initial": initial,
+        "skip": skip,
+        "params": inner,
+        **reading,
+    }
+    typer.echo(validating.validated(file, outer, allow_outside, record, with_estimates or [], options, output, json))
