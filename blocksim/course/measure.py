@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..diagram.files import write_whole
-from ..errors import BlocksimError, DiagramError, SimulationError
+from ..errors import BlocksimError, DiagramError, Place, Problem, SimulationError
 from ..running.simulate import simulate
 from .request import ExperimentRequest, loop_of
 from .secret import noise_seed, student_truth
@@ -59,7 +59,16 @@ def check_at_home(request: ExperimentRequest) -> None:
     from ..simulation.prepare import prepared
 
     settings = {**request.assignment.conditions, **request.settings}
-    prepared(open_diagram(loop_of(request.assignment, request.sources)), settings, {"stop": request.seconds})
+    try:
+        prepared(open_diagram(loop_of(request.assignment, request.sources)), settings, {"stop": request.seconds})
+    except DiagramError as error:  # the lines are those of the student's file, not of the loop made of it
+        problems = [Problem(problem.what, source_place(problem, request)) for problem in error.problems]
+        raise DiagramError(problems) from None
+
+
+def source_place(problem: Problem, request: ExperimentRequest) -> Place | None:
+    """The line of the source that a problem speaks of."""
+    return next((place for block, place in request.places.items() if f"'{block}'" in problem.what), None)
 
 
 def cut(record: Record, request: ExperimentRequest) -> Measurement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class ExperimentRequest:
     seconds: float
     sources: dict[str, dict[str, Any]]
     settings: dict[str, float]
+    places: dict[str, Place] = field(default_factory=dict, repr=False)  # of the sources, for words on mistakes in them
 
 
 def read_request(path: str | Path) -> ExperimentRequest:
@@ -53,7 +54,9 @@ def read_request(path: str | Path) -> ExperimentRequest:
     for setting, entry in mapping_of(top.get("settings", Lined({}, 1)), name, assignment.settings, "settings").items():
         limits = assignment.settings[setting]
         settings[setting] = checked_value(name, entry, lambda value, s=setting, limits=limits: number_between(value, limits, s))
-    return ExperimentRequest(assignment, student, seconds, sources, settings)
+    lines = top["sources"].value if "sources" in top and sources else {}
+    places = {block: Place(name, entry.line) for block, entry in lines.items()}
+    return ExperimentRequest(assignment, student, seconds, sources, settings, places)
 
 
 def mapping_of(at: Lined, file: str, allowed: Any, where: str) -> dict[str, Lined]:

@@ -160,7 +160,7 @@ REFUSED = {
         r"experiment.yaml:7: settings has no 'joint.J'. Allowed here: pid.kp",
     ),
     "too strong a gain": (MOVE, "settings: {pid.kp: 1e9}\n", r"pid.kp: found 1000000000.0. A number from 2 to 60 is allowed"),
-    "an unknown word": ("push: {type: Constant, valu: 1}", "", r"valu"),
+    "an unknown word": ("push: {type: Constant, valu: 1}", "", r"experiment.yaml:6: block 'push' has no parameter 'valu'"),
 }
 
 
