@@ -1,4 +1,4 @@
-"""The diagrams of the benchmark, and the numbers that its C programs take."""
+"""The diagrams of the benchmark."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 from models import PID, Encoder, Joint, SpeedPID
+from systems import EFFECTS, FILTER, LAG, REFERENCE, ROBOT, SERVO, START, TORQUE  # noqa: F401
 
 import blocksim as bs
 from blocks.observers.ekf import EKF
@@ -13,25 +14,6 @@ from blocks.plants.two_mass import TwoMassRobot
 from blocksim.diagram.spec import LogSpec
 from blocksim.simulation.experiment import Experiment, make_experiment
 
-#: Amplitude and frequency [Hz] of every sine of the torque of (a) and of the reference of (b).
-TORQUE = ((2.0, 0.5), (1.5, 2.3), (1.0, 9.1))
-REFERENCE = ((1.0, 0.2), (0.5, 0.5), (0.25, 1.1))
-SERVO = {"J": 0.02, "Fv": 0.05, "Fc": 0.1, "G": 0.3, "resolution": 0.0031416, "kp": 20.0, "ki": 10.0, "kd": 0.3}
-ROBOT = {
-    "Jm": 1.21e-2,
-    "Ja": 1.13e3,
-    "Fv": 1.30e-2,
-    "Fc": 6.44e-1,
-    "beta": 1.0,
-    "k1": 1.46e6,
-    "k3": 3.72e10,
-    "d": 2.63e3,
-    "r": 4.46e-3,
-}
-#: Hysteresis and backlash, off where they are 0: the gap of (a) is open a third of the time.
-EFFECTS = {"alpha": 2e3, "A": 1e6, "q": 5e-4}
-#: Time constant [s] and initial value of every lag of (c); from 0 the far end of the chain would be all denormal numbers.
-LAG, START = 0.1, 0.5
 KINDS = {"FirstOrderLag": {"T": LAG, "x": START}, "Gain": {"k": 0.99}, "Saturation": {"lower": -2.0, "upper": 2.0}, "Abs": {}}
 
 
@@ -52,7 +34,7 @@ def two_mass(solver: str, stop: float = 20.0, **effects: float | str) -> Experim
     return make_experiment(diagram, stop=stop, solver=solver, every="2e-3", **options)
 
 
-def servo(stop: float = 10.0) -> Experiment:
+def servo(stop: float = 10.0, **options: str) -> Experiment:
     """(b) 1 kHz PID on a quantised encoder."""
     s = SERVO
     diagram = bs.Diagram("PID on a quantised encoder")
@@ -62,11 +44,7 @@ def servo(stop: float = 10.0) -> Experiment:
     diagram.add("joint", Joint(J=s["J"], Fv=s["Fv"], Fc=s["Fc"], G=s["G"]), inputs="pid")
     diagram.add("encoder", Encoder(Ts=1e-3, resolution=s["resolution"]), inputs="joint.position")
     diagram.log = [LogSpec(name) for name in ("ref", "pid", "joint", "encoder")]
-    return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3")
-
-
-#: (g) What the filter believes: every parameter this share of the true one, and so uncertain.
-FILTER = {"factor": 0.9, "sigma_w2": 0.04}
+    return make_experiment(diagram, stop=stop, solver="rk4", step="1e-3", **options)
 
 
 def ekf_loop(stop: float = 10.0) -> Experiment:

@@ -6,13 +6,13 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-from cases import EFFECTS, FILTER, LAG, ROBOT, SERVO, START
+from measure import now
+from systems import EFFECTS, FILTER, LAG, ROBOT, SERVO, START
 
 FOLDER = Path(__file__).parent / "c"
 COMMAND = ("-O2", "-shared", "-fPIC", "-pthread")
@@ -64,9 +64,9 @@ LAST = [0.0]
 
 def call(function: Callable[..., object], *arguments: object) -> None:
     """Run a C program and note how long it took."""
-    begun = time.perf_counter()
+    begun = now()
     function(*arguments)
-    LAST[0] = time.perf_counter() - begun
+    LAST[0] = now() - begun
 
 
 def two_mass(solver: str, stop: float = 20.0, **effects: float) -> np.ndarray:

@@ -1,20 +1,35 @@
-"""The same experiments for PathSim and bdsim, where they are installed: the same equations, rows as in `native`."""
+"""The same experiments for jaxonomy, Drake, PathSim and bdsim, where they are installed: the same equations, rows as in `native`.
+
+python benchmarks/peers.py PEER CASE SECONDS FILE.npz times one of them in the Python that runs it, which need not have blocksim.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from cases import REFERENCE, ROBOT, SERVO, TORQUE
+from compiled_peers import drake_servo, jaxonomy_servo
+from systems import REFERENCE, ROBOT, SERVO, TORQUE
 
 #: Seconds that are simulated, of the whole horizon; the time taken is scaled up. What is shorter would measure starting up.
-SHARE = {("pathsim", "a"): 2.0, ("pathsim", "b"): 1.0, ("bdsim", "b"): 1.0}
+SHARE = {("pathsim", "a"): 2.0, ("jaxonomy", "b"): 10.0, ("drake", "b"): 10.0, ("pathsim", "b"): 1.0, ("bdsim", "b"): 1.0}
 #: Largest difference to C over the first 0.3 s, relative to the largest value.
 #: bdsim has adaptive solvers only; dry friction makes the joint stiff, and RK4 at 1 ms is 8e-3 off in its speed.
-AGREEMENT = {("pathsim", "a"): 1e-9, ("pathsim", "b"): 1e-9, ("bdsim", "b"): 2e-2}
+#: Drake has no RK4.
+AGREEMENT = {("pathsim", "a"): 1e-9, ("jaxonomy", "b"): 1e-9, ("drake", "b"): 2e-2, ("pathsim", "b"): 1e-9, ("bdsim", "b"): 2e-2}
 
 
 def installed(name: str) -> str | None:
@@ -136,6 +151,38 @@ def bdsim_servo(stop: float) -> tuple[np.ndarray, np.ndarray]:
 #: (case, peer) -> the function, and which columns of the C program's rows it gives back.
 RUNS = {
     ("pathsim", "a"): (pathsim_two_mass, slice(0, 4)),
+    ("jaxonomy", "b"): (jaxonomy_servo, slice(2, 4)),
+    ("drake", "b"): (drake_servo, slice(2, 4)),
     ("pathsim", "b"): (pathsim_servo, slice(2, 4)),
     ("bdsim", "b"): (bdsim_servo, slice(2, 4)),
 }
+
+
+def measured_elsewhere(python: str, peer: str, case: str, seconds: float) -> dict[str, Any] | None:
+    """What a peer takes in another Python: version, first and best later time, times and rows; None where it is missing there."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "rows.npz"
+        command = [python, __file__, peer, case, str(seconds), str(place)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode or not place.exists():
+            return None
+        with np.load(place) as rows:
+            return {**json.loads(done.stdout.splitlines()[-1]), "t": rows["t"], "rows": rows["rows"]}
+
+
+def main() -> None:
+    peer, case, seconds, place = sys.argv[1:]
+    if installed(peer) is None:
+        sys.exit(f"{peer} is not installed")
+    function, spent = RUNS[peer, case][0], []
+    clock = time.process_time if os.environ.get("BLOCKSIM_CLOCK") == "processor" else time.perf_counter
+    for _ in range(6 if peer in ("jaxonomy", "drake") else 2):
+        begun = clock()
+        t, rows = function(float(seconds))
+        spent.append(clock() - begun)
+    np.savez(place, t=t, rows=rows)
+    print(json.dumps({"version": installed(peer), "first": spent[0], "best": min(spent[1:])}))
+
+
+if __name__ == "__main__":
+    main()

@@ -14,13 +14,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import batches
+import calls
 import cases
 import identify
+import million
 import native
-import numpy as np
-import peers
+import starting
 import study
-from measure import Row, compiled, cores, interleaved, process, program_alone, timed
+from measure import Row, compiled, cores, interleaved, program_alone, timed
+from peer_rows import disagreement, peer_rows  # noqa: F401
 
 import blocksim as bs
 from blocks.smoothing.irw import IRWSmoother, passes
@@ -28,14 +31,18 @@ from blocks.smoothing.irw import IRWSmoother, passes
 #: Why a bar is missed, where it is.
 WHY = {
     "a": "calls inside the compiled program, and what it counts and checks at every step",
-    "b": "calls inside the compiled program, and what it counts and checks at every step",
-    "c": "long chains are the cheaper ones: their loop is vectorised, 10 blocks are not",
-    "d": "in parts: the program itself, Python around every run, the first touch of its log's memory",
+    "b": "look at the load of the machine first: Python around a run takes a tenth of a millisecond",
+    "c": "long chains are the cheaper ones, a third of C: their loop is vectorised, 10 blocks are not",
+    "d": "look at the load of the machine first: C's threads and ours want the same cores",
     "e": "what is imported, and the program compiled or loaded",
-    "g": "half the bar when it was written: look at the load of the machine first",
+    "g": "the filter's matrices are written out, and checks at every step are a tenth",
     "f": "six arrays are written where filtfilt writes one",
-    "h": "starting processes and importing what they need; a run itself costs what it costs by hand",
-    "i": "simulations in turn, each somewhat more than one in C: look at the load of the machine first",
+    "h": "starting processes and importing what they need; covariances from spectra, which by hand are white",
+    "i": "beside its simulations it has regressors, least squares, and standard deviations from a spectrum",
+    "j": "reading the file again to see whether it changed, and making a Record",
+    "k": "every log kept: its memory is written for the first time, lane by lane",
+    "l": "what is generated and compiled",
+    "m": "what is kept of each run",
 }
 
 
@@ -58,7 +65,7 @@ def case_a(quick: bool) -> list[Row]:
         note = "the first line's program with other numbers" if effects else f"compiled in {spent:.1f} s"
         rows += [Row("a", text, c, alone, note, 1.5), Row("a", "  the whole simulate()", c, whole)]
         if solver == "rk4" and not effects:
-            rows += peer_rows("a", c, stop, quick)
+            rows += peer_rows("a", c, stop)
     dry = cases.two_mass("rk4", stop, **cases.EFFECTS, friction="sign")
     compiled(dry)
     smooth, located = interleaved([program_alone(ready), program_alone(dry)], repeats)
@@ -74,36 +81,7 @@ def case_b(quick: bool) -> list[Row]:
     timers = [native.seconds(lambda: native.servo(stop)), program_alone(ready), timed(lambda: bs.simulate(ready))]
     c, alone, whole = interleaved(timers, 5 if quick else 40)
     first = Row("b", "1 kHz PID, quantised encoder", c, alone, f"compiled in {spent:.1f} s", 1.5)
-    return [first, Row("b", "  the whole simulate()", c, whole), *peer_rows("b", c, stop, quick)]
-
-
-def peer_rows(case: str, c: float, stop: float, quick: bool) -> list[Row]:
-    """What other block-diagram tools take, where they are installed."""
-    rows = []
-    for (peer, of), (function, _) in peers.RUNS.items():
-        if of != case:
-            continue
-        version = peers.installed(peer)
-        if version is None or quick:
-            rows.append(Row(case, f"  {peer}", note="not installed" if version is None else "left out by --quick"))
-            continue
-        share, tolerance = peers.SHARE[peer, case], peers.AGREEMENT[peer, case]
-        function(0.01)
-        difference = disagreement(peer, case)
-        (taken,) = interleaved([timed(lambda f=function, s=share: f(s))], 1)
-        note = f"{share:g} s scaled up; {'agrees within' if difference <= tolerance else 'DIFFERS by'} {difference:.0e}"
-        rows.append(Row(case, f"  {peer} {version}", c, taken * stop / share, note))
-    return rows
-
-
-def disagreement(peer: str, case: str, stop: float = 0.3) -> float:
-    """The largest difference between a peer and C, relative to the largest value of each signal."""
-    function, columns = peers.RUNS[peer, case]
-    t, values = function(stop)
-    rows = (native.two_mass("rk4", stop) if case == "a" else native.servo(stop))[:, columns]
-    grid = np.linspace(0.0, stop, len(rows))
-    found = np.column_stack([np.interp(grid, t, column) for column in values.T])
-    return float(np.max(np.abs(found - rows) / np.abs(rows).max(axis=0)))
+    return [first, Row("b", "  the whole simulate(), prepared", c, whole, bar=1.2), *peer_rows("b", c, stop)]
 
 
 def case_c(quick: bool) -> list[Row]:
@@ -129,65 +107,6 @@ def case_c(quick: bool) -> list[Row]:
     note = f"{spent:.1f} s; then {1e9 * alone / many / round(1000 * stop):.1f} ns per block and step"
     rows.append(Row("c", f"  cold compile, {many} blocks of 4 kinds", note=note, met=spent < 60.0, bar_text="< 60 s"))
     return rows
-
-
-def case_d(quick: bool) -> list[Row]:
-    """Many runs of (b) on all cores, every log kept."""
-    runs, stop, jobs = (20, 1.0, cores()) if quick else (200, 10.0, cores())
-    ready, table = cases.servo(stop), cases.monte_carlo(runs)
-    compiled(ready)
-    c, ours, collected = interleaved(
-        [
-            timed(lambda: native.servo_many(table, jobs, stop)),
-            timed(lambda: bs.simulate_many(ready, params=table, jobs=jobs)),
-            timed(lambda: bs.simulate_many(ready, params=table, jobs=jobs, collect=last_torque)),
-        ],
-        3 if quick else 12,
-    )
-    first = Row("d", f"{runs} runs of (b) on {jobs} cores", c, ours, bar=1.2)
-    return [first, Row("d", "  one number kept of each, to C that keeps all", c, collected)]
-
-
-def last_torque(record: bs.Record) -> float:
-    return float(record["pid"][-1])
-
-
-def case_e(quick: bool) -> list[Row]:
-    """Starting up, in units of imports that nothing can avoid."""
-    repeats, command = 2 if quick else 6, "from blocksim.cli.commands import main; main()"
-    with tempfile.TemporaryDirectory() as folder:
-        warm, files = str(Path(folder) / "warm"), {}
-        for name, text in (("servo", cases.SERVO_FILE), ("loop", cases.LOOP_FILE)):
-            files[name] = Path(folder) / f"{name}.yaml"
-            files[name].write_text(text)
-        count = iter(range(1000))
-
-        def fresh() -> float:
-            return process("-c", command, "run", str(files["servo"]), cache=str(Path(folder) / f"cold{next(count)}"))()
-
-        def compiling() -> float:
-            code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import cases; cases.servo().program.fast()"
-            return process("-c", code, cache=str(Path(folder) / f"cold{next(count)}"))()
-
-        again = process("-c", command, "run", str(files["loop"]), cache=warm)
-        again()
-        numpy, unit, show, second, first, cold = interleaved(
-            [
-                process("-c", "import numpy", cache=warm),
-                process("-c", "import numpy, scipy.integrate, numba", cache=warm),
-                process("-c", command, "--help", cache=warm),
-                again,
-                fresh,
-                compiling,
-            ],
-            repeats,
-        )
-    return [
-        Row("e", "blocksim --help, to import numpy", numpy, show, bar=3.0),
-        Row("e", "second start on a small diagram, to import numba ...", unit, second, bar=2.0),
-        Row("e", "first result of (b) in a fresh cache, to import numba ...", unit, first, bar=2.5),
-        Row("e", "  (b) compiled in a fresh cache, to import numba ...", unit, cold),
-    ]
 
 
 def case_f(quick: bool) -> list[Row]:
@@ -226,7 +145,7 @@ def case_g(quick: bool) -> list[Row]:
     spent = compiled(ready)
     timers = [native.seconds(lambda: native.ekf_loop(stop)), program_alone(ready), timed(lambda: bs.simulate(ready))]
     c, alone, whole = interleaved(timers, 5 if quick else 40)
-    first = Row("g", "1 kHz PID on an EKF of a quantised encoder", c, alone, f"compiled in {spent:.1f} s", 3.0)
+    first = Row("g", "1 kHz PID on an EKF of a quantised encoder", c, alone, f"compiled in {spent:.1f} s", 1.3)
     return [first, Row("g", "  the whole simulate()", c, whole)]
 
 
@@ -240,7 +159,15 @@ def case_i(quick: bool) -> list[Row]:
     return identify.rows(1 if quick else 60)
 
 
-CASES = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e, "f": case_f, "g": case_g, "h": case_h, "i": case_i}
+def case_m(quick: bool) -> list[Row]:
+    """A long study on a Dask cluster."""
+    return million.rows(800) if quick else million.rows(8000)
+
+
+CASES = {
+    "a": case_a, "b": case_b, "c": case_c, "d": batches.all_cores, "e": starting.rows, "f": case_f, "g": case_g, "h": case_h,
+    "i": case_i, "j": calls.natural, "k": batches.in_lanes, "l": calls.first_compile, "m": case_m,
+}  # fmt: skip
 
 
 def show(rows: list[Row], heading: str) -> None:
@@ -258,7 +185,7 @@ def show(rows: list[Row], heading: str) -> None:
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as text."""
-    note = "; ".join(part for part in (row.note, WHY[row.case] if row.verdict == "missed" else "") if part)
+    note = "; ".join(part for part in (row.note, row.why or WHY[row.case] if row.verdict == "missed" else "") if part)
     bar = row.bar_text or (f"{row.bar:g}" if row.bar else "")
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}" if row.ratio < 100 else f"{row.ratio:.0f}"
     return row.case, row.what, milliseconds(row.unit), milliseconds(row.taken), ratio, bar, row.verdict, note
@@ -289,10 +216,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Ratios to hand-written C, measured in one run.")
     parser.add_argument("--quick", action="store_true", help="short horizons: to see that it works, not to quote")
     parser.add_argument("--json", metavar="FILE", help="write the rows here too")
+    parser.add_argument("--processor", action="store_true", help="processor time in place of the wall's: for a busy machine")
+    parser.add_argument("--brief", action="store_true", help="a sixth of the repetitions")
     parser.add_argument("--markdown", action="store_true", help="print the table as in docs/speed.md")
-    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, ... i")
+    parser.add_argument("--only", default=",".join(CASES), metavar="a,b,...", help="which cases: a, b, ... m")
+    parser.add_argument(
+        "--peers", nargs="?", const=sys.executable, metavar="PYTHON",
+        help="other tools too (jaxonomy, Drake, PathSim, bdsim), where this Python, or the one named, has them",
+    )  # fmt: skip
     options = parser.parse_args()
+    chosen = {"BLOCKSIM_CLOCK": "processor" if options.processor else "", "BLOCKSIM_BRIEF": "1" if options.brief else ""}
+    if any(os.environ.get(name, "") != value for name, value in chosen.items()):  # they are read when `measure` is imported
+        raise SystemExit(subprocess.call([sys.executable, *sys.argv], env={**os.environ, **chosen}))
     wanted = options.only.split(",")
+    os.environ["BLOCKSIM_PEERS"] = options.peers or ""
     if unknown := [name for name in wanted if name not in CASES]:
         parser.error(f"there is no case {', '.join(unknown)}. Cases are: {', '.join(CASES)}.")
     if native.compiler() is None and set(wanted) - {"e", "f"}:
@@ -302,7 +239,16 @@ def main() -> None:
         import numba  # noqa: F401  so that no compile time includes it
 
         heading = machine()
-        rows = [row for name in wanted for row in CASES[name](options.quick)]
+        rows = []
+        for name in wanted:
+            rows += CASES[name](options.quick)
+            if not options.quick:
+                print(
+                    *[f"{row.case} {row.what}: {row.ratio or row.note}" for row in rows if row.case == name],
+                    sep="\n",
+                    file=sys.stderr,
+                )
+    heading += "; processor time" if options.processor else ""
     heading += "; --quick: not to quote" if options.quick else ""
     if options.markdown:
         print(heading, *markdown(rows), sep="\n")

@@ -1,5 +1,8 @@
 """Input to paint of eighty slider steps in a real Chromium, and the server's share of it: python benchmarks/studio.py [DIAGRAM]
 
+Then, without a browser: how long a prediction of the Excitation pane takes while a line is dragged and when it is let go, and how
+soon a study that is cancelled has ended (the bar is 1 s).
+
 A slider of the bench is moved by the mouse, one step every 60 ms. From the input event to the frame after the curves and the
 quick estimates are painted, the page measures itself; the server says how long the run took in it. The bar on a quiet machine is
 a median of 50 ms for one_dof/identify, loop and least squares; DIDIM follows beside. The load of the machine is printed: on a
@@ -8,12 +11,16 @@ busy one these are no numbers to compare.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
@@ -62,6 +69,55 @@ def measure(diagram: str, slider: str) -> list[dict[str, float]]:
         studio.wait()
 
 
+def predictions(diagram: str, count: int = 20) -> tuple[list[float], list[float]]:
+    """Milliseconds of predictions while the first line is dragged, and of whole ones."""
+    from blocksim.studio.excitation.requests import drag, foretell, look_at_source
+    from blocksim.studio.session import Session
+
+    session = Session(name=diagram)
+    session.open(diagram)
+    view = look_at_source(session, {}).data
+    grip, settings = view["grips"][0], {}
+    foretell(session, {})
+    times: tuple[list[float], list[float]] = ([], [])
+    for step in range(count):
+        request = {"source": view["source"], "number": grip["number"], "y": grip["y"] * (1 + 0.01 * step), "settings": settings}
+        settings = drag(session, request).data["settings"]
+        for quick, values in ((True, times[0]), (False, times[1])):
+            begin = time.perf_counter()
+            foretell(session, {"settings": settings, "quick": quick})
+            values.append(1000 * (time.perf_counter() - begin))
+    return times
+
+
+def cancelling(diagram: str, times: int = 3) -> list[float]:
+    """Seconds from the request to the end of a study's process, in a folder of its own."""
+    from blocksim.studio.session import Session
+    from blocksim.studio.study.requests import cancel_study, run_in_pane
+
+    seconds = []
+    for number in range(times):
+        session = Session(name=diagram)
+        session.open(diagram)
+        fields = {
+            "title": "many",
+            "file": f"many{number}.yaml",
+            "sweep": {},
+            "repeat": 4000,
+            "seed": 1,
+            "collect": ["ls"],
+            "jobs": 1,
+        }
+        thread = threading.Thread(target=lambda answers: list(answers), args=(run_in_pane(session, fields),))
+        thread.start()
+        results = Path(f"many{number}") / "results.jsonl"
+        while thread.is_alive() and not (results.is_file() and results.read_bytes().count(b"\n") > 5):
+            time.sleep(0.05)
+        seconds.append(cancel_study(session, {}).data["seconds"])
+        thread.join()
+    return seconds
+
+
 def main() -> None:
     diagram = sys.argv[1] if len(sys.argv) > 1 else "one_dof/identify"
     slider = sys.argv[2] if len(sys.argv) > 2 else "smooth.bandwidth"
@@ -72,6 +128,10 @@ def main() -> None:
     for title, values in (("input to paint  ", whole), ("of it the server", server)):
         low, high = values[len(values) // 10], values[9 * len(values) // 10]
         print(f"{title} median {statistics.median(values):5.1f} ms   10 % within {low:5.1f} ms   90 % within {high:5.1f} ms")
+    dragged, whole = (statistics.median(values) for values in predictions(diagram))
+    print(f"a prediction while a line is dragged {dragged:5.1f} ms, when it is let go {whole:5.1f} ms (medians)")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        print(f"a cancelled study has ended after {max(cancelling(diagram)):.2f} s (the longest of three)")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ log: [torque, encoder]
 #: J, Fv, Fc, Ms g, resolution, kp, ki, kd, as c/servo.c takes them; an ideal encoder has a count of nothing.
 TRUTH, RESOLUTION, GAINS = np.array([0.02, 0.05, 0.1, 0.3]), 1e-4, (20.0, 10.0, 0.3)
 IDEAL, NOISE, SAMPLES = 1e-13, 0.02, 10_000
-BAR = 1.5
+BAR = 1.0
 
 
 # ---- by hand -------------------------------------------------------------------------------------------------------------

@@ -2,63 +2,68 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 
 from blocksim.contract.block import Block
+from blocksim.contract.library import LazyBlocks
 
-#: In the order of the catalogue; each module lists its public blocks in `__all__`.
-MODULES = (
-    "sources.sources",
-    "sources.sequences",
-    "sources.noise",
-    "sources.levels",
-    "sources.multisine",
-    "sources.trajectories",
-    "basic.arithmetic",
-    "basic.routing",
-    "basic.logic",
-    "basic.continuous",
-    "basic.filters",
-    "basic.discrete",
-    "basic.holding",
-    "basic.nonlinear",
-    "basic.lookup",
-    "plants.friction",
-    "plants.parts",
-    "plants.two_mass",
-    "plants.three_mass",
-    "plants.flexible_arm",
-    "plants.joints",
-    "plants.scara",
-    "plants.serial.robot",
-    "plants.inverse_dynamics",
-    "control.sensors",
-    "control.channel",
-    "control.controllers",
-    "smoothing.filters",
-    "smoothing.resample",
-    "smoothing.irw",
-    "smoothing.grw",
-    "observers.ekf",
-    "observers.rts",
-    "observers.joint_ekf",
-    "observers.ukf",
-    "observers.rpem",
-    "observers.rls",
-    "identifiers.regression.didim",
-    "identifiers.regression.instrumental",
-    "identifiers.output_error",
-    "identifiers.regression.least_squares",
-    "identifiers.frequency_response",
-    "identifiers.mean_spring",
-    "identifiers.rpem_hybrid",
-)
+#: Where each public block is defined, in the order of the catalogue: a block is imported when it is first asked for, so that a
+#: small diagram starts without the large ones. Each module lists the same names in `__all__`.
+PLACES = {
+    "sources.sources": "Chirp Constant FromRecord Pulse Ramp Sine Step",
+    "sources.sequences": "Clock RepeatingSequence",
+    "sources.noise": "PRBS FilteredNoise RandomBinary UniformNoise WhiteNoise",
+    "sources.levels": "LevelSequence",
+    "sources.multisine": "Multisine",
+    "sources.trajectories": "FourierTrajectory PolynomialTrajectory TrapezoidTrajectory",
+    "basic.arithmetic": "Abs Function Gain MatrixGain Product Sum",
+    "basic.routing": "Demux Mux Select Switch",
+    "basic.logic": "Compare Counter EdgeDetector Logic MinMax",
+    "basic.continuous": "Derivative FirstOrderLag Integrator StateSpace TransferFunction TransportDelay",
+    "basic.filters": "LowPass Notch ZeroPole",
+    "basic.discrete": "DiscreteIntegrator DiscreteStateSpace DiscreteTransferFunction MovingAverage UnitDelay ZeroOrderHold",
+    "basic.holding": "Delay SampleAndHold",
+    "basic.nonlinear": "Backlash DeadZone Quantizer RateLimiter Relay Saturation Sign Wrap",
+    "basic.lookup": "LookupTable LookupTable2D",
+    "plants.friction": "BoucWen Coulomb LuGre Stribeck",
+    "plants.parts": "ElastoBacklash Gear Hysteresis Inertia SpringDamper",
+    "plants.two_mass": "TwoMassRobot",
+    "plants.three_mass": "ThreeMassRobot",
+    "plants.flexible_arm": "FlexibleArm",
+    "plants.joints": "AsymmetricPositioner ElectroMechanicalPositioner GravityJoint",
+    "plants.scara": "ComputedTorque ScaraRobot",
+    "plants.serial.robot": "SerialRobot",
+    "plants.inverse_dynamics": "InverseDynamics",
+    "control.sensors": "Encoder NoisySensor SpeedFromEncoder TorqueSensor",
+    "control.channel": "Channel",
+    "control.controllers": "PD PID CascadePPI",
+    "smoothing.filters": "BandPassDerivatives CentralDifference Decimate ZeroPhaseFilter",
+    "smoothing.resample": "Resample Trim",
+    "smoothing.irw": "IRWSmoother",
+    "smoothing.grw": "GRWSmoother",
+    "observers.ekf": "EKF",
+    "observers.rts": "RTSSmoother",
+    "observers.joint_ekf": "JointEKF",
+    "observers.ukf": "UKF JointUKF",
+    "observers.rpem": "RPEM",
+    "observers.rls": "RecursiveLeastSquares Regressor",
+    "identifiers.regression.didim": "DIDIM",
+    "identifiers.regression.instrumental": "InstrumentalVariable",
+    "identifiers.output_error": "CLOE OutputError",
+    "identifiers.regression.least_squares": "LeastSquares",
+    "identifiers.frequency_response": "FrequencyResponse",
+    "identifiers.linear.arx": "ARX",
+    "identifiers.linear.oe": "OE",
+    "identifiers.linear.subspace": "Subspace",
+    "identifiers.mean_spring": "MeanSpring",
+    "identifiers.rpem_hybrid": "RPEMHybrid",
+}
 
 
-def collect() -> dict[str, type[Block]]:
-    """Every public block by its type name."""
-    modules = [import_module(f".{name}", __name__) for name in MODULES]
-    return {name: getattr(module, name) for module in modules for name in module.__all__}
+def block_class(module: str, name: str) -> type[Block]:
+    kind: type[Block] = getattr(import_module(f".{module}", __name__), name)
+    return kind
 
 
-LIBRARY: dict[str, type[Block]] = collect()
+LIBRARY = LazyBlocks({name: partial(block_class, module, name) for module, names in PLACES.items() for name in names.split()})

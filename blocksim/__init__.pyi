@@ -45,6 +45,7 @@ from .estimation.estimates import Estimates as Estimates
 from .estimation.pool import pool as pool
 from .estimation.process import process as process
 from .estimation.validation import Validation as Validation
+from .linear.identified import linear_model as linear_model
 from .linear.linear_model import LinearModel as LinearModel
 from .linear.linearize import linearize as linearize
 from .linear.linearize import operating_point as operating_point
@@ -52,6 +53,7 @@ from .linear.operating import OperatingPoint as OperatingPoint
 from .pictures.draw import draw as draw
 from .pictures.estimate_traces import plot_traces as plot_traces
 from .pictures.plots import plot as plot
+from .planning.campaign_folder import CampaignFolder as CampaignFolder
 from .planning.design.design import DesignResult as DesignResult
 from .planning.design.design import design as design
 from .planning.design.pareto import pareto as pareto
@@ -61,10 +63,16 @@ from .planning.sequential import Campaign as Campaign
 from .planning.sequential import sequential as sequential
 from .records.record import Record as Record
 from .running.identify import identify as identify
+from .running.judging import StructureJudgement as StructureJudgement
+from .running.judging import cross_validate as cross_validate
+from .running.judging import judge_structures as judge_structures
 from .running.rerun import rerun as rerun
 from .running.simulate import simulate as simulate
 from .running.simulate import simulate_many as simulate_many
 from .running.simulate import start as start
+from .running.structures import StructureChoice as StructureChoice
+from .running.structures import compare_structures as compare_structures
+from .running.together import identify_together as identify_together
 from .running.validate import validate as validate
 from .schedule.flatten import flatten as flatten
 from .schedule.schedule import Schedule as Schedule

@@ -1,25 +1,30 @@
-"""The table of intervals in docs/identification.md: runs the studies of diagrams/intervals and writes what their scores say.
+"""The tables of intervals and bounds in docs/identification.md: runs the studies of diagrams/intervals and writes what they say.
 
-python docs/intervals.py                    # all four, in the folder intervals; some hours on one core
-python docs/intervals.py --repeat 10 joint  # some of them, fewer runs; repeated with --resume it goes on where it was stopped
-python docs/intervals.py --read intervals   # the table again, of folders that are there
+python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; many hours on one core
+python docs/intervals.py --repeat 10 joint  # some of them, fewer runs. Stopped, it goes on where it was when repeated
+python docs/intervals.py --read intervals   # the tables of what is there, finished or not
+
+Runs are made in parts of ten, each a study of its own with the next seed, so that a stop at any time leaves whole parts.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import csv
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import yaml
 
 import blocksim as bs
 from blocksim.diagram.files import bundled_root
 from blocksim.studies.file import load_study, parse_study, study_yaml
 
 PAGE = Path(__file__).parent / "identification.md"
-BEGIN, END = "<!-- intervals: begin -->", "<!-- intervals: end -->"
 STUDIES = {
     "joint": "joint, 1 kHz, 8 s",
     "joint_long": "joint, 1 kHz, 48 s",
@@ -33,70 +38,136 @@ BLOCKS = {
     "didim": "DIDIM", "didim_slow": "DIDIM, 25 Hz", "cloe": "CLOE", "cloe_q": "CLOE of the angle", "oe": "OutputError",
     "hybrid": "RPEMHybrid",
 }  # fmt: skip
+#: Of each loop: plant, what drives it and what is read of it, the noise of that, the ripple of its torque.
+LOOPS: dict[str, tuple[str, str, str, float, tuple[float, ...]]] = {
+    "joint": ("joint", "pid", "joint.q", 2e-4, (0.1,)),
+    "scara": ("robot", "pd", "robot.q", 1e-4, (0.5, 0.05)),
+    "two_mass": ("robot", "u", "robot.w_m", 0.18, ()),
+}
 BIASED = 0.5  # of the spread of one run: a cell with more is marked
+PART = 10  # runs
 
 
-def run(name: str, out: Path, repeat: int | None, resume: bool) -> None:
-    """One of the studies, into its folder."""
+def run(name: str, out: Path, repeat: int, jobs: int | None) -> None:
+    """One of the studies, part after part."""
     path = bundled_root() / "intervals" / "studies" / f"{name}.yaml"
     plain = dict(load_study(path).plain)
-    if repeat:
-        plain["repeat"] = repeat
-    bs.run_study(parse_study(study_yaml(plain), str(path)), out=out / name, resume=resume, report=False)
+    for part in range(math.ceil(repeat / PART)):
+        own = {**plain, "repeat": PART, "seed": plain["seed"] + part}
+        folder = out / name / f"{part:03d}"
+        bs.run_study(parse_study(study_yaml(own), str(path)), out=folder, resume=True, report=False, jobs=jobs)
 
 
-def scores_of(folder: Path) -> list[dict[str, Any]]:
-    import csv
+@dataclass(frozen=True)
+class Tally:
+    """What a method found of one parameter in all runs that ended: errors, standard deviations, intervals that held, NEES."""
 
-    with (folder / "scores.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    error: np.ndarray
+    std: np.ndarray
+    held: np.ndarray
+    nees: np.ndarray
+
+    @property
+    def z(self) -> float:
+        return float(np.std(self.error / self.std, ddof=1))
+
+    @property
+    def spread(self) -> float:
+        return float(np.std(self.error, ddof=1))
+
+    @property
+    def biased(self) -> bool:
+        return bool(abs(np.mean(self.error)) > BIASED * self.spread)
+
+
+def tallies(folder: Path) -> dict[tuple[str, str], Tally]:
+    """By method and parameter, from all parts that are finished."""
+    lines: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for path in sorted(folder.glob("*/estimates.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                error, std, low, high, truth, nees = (number(line[n]) for n in ("error", "std", "low", "high", "truth", "nees"))
+                if line["converged"] == "True" and std > 0 and math.isfinite(error):
+                    lines.setdefault((line["method"], line["parameter"]), []).append((error, std, low <= truth <= high, nees))
+    return {key: Tally(*np.array(rows, dtype=float).T) for key, rows in lines.items()}
 
 
 def number(text: str) -> float:
     return float(text) if text else math.nan
 
 
-def cell(lines: Iterable[Mapping[str, str]]) -> str:
+def cell(table: list[Tally], runs: int) -> str:
     """'96 % · 0.9 to 1.1 · 3.9/4': intervals that hold, z from parameter to parameter, NEES; with a star where it is biased."""
-    table = list(lines)
     if not table:
         return ""
-    held = 100 * sum(number(line["coverage"]) for line in table) / len(table)
-    z = sorted(number(line["z_std"]) for line in table)
-    star = "*" if any(abs(number(line["bias"])) > BIASED * number(line["std"]) for line in table) else ""
-    return (
-        f"{held:.0f} %{star} · {z[0]:.1f} to {z[-1]:.1f} · {number(table[0]['nees']):.1f}/{number(table[0]['nees_expected']):.0f}"
-    )
+    held = 100 * float(np.mean([tally.held.mean() for tally in table]))
+    z = sorted(tally.z for tally in table)
+    star = "*" if any(tally.biased for tally in table) else ""
+    fewer = f" ({len(table[0].error)})" if len(table[0].error) < runs else ""
+    nees = float(np.nanmean(table[0].nees))
+    return f"{held:.0f} %{star}{fewer} · {z[0]:.1f} to {z[-1]:.1f} · {nees:.1f}/{len(table)}"
 
 
-def table_of(folder: Path) -> list[str]:
+def table_of(folder: Path) -> Iterator[str]:
     """A row for each identifier of each study that is there."""
-    lines = ["| loop, runs | identifier | " + " | ".join(NOISES.values()) + " |", "|---" * (2 + len(NOISES)) + "|"]
+    yield "| loop, runs | identifier | " + " | ".join(NOISES.values()) + " |"
+    yield "|---" * (2 + len(NOISES)) + "|"
     for name, title in STUDIES.items():
-        if not (folder / name / "scores.csv").exists():
-            continue
-        scores = scores_of(folder / name)
-        runs = json.loads((folder / name / "study.json").read_text(encoding="utf-8")).get("repeat") or scores[0]["n"]
+        found = tallies(folder / name)
+        runs = max((len(tally.error) for tally in found.values()), default=0)
+        head = f"{title}, {runs}"
         for block, words in BLOCKS.items():
-            cells = [cell(line for line in scores if line["method"] == f"{noise}.{block}") for noise in NOISES]
+            cells = [cell([t for (m, _), t in found.items() if m == f"{noise}.{block}"], runs) for noise in NOISES]
             if any(cells):
-                lines.append(f"| {title}, {runs} | {words} | " + " | ".join(cells) + " |")
-                title, runs = "", ""
-    return [line.replace("| ,  |", "|  |") for line in lines]
+                yield f"| {head} | {words} | " + " | ".join(cells) + " |"
+                head = ""
 
 
-def bounds_of(folder: Path) -> list[str]:
-    """Spread over the Cramer-Rao bound, where a study has one."""
-    lines = []
-    for name in STUDIES:
-        path = folder / name / "scores.csv"
-        for noise in NOISES if path.exists() else ():
-            for block, words in BLOCKS.items():
-                ratios = [number(s["crb_ratio"]) for s in scores_of(folder / name) if s["method"] == f"{noise}.{block}"]
-                ratios = [r for r in ratios if math.isfinite(r)]
-                if ratios and noise == "noise":
-                    lines.append(f"{STUDIES[name]}, {words}: {min(ratios):.2f} to {max(ratios):.2f}")
-    return lines
+# ---- bounds -------------------------------------------------------------------------------------------------------------
+
+
+def bounds(name: str, noise: str) -> dict[str, float]:
+    """The Cramer-Rao bound by parameter: of an encoder's noise under the torque as it was, or of ripple along the true motion."""
+    plant, drive, output, std, ripple = LOOPS[name]
+    plain = yaml.safe_load((bundled_root() / "intervals" / f"{name}.yaml").read_text(encoding="utf-8"))
+    kept = {n: own for n, own in plain["blocks"].items() if not {"model", "parameters"} & set(own)}
+    text = {**plain, "blocks": kept}
+    numbers = plain["blocks"]["cloe"]["parameters"]
+    if noise == "noise":
+        result = bs.information(yaml.safe_dump(text, sort_keys=False), list(numbers), [output], std, [drive])
+        return {path.rpartition(".")[2]: value for path, value in result.std.items()}
+    motion = {n: f"{plant}.{n}" for n in ("q", "qd", "qdd")}
+    kept["drive"] = {"type": "Gain", "k": 1, "in": drive}  # the motion without ripple, which is then added to what is read
+    kept["noisy"] = {"type": "Sum", "in": [drive, "push"]}
+    kept["exact"] = {"type": "LeastSquares", "model": plant, "errors": "white", "skip": 0.5, "in": {**motion, "tau": "noisy"}}
+    text["log"] = [*motion.values(), "noisy"]
+    quiet = {"shake": 0.0, "ripple": ripple[-1]}
+    estimates = bs.simulate(yaml.safe_dump(text, sort_keys=False), params=quiet).estimates["exact"]
+    return {entry.name: entry.std for entry in estimates.values()}
+
+
+def bound_table(folder: Path) -> Iterator[str]:
+    """Spread over bound, from the best to the worst parameter, by loop and noise."""
+    columns = [(name, noise) for name, loop in LOOPS.items() for noise in ("noise", "ripple") if noise == "noise" or loop[4]]
+    found = {name: tallies(folder / name) for name in LOOPS}
+    table = {column: bounds(*column) for column in columns if found[column[0]]}
+    yield "| spread / bound | " + " | ".join(f"{STUDIES[n].partition(',')[0]}, {noise}" for n, noise in table) + " |"
+    yield "|---" * (1 + len(table)) + "|"
+    for block in ("didim", "didim_slow", "cloe", "cloe_q", "oe", "hybrid"):
+        cells = []
+        for (name, noise), bound in table.items():
+            own = {p: t for (m, p), t in found[name].items() if m == f"{noise}.{block}"}
+            ratios = sorted(tally.spread / bound[p] for p, tally in own.items())
+            cells.append(" to ".join(f"{r:.2f}" if r < 10 else f"{r:.0f}" for r in (ratios[0], ratios[-1])) if ratios else "")
+        yield f"| {BLOCKS[block]} | " + " | ".join(cells) + " |"
+
+
+def write(mark: str, body: str) -> None:
+    """A table into its place on the page."""
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    PAGE.write_text(f"{head}{begin}\n{body}\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+    print(body, end="\n\n")
 
 
 def main() -> None:
@@ -104,16 +175,14 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", default=list(STUDIES), help="which; all unless said")
     parser.add_argument("--out", type=Path, default=Path("intervals"))
     parser.add_argument("--read", type=Path, help="run nothing, read this folder")
-    parser.add_argument("--repeat", type=int)
-    parser.add_argument("--resume", action="store_true")
-    asked = parser.parse_args()
+    parser.add_argument("--repeat", type=int, default=500, help="runs of each noise")
+    parser.add_argument("--jobs", type=int, help="processes; one for each core unless said")
+    asked: Any = parser.parse_args()
     for name in [] if asked.read else asked.studies:
-        run(name, asked.out, asked.repeat, asked.resume)
+        run(name, asked.out, asked.repeat, asked.jobs)
     folder = asked.read or asked.out
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    body = "\n".join(table_of(folder))
-    PAGE.write_text(f"{head}{BEGIN}\n{body}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    print(body, *bounds_of(folder), sep="\n")
+    write("intervals", "\n".join(table_of(folder)))
+    write("bounds", "\n".join(bound_table(folder)))
 
 
 if __name__ == "__main__":

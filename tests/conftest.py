@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import pytest
+from browsers import browser, open_page  # noqa: F401  (fixtures of all who need a real browser)
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(

@@ -88,6 +88,7 @@ class Product(Block):
     """
 
     family = "arithmetic"
+    formula = r"y = u_{1} \cdot u_{2} \cdots \quad \text{or} \quad y = \frac{u_{1}}{u_{2}}"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}

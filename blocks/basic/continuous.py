@@ -214,6 +214,9 @@ class StateSpace(Matrices, Block):
     """x' = A x + B u, y = C x + D u: a linear system of any size; without D (or with zeros) there is no direct feedthrough."""
 
     family = "continuous"
+    icon = (
+        "0.1,0 0,0 0,1 0.1,1; 0.9,0 1,0 1,1 0.9,1; 0.25,0.75 0.4,0.75; 0.6,0.75 0.75,0.75; 0.25,0.25 0.4,0.25; 0.6,0.25 0.75,0.25"
+    )
     example = """
 format: 1
 simulate: {stop: 5.0, solver: dopri5, rtol: 1e-8}

@@ -197,6 +197,9 @@ class DiscreteStateSpace(Matrices, SampledBlock):
     """x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k]: a sampled linear system of any size."""
 
     family = "discrete"
+    icon = (
+        "0.1,0 0,0 0,1 0.1,1; 0.9,0 1,0 1,1 0.9,1; 0.25,0.75 0.4,0.75; 0.6,0.75 0.75,0.75; 0.25,0.25 0.4,0.25; 0.6,0.25 0.75,0.25"
+    )
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -235,6 +238,7 @@ class MovingAverage(SampledBlock):
     """
 
     family = "discrete"
+    icon = "0,0.4 0.12,0.75 0.25,0.4 0.37,0.95 0.5,0.5 0.62,1 0.75,0.6 0.87,0.9 1,0.65; 0.3,0.2 0.3,0 0.85,0 0.85,0.2"
     same_unit = True
     example = """
 format: 1

@@ -55,6 +55,7 @@ class SampleAndHold(Block):
 
     family = "discrete"
     icon = "0,0.3 0.4,0.3; 0.4,0.3 0.65,0.8; 0.7,0.3 1,0.3"
+    formula = r"y(t) = u(t_{k}), \quad t_{k} = \max \{\, \tau \le t : \mathrm{trigger}(\tau) \text{ crosses its threshold} \,\}"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}

@@ -44,6 +44,7 @@ class Compare(Block):
     """
 
     family = "logic"
+    formula = r"y = \begin{cases} 1 & u > v \\ 0 & \text{else} \end{cases} \quad \text{or with } \ge, <, \le, =, \ne"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
@@ -93,6 +94,10 @@ class Logic(Block):
     """
 
     family = "logic"
+    formula = (
+        r"y = \begin{cases} 1 & u_{1} > \frac{1}{2} \land u_{2} > \frac{1}{2} \land \dots \\ 0 & \text{else} "
+        r"\end{cases} \quad \text{or with } \lor, \oplus, \lnot"
+    )
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
@@ -142,6 +147,7 @@ class MinMax(Block):
     """y = the smallest (min) or the largest (max) of its inputs, of vectors element by element. Kinks are left to the solver."""
 
     family = "arithmetic"
+    formula = r"y = \min(u_{1}, u_{2}, \dots) \quad \text{or} \quad y = \max(u_{1}, u_{2}, \dots)"
     same_unit = True
     example = """
 format: 1
@@ -175,6 +181,8 @@ class EdgeDetector(SampledBlock):
     """
 
     family = "logic"
+    icon = "0,0 0.5,0 0.5,1 1,1; 0.36,0.35 0.5,0.7 0.64,0.35"
+    formula = r"y[k] = \begin{cases} 1 & u[k-1] \le \mathrm{threshold} < u[k] \\ 0 & \text{else} \end{cases}"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -206,6 +214,8 @@ class Counter(Block):
     """
 
     family = "logic"
+    icon = "0,0.05 0.2,0.05 0.2,0.35 0.4,0.35 0.4,0.65 0.6,0.65 0.6,0.95 0.8,0.95 0.8,0.05 1,0.05"
+    formula = r"y = \mathrm{start} + \mathrm{step} \cdot (n \bmod \mathrm{wrap}), \quad n \text{ edges of } u"
     example = """
 format: 1
 simulate: {stop: 3.0, solver: dopri5, rtol: 1e-8}

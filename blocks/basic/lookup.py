@@ -18,6 +18,7 @@ class LookupTable(Block):
 
     family = "nonlinear"
     icon = "0,0.1 0.3,0.2 0.6,0.75 1,0.9; 0,0 0,1; 0,0 1,0"
+    formula = r"y = v_{i} + \frac{u - p_{i}}{p_{i+1} - p_{i}} \, (v_{i+1} - v_{i}), \quad p_{i} \le u < p_{i+1}"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}
@@ -57,6 +58,11 @@ class LookupTable2D(Block):
 
     family = "nonlinear"
     icon = "0,0 1,0 1,1 0,1 0,0; 0.33,0 0.33,1; 0.67,0 0.67,1; 0,0.33 1,0.33; 0,0.67 1,0.67"
+    formula = (
+        r"y = \begin{pmatrix} 1 - \alpha & \alpha \end{pmatrix} \begin{pmatrix} v_{ij} & v_{i,j+1} \\ v_{i+1,j} & v_{i+1,j+1} "
+        r"\end{pmatrix} \begin{pmatrix} 1 - \beta \\ \beta \end{pmatrix}, \quad \alpha = \frac{u - r_{i}}{r_{i+1} - r_{i}}, \; "
+        r"\beta = \frac{v - c_{j}}{c_{j+1} - c_{j}}"
+    )
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-2}

@@ -44,6 +44,10 @@ class DeadZone(Block):
 
     family = "nonlinear"
     icon = "0,0.05 0.3,0.5 0.7,0.5 1,0.95"
+    formula = (
+        r"y = \begin{cases} u - \mathrm{upper} & u > \mathrm{upper} \\ u - \mathrm{lower} & u < \mathrm{lower} \\ 0 & "
+        r"\text{between} \end{cases}"
+    )
     same_unit = True
     example = """
 format: 1
@@ -79,6 +83,7 @@ class Sign(Block):
 
     family = "nonlinear"
     icon = "0,0.1 0.5,0.1 0.5,0.9 1,0.9; 0,0.5 1,0.5"
+    formula = r"y = \begin{cases} -1 & u < 0 \\ 0 & u = 0 \\ 1 & u > 0 \end{cases}"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
@@ -114,6 +119,10 @@ class Relay(Block):
 
     family = "nonlinear"
     icon = "0,0.1 0.65,0.1 0.65,0.9; 1,0.9 0.35,0.9 0.35,0.1"
+    formula = (
+        r"y = \begin{cases} \mathrm{on\_value} & \text{after } u > \mathrm{on\_point} \\ \mathrm{off\_value} & "
+        r"\text{after } u < \mathrm{off\_point} \end{cases}"
+    )
     example = """
 format: 1
 simulate: {stop: 20.0, solver: dopri5, rtol: 1e-8}
@@ -225,6 +234,7 @@ class Backlash(Block):
 
     family = "nonlinear"
     icon = "0.1,0.05 0.4,0.05 0.9,0.95 0.6,0.95 0.1,0.05"
+    formula = r"y(t) = \min\left(\max\left(y_{k}, u - \frac{w}{2}\right), u + \frac{w}{2}\right)"
     same_unit = True
     example = """
 format: 1

@@ -16,6 +16,7 @@ class Mux(Block):
     """y = [u1, u2, ...]: joins signals into one vector, in order."""
 
     family = "routing"
+    icon = "0,0.9 0.45,0.9; 0,0.5 1,0.5; 0,0.1 0.45,0.1; 0.45,0 0.45,1"
     same_unit = True
     example = """
 format: 1
@@ -42,6 +43,8 @@ class Demux(Block):
     """y1, y2, ... = parts of u: takes a vector apart into parts of the given sizes."""
 
     family = "routing"
+    icon = "0,0.5 1,0.5; 0.55,0 0.55,1; 0.55,0.9 1,0.9; 0.55,0.1 1,0.1"
+    formula = r"(y_{1}, y_{2}, \dots) = u"
     same_unit = True
     example = """
 format: 1
@@ -77,6 +80,7 @@ class Select(Block):
     """y = u[index]: one element of a vector, or several in any order, counted from 0."""
 
     family = "routing"
+    icon = "0,0.5 0.3,0.5; 0.3,0 0.3,1; 0.3,0.9 1,0.9; 0.3,0.1 0.5,0.1; 0.3,0.5 0.5,0.5"
     same_unit = True
     example = """
 format: 1
@@ -116,6 +120,10 @@ class Switch(Block):
 
     family = "routing"
     icon = "0,0.85 0.3,0.85; 0,0.15 0.3,0.15; 0.3,0.85 0.75,0.5 1,0.5"
+    formula = (
+        r"y = \begin{cases} \mathrm{above} & \mathrm{control} > \mathrm{threshold} \\ \mathrm{below} & \text{else} "
+        r"\end{cases}"
+    )
     same_unit = True
     example = """
 format: 1

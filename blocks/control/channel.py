@@ -24,6 +24,7 @@ class Channel(Block):
     """
 
     family = "sensors"
+    icon = "0,0.1 0.2,0.1 0.2,0.7 0.45,0.7; 0.4,0.3 0.65,0.3 0.65,0.9 1,0.9"
     same_unit = True
     example = """
 format: 1

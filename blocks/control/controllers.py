@@ -44,6 +44,7 @@ class PD(Block):
 
     abstract = True
     family = "control"
+    icon = "0,0.9 1,0.9; 0,0 0.12,0 0.3,0.55 0.55,0.7 1,0.72"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}
@@ -125,6 +126,7 @@ class PID(Block):
 
     abstract = True
     family = "control"
+    icon = "0,0.7 1,0.7; 0,0 0.1,0 0.25,0.8 0.35,1 0.5,0.6 0.65,0.76 0.8,0.68 1,0.7"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}
@@ -220,6 +222,7 @@ class CascadePPI(Block):
 
     abstract = True
     family = "control"
+    icon = "0,0.85 1,0.85; 0.9,0.85 0.9,0 0.1,0 0.1,0.85; 0.7,0.85 0.7,0.4 0.35,0.4 0.35,0.85"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3}

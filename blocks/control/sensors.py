@@ -35,6 +35,10 @@ class Encoder(Block):
 
     family = "sensors"
     icon = "0,0.05 0.2,0.05 0.2,0.35 0.4,0.35 0.4,0.65 0.6,0.65 0.6,0.95 0.8,0.95 1,0.95"
+    formula = (
+        r"\hat{q} = d \operatorname{round}\left(\frac{q + \mathrm{offset}}{d} + \sigma \, w\right), \quad d = "
+        r"\mathrm{resolution} \text{ or } \frac{2\pi}{\mathrm{counts\_per\_turn}}"
+    )
     same_unit = True
     sampled = True
     example = """
@@ -98,6 +102,10 @@ class TorqueSensor(Block):
     """
 
     family = "sensors"
+    icon = (
+        "0.29,0.77 0.4,0.9 0.53,0.93 0.65,0.85 0.74,0.69 0.77,0.47 0.74,0.25 0.65,0.08 0.53,0 0.4,0.03 0.29,0.17; "
+        "0.16,0.23 0.29,0.18 0.31,0.45; 0.2,0.47 0.8,0.47"
+    )
     same_unit = True
     sampled = True
     example = """
@@ -148,6 +156,7 @@ class NoisySensor(SampledBlock):
     """
 
     family = "sensors"
+    icon = "0.06,0.27 0.12,0.52 0.22,0.72 0.35,0.85 0.5,0.9 0.65,0.85 0.78,0.72 0.88,0.52 0.94,0.27; 0.5,0.13 0.75,0.75"
     same_unit = True
     example = """
 format: 1
@@ -248,6 +257,8 @@ class SpeedFromEncoder(SampledBlock):
     """
 
     family = "sensors"
+    icon = "0,0 0.3,0 0.3,0.3 0.6,0.3 0.6,0.6 0.9,0.6 0.9,0.9; 0.05,0.3 0.75,1"
+    formula = r"\hat{\dot{q}}[k] = \frac{\hat{q}[k] - \hat{q}[k-1]}{T_{s}} \quad \text{or filtered, or of a tracking loop}"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}

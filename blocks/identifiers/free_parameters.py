@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from blocksim.contract.declarations import Param
+from blocksim.contract.declarations import Param, State
 from blocksim.contract.limits import Interval
 from blocksim.errors import DiagramError, RecordError, listing
 from blocksim.estimation.process import Run
+from blocksim.simulation.elements import element_names, number_at, split_element, whole_settings
 from blocksim.simulation.overrides import Overrides
 from blocksim.simulation.settings import find_setting
 
@@ -28,6 +29,13 @@ class FreeParameter:
     low: float
     high: float
     unit: str = ""
+    whole: Any = None  # the list or matrix it is an element of
+    trial: int | None = None  # the record it belongs to, where each has its own
+
+    @property
+    def name(self) -> str:
+        """What its estimate is called: of a record's own, 'joint.q@2' says of which."""
+        return self.path if self.trial is None else f"{self.path}@{self.trial + 1}"
 
     @property
     def scale(self) -> float:
@@ -49,12 +57,43 @@ def free_parameters(block: Any, path: str, schedule: Any, run: Run | None) -> li
     parameters = []
     for name, more in entries.items():
         whole = f"{scope}.{name}" if scope else str(name)
-        if run is not None and whole.rpartition(".")[0] not in schedule.by_path:
+        if run is not None and split_element(whole)[0].rpartition(".")[0] not in schedule.by_path:
             raise RecordError(f"parameters: {whole} has no influence on what is compared.")
         parameters.append(free_parameter(whole, more, schedule, overrides, first_of(whole, block.settings["start"])))
     if run is not None and run.simulated:
         refuse_truth(parameters, block.settings["start"], schedule, overrides)
     return parameters
+
+
+def shared_and_own(free: Sequence[FreeParameter], own: Sequence[str], trials: int) -> list[FreeParameter]:
+    """The parameters of a fit of several records: those that are `own` once for each."""
+    if trials == 1:
+        return list(free)
+    shared = [one for one in free if one.path not in own]
+    return shared + [replace(one, trial=k) for k in range(trials) for one in free if one.path in own]
+
+
+def first_state_parameters(starts: Sequence[Mapping[str, Any]], schedule: Any) -> list[FreeParameter]:
+    """First states as parameters, of each record its own, from where the record seems to begin."""
+    parameters = []
+    for k, start in enumerate(starts):
+        for path, value in start.items():
+            unit, key = find_setting(schedule, path)
+            declared, trial = unit.kind.of(State)[key], k if len(starts) > 1 else None
+            low, high = declared.limits.closed() if hasattr(declared, "limits") else (-math.inf, math.inf)
+            for name in element_names(path, value):
+                whole = None if name == path else value
+                number = float(number_at(value, split_element(name)[1]) or 0.0)
+                parameters.append(FreeParameter(name, number, low, high, declared.unit, whole, trial))
+    return parameters
+
+
+def assigned(values: Sequence[tuple[FreeParameter, float]]) -> dict[str, Any]:
+    """Parameters as settings of a run; elements are put into the lists they are of."""
+    if all(one.whole is None for one, _ in values):
+        return {one.path: value for one, value in values}
+    wholes = {split_element(one.path)[0]: one.whole for one, _ in values}
+    return whole_settings({one.path: value for one, value in values}, wholes.__getitem__)
 
 
 def first_of(name: str, start: Any) -> Any:
@@ -69,23 +108,30 @@ def first_of(name: str, start: Any) -> Any:
 
 def refuse_truth(free: list[FreeParameter], start: Any, schedule: Any, overrides: Overrides) -> None:
     """A share of 1 begins at the truth of a simulation, and says so by another word."""
-    if start == 1 and any(one.start == overrides.value(schedule, one.path) for one in free):
+    if start == 1 and any(one.start == value_in(schedule, overrides, one.path) for one in free):
         raise RecordError(
             "start: 1 times the plant's own values, and a start there, which in a simulation is the truth, proves nothing. Give "
             "another share, values under `parameters`, the name of a block that found them; or say truth where that is meant."
         )
 
 
+def value_in(schedule: Any, overrides: Overrides, path: str) -> float | None:
+    """The number that a parameter is in the diagram."""
+    setting, place = split_element(path)
+    return number_at(overrides.value(schedule, setting), place)
+
+
 def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, first: Any) -> FreeParameter:
+    setting, place = split_element(name)
     try:
-        unit, key = find_setting(schedule, name)
+        unit, key = find_setting(schedule, setting)
     except DiagramError as error:
         raise DiagramError(f"parameters: {error}") from None
-    declared, value = unit.kind.declared[key], overrides.value(schedule, name)
-    if unit.after or not isinstance(declared, Param) or not isinstance(value, (int, float)) or isinstance(value, bool):
-        numbers = [
-            n for n, d in unit.kind.declared.items() if isinstance(d, Param) and isinstance(unit.settings.get(n), (int, float))
-        ]
+    declared, whole = unit.kind.declared[key], overrides.value(schedule, setting)
+    value = number_at(whole, place)
+    if unit.after or not isinstance(declared, Param) or value is None:
+        settings = {n: unit.settings.get(n) for n, d in unit.kind.declared.items() if isinstance(d, Param)}
+        numbers = [text for n, own in settings.items() for text in element_names(n, own)]
         raise DiagramError(f"parameters: {name} is no single number of a running block. {unit.path} has: {listing(numbers)}.")
     more = {"start": more} if isinstance(more, (int, float, str)) else more or {}
     more = {**first, **more} if isinstance(first, Mapping) and isinstance(more, Mapping) else more
@@ -103,7 +149,7 @@ def free_parameter(name: str, more: Any, schedule: Any, overrides: Overrides, fi
     start = float(word) if isinstance(word, (int, float)) else own  # also before a block has found it
     if not low <= start <= high:
         raise DiagramError(f"parameters: {name}: the start, {start:g}, is not between {low:g} and {high:g}.")
-    return FreeParameter(name, start, low, high, declared.unit)
+    return FreeParameter(name, start, low, high, declared.unit, whole if place else None)
 
 
 def fits_key(key: str, value: Any) -> bool:

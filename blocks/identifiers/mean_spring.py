@@ -29,6 +29,8 @@ class MeanSpring(RecordBlock):
     """
 
     family = "identification"
+    icon = "0,0 0.4,0.15 0.7,0.45 1,1; 0,0 0.62,0.36; 0,0 0.9,0.8"
+    formula = r"\min_{k_{1}, k_{3}} \sum_{i=1}^{2} \sum_{x} \left(k[i] \, x - k_{1} x - k_{3} x^{3}\right)^{2}"
     example = """
 format: 1
 simulate: {stop: 6, solver: rk4, step: 1e-3, every: 2e-3, seed: 1}

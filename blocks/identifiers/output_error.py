@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,25 @@ from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
+from blocksim.estimation.several.first_state import first_states
 from blocksim.estimation.twin import twin_of
 from blocksim.estimation.twin_diagram import Played
 from blocksim.schedule.logs import subsystem_output
 
-from .free_parameters import drawn, free_parameters
+from .free_parameters import drawn, first_state_parameters, free_parameters, shared_and_own
 from .output_report import report
 from .output_search import Search, Task, ascertained, descend
 from .regression.bias import with_draws
 from .regression.ends import ends_of, skip_problem, skip_text
 from .regression.regression import all_present
 from .regression.spectrum import ERROR_KINDS
+from .trial import RecordTrial, curves_of, played_drive
 
 __all__ = ["CLOE", "OutputError"]
 
 WEIGHT_ROUNDS = 10  # of weighting outputs by their residuals
 POOR = 0.5  # share of what was measured: a fit that leaves more is tried from other starts
 REACHES = (10.0, 10.0, 100.0, 100.0, 1000.0)  # factors within which those are drawn
-FINER = 8  # points of a spline to a sample
 SAME = 1e-4  # relative: searches that end at costs so near have found the same minimum
 
 
@@ -44,9 +45,13 @@ class CLOE(RecordBlock):
     min and max. What is not given comes from the diagram: the start is `start` times the value there, the bounds are those the
     block declares. For a number may stand the name of a block that found it, `start: ls`, {joint.J: ls}; or `truth`. The twin
     begins where the diagram does; a first state that somebody set is a parameter like others, or said to be known by `initial:
-    diagram`. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
+    diagram`. With `initial: record` it begins at the position and speed that y shows first, with `initial: estimated` these are
+    sought too. `output` names what is compared with y: of the twin, so the plant's output or its ideal sensor's. Several
     pairs may be fitted together; `weights` are then one over the standard deviations of their noise, and where none are given
     the fit is repeated with those of its residuals until they stay.
+
+    Several records (`blocksim identify -r a.csv -r b.csv`) are fitted together: each has a twin, a noise and, with `initial`,
+    first states of its own, and its own value of the parameters that `own` names (an offset, say), told as `joint.q@2`.
 
     The twin repeats the run: reference, controller, observers; noise is silent. For a measured record, sources of the diagram
     that it holds are played from it. Least squares by scipy's trust region within the bounds; sensitivities by differences, all
@@ -94,7 +99,13 @@ blocks:
         0.7, "starting values where none are given: a share of the diagram's (not 1), the block that found them, or 'truth'",
         kind=(int, float, str, dict),
     )  # fmt: skip
-    initial: str = static("auto", "diagram: where plants of the diagram begin is known", choices=("auto", "diagram"))
+    initial: str = static(
+        "auto",
+        "where plants begin. diagram: as there, which is known; record: at the first position and speed that y shows; estimated: "
+        "sought from there on",
+        choices=("auto", "diagram", "record", "estimated"),
+    )
+    own: Any = static(None, "those of the parameters of which each of several records has its own", kind=list)
     starts: int = static(1, "how many starts are tried; all but the first are drawn at random between the bounds", kind=int)
     seed: int = static(0, "of the random starts", kind=int)
     cutoff: float = param(0.0, "zero-phase Butterworth filter of order 4 on what is compared; 0: none", "Hz", min=0)
@@ -112,33 +123,67 @@ blocks:
     residual = outport("measured less predicted", size="n")
 
     def process(self, t, run: Run, y):
-        return self.identify(t, run, y, [])
+        return self.process_together([{"t": t, "run": run, "y": y}])[0]
 
-    def identify(self, t: np.ndarray, run: Run, y: Sequence[np.ndarray], played: list[Played]) -> tuple[Any, ...]:
+    def process_together(self, records: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        """One fit of all records: parameters shared, first states, noise and what is `own` each record's."""
+        return self.identify([(r["t"], r["run"], r["y"], []) for r in records])
+
+    def identify(self, records: Sequence[tuple[np.ndarray, Run, Sequence[np.ndarray], list[Played]]]) -> list[tuple[Any, ...]]:
+        task = self.task([self.trial(*record) for record in records], records[0][1])
+        search = self.restarted(task, self.ended(task, self.search(task)))
+        result = report(self.method, task, search, self.errors, self.smoothing, self.parts)
+        if self.errors == "drawn" and search.ok:
+            result = with_draws(result, records[0][1], *self.redrawn(task, result))
+        result = result.warned(*self.true_start(task, records[0][1]))
+        outputs = task.by_trial(task.signals(search.theta) if search.ok else [0 * m for m in task.measured])
+        return [(*curves_of(trial.measured, own), result) for trial, own in zip(task.trials, outputs, strict=True)]
+
+    def trial(self, t: np.ndarray, run: Run, y: Sequence[np.ndarray], played: list[Played]) -> RecordTrial:
+        """One record made ready: its twin, where it begins, and what is compared."""
         outputs = self.names(run.path)
         all_present(
             {**{f"y[{k}]" if len(y) > 1 else "y": v for k, v in enumerate(y)}, **({"u": played[0].values} if played else {})}
         )
         twin = twin_of(run, t, outputs, played)
-        free = free_parameters(self, run.path, twin.experiment.schedule, run)
         measured = [np.asarray(values, dtype=float).reshape(len(t), -1) for values in y]
         ends = ends_of(t, self.skip, self.decimate, self.settings["edges"], self.cutoff)
-        task = Task(twin, free, outputs, measured, ends, self.cutoff)
-        left = task.count * len(measured)
-        if left <= len(free):
+        start: dict[str, Any] = {}
+        if self.initial in ("record", "estimated"):
+            readings = {name: (t, values) for name, values in zip(outputs, measured, strict=True)}
+            start = first_states(twin.experiment.schedule, readings)
+            if not start:
+                raise RecordError(
+                    f"initial: {self.initial} takes the first state from a position that was measured, and none of "
+                    f"{listing(outputs)} is one. Compare a position too, or name the states under `parameters`."
+                )
+        return RecordTrial(twin, outputs, measured, ends, self.cutoff, start)
+
+    def task(self, trials: list[RecordTrial], run: Run) -> Task:
+        """What is sought in all records together."""
+        if len(trials) > 1 and self.errors in ("blocks", "drawn"):
             raise RecordError(
-                f"{left} samples are too few for {len(free)} parameters: skip: {skip_text(self.skip)} s of {np.ptp(t):g} s."
+                f"errors: {self.errors} cuts or draws one record, and there are {len(trials)}. Say coloured or white; whether "
+                "records agree is seen by fitting each by itself."
             )
-        search = self.restarted(task, self.ended(task, self.search(task)))
-        predicted = task.signals(search.theta) if search.ok else None
-        curves = np.concatenate(predicted, axis=1) if predicted else 0 * np.concatenate(measured, axis=1)
-        rest = np.concatenate(measured, axis=1) - curves
-        slim = curves.shape[1] == 1
-        result = report(self.method, task, search, self.errors, self.smoothing, self.parts)
-        if self.errors == "drawn" and search.ok:
-            result = with_draws(result, run, *self.redrawn(task, result))
-        result = result.warned(*self.true_start(task, run))
-        return (curves[:, 0] if slim else curves), (rest[:, 0] if slim else rest), result
+        schedule = trials[0].twin.experiment.schedule
+        free = shared_and_own(free_parameters(self, run.path, schedule, run), self.own_paths(run.path), len(trials))
+        if self.initial == "estimated":
+            free += first_state_parameters([trial.start for trial in trials], schedule)
+            for trial in trials:
+                trial.start = {}
+        rows = sum(trial.count * len(trial.measured) for trial in trials)
+        if rows <= len(free):
+            span = sum(float(np.ptp(trial.ends.t)) for trial in trials)
+            raise RecordError(
+                f"{rows} samples are too few for {len(free)} parameters: skip: {skip_text(self.skip)} s of {span:g} s."
+            )
+        return Task(trials, free)
+
+    def own_paths(self, path: str) -> list[str]:
+        """The parameters of which each record has its own, by their whole path."""
+        scope = path.rpartition(".")[0]
+        return [f"{scope}.{name}" if scope else name for name in self.settings["own"] or ()]
 
     def redrawn(self, task: Task, result: Estimates) -> tuple[dict[str, str], int, dict[str, Any]]:
         """Where the estimates stand in the diagram, how many draws, and the settings of the searches: from the estimate."""
@@ -154,9 +199,9 @@ blocks:
         """Said where the twin begins in a true first state that is neither sought nor said to be known."""
         sought = [one.path for one in task.free]
         blocks = {path.rpartition(".")[0] for path in sought}
-        plants = [Plant(u.kind, u.settings, u.path) for u in task.twin.experiment.schedule.units if u.path in blocks]
+        plants = [Plant(u.kind, u.settings, u.path) for u in task.trials[0].twin.experiment.schedule.units if u.path in blocks]
         states = [s for p in plants for s in true_states(p) if s.partition(" = ")[0] not in sought]
-        if not states or not run.simulated or self.initial == "diagram":
+        if not states or not run.simulated or self.initial != "auto":
             return []
         return [first_state_words(states, "make it a parameter, or say initial: diagram where that is meant")]
 
@@ -189,12 +234,12 @@ blocks:
         if weights is None:
             task.weights = [inverse_of(np.std(m, axis=0)) for m in task.measured]
         else:
-            task.weights = [np.full(m.shape[1], float(w)) for w, m in zip(weights, task.measured, strict=True)]
+            task.weights = [np.full(m.shape[1], float(w)) for t in task.trials for w, m in zip(weights, t.measured, strict=True)]
         best = self.from_starts(task)
         several = sum(m.shape[1] for m in task.measured) > 1
         for _ in range(WEIGHT_ROUNDS if best.ok and weights is None and several else 0):
-            rest = [task.rows(m - s) for m, s in zip(task.measured, task.signals(best.theta), strict=True)]
-            before, task.weights = task.weights, [inverse_of(np.sqrt(np.mean(r**2, axis=0))) for r in rest]
+            sizes = [np.sqrt(np.mean(r**2, axis=0)) for r in task.rest_rows(best.theta)]
+            before, task.weights = task.weights, [inverse_of(size) for size in sizes]
             again = descend(task, best.theta, self.tol, self.max_iterations)
             if not again.ok:
                 break
@@ -220,7 +265,9 @@ blocks:
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
-        free_parameters(self, path, schedule, None)
+        paths = [one.path for one in free_parameters(self, path, schedule, None)]
+        if strangers := [name for name in self.own_paths(path) if name not in paths]:
+            raise DiagramError(f"own: {listing(strangers)} is not among the parameters: {listing(paths)}.")
         outputs = self.names(path)
         for name in outputs:
             check_output(schedule, name)
@@ -287,6 +334,15 @@ blocks:
     u = inport("recorded input of the plant", size="any")
 
     def process(self, t, run: Run, model: Plant, u, y):
+        return self.process_together([{"t": t, "run": run, "model": model, "u": u, "y": y}])[0]
+
+    def process_together(self, records: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        return self.identify([self.driven(**record) for record in records])
+
+    def driven(
+        self, t: np.ndarray, run: Run, model: Plant, u: Any, y: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, Run, Sequence[np.ndarray], list[Played]]:
+        """A record with its drive made ready to be played."""
         scope = run.path.rpartition(".")[0]
         path = f"{scope}.{self.settings['model']}" if scope else self.settings["model"]
         values = np.asarray(u, dtype=float)
@@ -296,7 +352,7 @@ blocks:
             raise RecordError(
                 f"u is one signal, and {model.name} takes an angle and its speed: hold: cubic makes the speed of it."
             )
-        return self.identify(t, run, y, [played_drive(f"{path}.{model.drive}", t, values, self.hold, angle)])
+        return t, run, y, [played_drive(f"{path}.{model.drive}", t, values, self.hold, angle)]
 
     def fits(self, path: str, schedule: Any) -> None:
         plant = schedule.unit(path).plants["model"]
@@ -305,18 +361,6 @@ blocks:
         if not plant.kind.of(Inport):
             raise DiagramError(f"model: {plant.name} has no input that u could drive.")
         super().fits(path, schedule)
-
-
-def played_drive(signal: str, t: np.ndarray, u: np.ndarray, hold: str, speed: bool = False) -> Played:
-    """The recorded drive; a spline is played as straight lines between points that lie closer."""
-    if hold != "cubic":
-        return Played(signal, u, hold, True)
-    from scipy.interpolate import CubicSpline
-
-    rows = np.arange(FINER * (len(t) - 1) + 1) / FINER
-    curve, step = CubicSpline(np.arange(len(t)), u, axis=0), float(t[-1] - t[0]) / (len(t) - 1)
-    values = np.stack([curve(rows), curve(rows, 1) / step], axis=1) if speed else curve(rows)
-    return Played(signal, np.asarray(values), "linear", True, FINER)
 
 
 def inverse_of(sizes: np.ndarray) -> np.ndarray:

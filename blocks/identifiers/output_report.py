@@ -14,8 +14,8 @@ from .regression.colour import colour_of
 from .regression.iteration import assumed_sources
 from .regression.parts import fitted_parts, with_parts
 from .regression.regression import fit, undetermined
-from .regression.spectrum import spectral_spread
 from .regression.words import null_words
+from .trial import joint_spread
 
 USELESS = 90.0  # %: a signal that is left unexplained
 
@@ -34,14 +34,14 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
     linear = fit(J, rest)
     series = series_in(task, rest)
     colours = colours_of(task, series)
-    system = J @ linear.bread, J, rest, np.ones(len(rest), dtype=bool), series_of(task)
-    spread = spectral_spread(*system, smoothing)
+    influence = J @ linear.bread
+    spread = joint_spread(task.trials, influence, J, rest, smoothing)
     covariance, quantile = linear.covariance, np.full(len(names), NORMAL)
     if errors != "white":
         covariance, quantile = undetermined(spread.covariance.copy(), linear.null), spread.quantile
     std = np.sqrt(np.diag(covariance))
     remarks += [f"not identifiable: {words}" for words in null_words(linear, names)]
-    remarks += bound_remarks(task, search.theta) + valley_remarks(search) + assumed_sources(task.twin)
+    remarks += bound_remarks(task, search.theta) + valley_remarks(search) + assumed_sources(task.trials[0].twin)
     blind = ": the standard deviations take them for white" if errors == "white" else ""
     remarks += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
     if task.failures:
@@ -57,6 +57,7 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
         "condition": linear.condition,
         "weights": np.concatenate(task.weights).tolist(),
         "rows": len(rest),
+        "counts": [len(part) for _, part in series],
         "std_white": linear.std,
         "freedom": spread.freedom,
         "smoothing_lines": spread.lines,
@@ -70,15 +71,18 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
     reason = f"{search.reason} ({task.simulations} simulations); error of {shares}"
     result = Estimates(method, items, covariance, model, warnings=tuple(remarks), reason=reason, details=details)
-    return with_parts(result, fitted_parts(*system, parts, smoothing)) if errors == "blocks" else result
+    if errors != "blocks":
+        return result
+    used = np.ones(len(rest), dtype=bool)
+    return with_parts(result, fitted_parts(influence, J, rest, used, task.trials[0].series(), parts, smoothing))
 
 
 def model_and_names(task: Task) -> tuple[str, list[str]]:
     """The block whose parameters these are and their names in it, as other identifiers say them; '' and paths of several."""
     blocks = {s.path.rpartition(".")[0] for s in task.free}
     if len(blocks) > 1:
-        return "", [s.path for s in task.free]
-    return blocks.pop(), [s.path.rpartition(".")[2] for s in task.free]
+        return "", [s.name for s in task.free]
+    return blocks.pop(), [s.name.rpartition(".")[2] for s in task.free]
 
 
 def rms(values: np.ndarray) -> float:
@@ -87,7 +91,7 @@ def rms(values: np.ndarray) -> float:
 
 def residual_parts(task: Task, rest: np.ndarray) -> list[np.ndarray]:
     """Residuals of each output."""
-    ends = np.cumsum([task.count * m.shape[1] for m in task.measured])[:-1]
+    ends = np.cumsum([count * m.shape[1] for count, m in zip(task.counts, task.measured, strict=True)])[:-1]
     return np.split(rest, ends)
 
 
@@ -97,20 +101,13 @@ def errors_of(task: Task, rest: np.ndarray) -> dict[str, float]:
     return {name: 100 * float(np.linalg.norm(r)) / (float(np.linalg.norm(y - y.mean())) or math.nan) for name, r, y in parts}
 
 
-def series_of(task: Task) -> np.ndarray:
-    """Which row belongs to which series in time: every element of every output is one."""
-    shapes = [(task.count, m.shape[1]) for m in task.measured]
-    firsts = np.cumsum([0, *(columns for _, columns in shapes)])
-    return np.concatenate([np.tile(first + np.arange(c), n) for first, (n, c) in zip(firsts, shapes, strict=False)])
-
-
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
     remarks = []
     for one, value in zip(task.free, theta, strict=True):
         word = one.at_bound(value)
         if word:
             bound = one.low if word == "min" else one.high
-            remarks.append(f"{one.path} ended at its {word}, {bound:g}: its standard deviation does not hold there")
+            remarks.append(f"{one.name} ended at its {word}, {bound:g}: its standard deviation does not hold there")
     return remarks
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from blocksim.errors import RecordError, SimulationError
-from blocksim.estimation.twin import Twin
+from blocksim.errors import SimulationError
 
-from .free_parameters import FreeParameter
-from .regression.ends import Ends
+from .free_parameters import FreeParameter, assigned
 from .regression.regression import fit, unit_columns, upper
+from .trial import RecordTrial
 
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
 BLIND = 1e-6  # singular values of the sensitivities below this share of the largest are differences of nothing
@@ -27,51 +28,57 @@ RUNS_KEPT = 4  # simulations that are remembered
 
 @dataclass
 class Task:
-    """What is compared with what, and how many simulations that took."""
+    """What is compared with what, of one record or of several, and how many simulations that took."""
 
-    twin: Twin
+    trials: list[RecordTrial]
     free: list[FreeParameter]
-    outputs: list[str]
-    measured: list[np.ndarray]
-    ends: Ends
-    cutoff: float = 0.0
-    weights: list[np.ndarray] = field(default_factory=list)  # of every element of every output
+    weights: list[np.ndarray] = field(default_factory=list)  # of every element of every output of every record
     simulations: int = 0
     failures: int = 0
     central: bool = False  # whether the search itself takes differences to both sides
     runs: dict[bytes, list[np.ndarray]] = field(default_factory=dict)  # the last ones, by parameters
     near: tuple[np.ndarray, np.ndarray] | None = None  # the last sensitivities, without weights, and where they were taken
 
-    def params(self, theta: np.ndarray) -> dict[str, float]:
-        return {s.path: float(v) for s, v in zip(self.free, theta, strict=True)}
+    @functools.cached_property
+    def outputs(self) -> list[str]:
+        """What is compared; of several records, which one is said too."""
+        if len(self.trials) == 1:
+            return self.trials[0].outputs
+        return [f"{name}@{k + 1}" for k, trial in enumerate(self.trials) for name in trial.outputs]
+
+    @functools.cached_property
+    def measured(self) -> list[np.ndarray]:
+        return [m for trial in self.trials for m in trial.measured]
+
+    @functools.cached_property
+    def counts(self) -> list[int]:
+        """Rows of each output that are compared."""
+        return [trial.count for trial in self.trials for _ in trial.measured]
+
+    def params(self, theta: np.ndarray, trial: int) -> dict[str, Any]:
+        return assigned([(s, float(v)) for s, v in zip(self.free, theta, strict=True) if s.trial in (None, trial)])
 
     def signals(self, theta: np.ndarray) -> list[np.ndarray]:
-        """The signals of the twin; what was just simulated is not simulated again."""
+        """The signals of the twins; what was just simulated is not simulated again."""
         key = theta.tobytes()
         if key not in self.runs:
-            self.simulations += 1
-            outputs = self.compared(self.twin.run(self.params(theta)))
+            self.simulations += len(self.trials)
+            outputs = [signal for k, trial in enumerate(self.trials) for signal in trial.run(self.params(theta, k))]
             self.runs = {**dict(list(self.runs.items())[1 - RUNS_KEPT :]), key: outputs}
         return self.runs[key]
 
-    def compared(self, signals: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        return [signals[name].reshape(len(m), -1) for name, m in zip(self.outputs, self.measured, strict=True)]
+    def by_trial(self, signals: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+        """A list over all outputs, cut into those of each record."""
+        ends = np.cumsum([0, *(len(trial.outputs) for trial in self.trials)])
+        return [list(signals[first:last]) for first, last in itertools.pairwise(ends)]
 
     def joined(self, signals: Sequence[np.ndarray]) -> np.ndarray:
-        """What is compared, one signal after another; a size that does not fit was wired wrong."""
-        for name, m, s in zip(self.outputs, self.measured, signals, strict=True):
-            if s.shape != m.shape:
-                raise RecordError(f"output: {name} has {s.shape[1]} elements, what is measured has {m.shape[1]}.")
-        return np.concatenate([self.rows(s).ravel() for s in signals])
+        """What is compared, one signal after another."""
+        return np.concatenate([t.joined(own) for t, own in zip(self.trials, self.by_trial(signals), strict=True)])
 
-    def rows(self, values: np.ndarray) -> np.ndarray:
-        """What skip and filters leave of a signal, measured or simulated."""
-        return self.ends.rows(values, self.cutoff)
-
-    @functools.cached_property
-    def count(self) -> int:
-        """Rows of each signal that are compared."""
-        return len(self.ends.picked)
+    def rows(self, signals: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What skip and filters leave of every signal."""
+        return [t.rows(one) for t, own in zip(self.trials, self.by_trial(signals), strict=True) for one in own]
 
     @functools.cached_property
     def target(self) -> np.ndarray:
@@ -80,16 +87,17 @@ class Task:
 
     @property
     def row_weights(self) -> np.ndarray:
-        return np.concatenate([np.tile(w, self.count) for w in self.weights])
+        return tiled(tuple(w.tobytes() for w in self.weights), tuple(self.counts))
 
     def weighted(self, signals: Sequence[np.ndarray]) -> np.ndarray:
         return self.joined(signals) * self.row_weights
 
     def residuals(self, theta: np.ndarray) -> np.ndarray:
         """Model less measurement; where the twin fails, so large that any step there is taken back."""
-        target = self.target * self.row_weights
+        weights = self.row_weights
+        target = self.target * weights
         try:
-            rest = self.weighted(self.signals(theta)) - target
+            rest = self.joined(self.signals(theta)) * weights - target
         except SimulationError:
             rest = np.full(len(target), math.nan)
         if np.isfinite(rest).all():
@@ -97,13 +105,16 @@ class Task:
         self.failures += 1
         return np.full(len(target), 1e6 * (float(np.abs(target).max()) or 1.0))
 
+    def rest_rows(self, theta: np.ndarray) -> list[np.ndarray]:
+        """What is left of every output, without weights."""
+        return self.rows([m - s for m, s in zip(self.measured, self.signals(theta), strict=True)])
+
     def unexplained(self, theta: np.ndarray) -> float:
         """The largest share of what one output varies that the twin does not repeat."""
         shares = []
-        for m, s, w in zip(self.measured, self.signals(theta), self.weights, strict=True):
-            y, rest = self.rows(m) * w, self.rows(m - s) * w
-            size = float(np.linalg.norm(y - y.mean(axis=0)))
-            shares.append(float(np.linalg.norm(rest)) / size if size > 0 else 0.0)
+        for m, rest, w in zip(self.rows(self.measured), self.rest_rows(theta), self.weights, strict=True):
+            size = float(np.linalg.norm((m - m.mean(axis=0)) * w))
+            shares.append(float(np.linalg.norm(rest * w)) / size if size > 0 else 0.0)
         return max(shares)
 
     def slopes(self, theta: np.ndarray) -> np.ndarray:
@@ -122,7 +133,7 @@ class Task:
 
         So what scipy factorises at every step is small, and no threads of BLAS are in the way of the simulations.
         """
-        R = upper(np.c_[self.residuals(theta), self.slopes(theta)])
+        R = upper(np.column_stack((self.residuals(theta), self.slopes(theta))))
         R[0] *= math.copysign(1.0, R[0, 0])
         return R[:, 1:]
 
@@ -134,29 +145,39 @@ class Task:
         return np.maximum(np.abs(theta), [1e-3 * s.scale for s in self.free])
 
     def differences(self, theta: np.ndarray, central: bool) -> np.ndarray:
-        """d y_s / d theta without weights, all simulations in one batch; to one side where a bound is near."""
+        """d y_s / d theta without weights, all simulations of a record in one batch; to one side where a bound is near."""
         low, high = (np.array([getattr(s, side) for s in self.free]) for side in ("low", "high"))
         h = DIFFERENCE * self.sizes(theta)
         ends = [np.minimum(theta + h, high), np.maximum(theta - h, low)]
         if not central:
             up = high - theta >= h
             ends = [np.where(up, ends[0], theta), np.where(up, theta, ends[1])]
-        moved = [(i, end[i]) for i in range(len(theta)) for end in ends if end[i] != theta[i]]
+        here = self.by_trial(self.signals(theta))
+        return np.concatenate([self.trial_differences(k, theta, ends, here[k]) for k in range(len(self.trials))])
+
+    def trial_differences(self, k: int, theta: np.ndarray, ends: list[np.ndarray], here: list[np.ndarray]) -> np.ndarray:
+        """The sensitivities of one record; those of what is another record's own are 0."""
+        trial, own = self.trials[k], [i for i, s in enumerate(self.free) if s.trial in (None, k)]
+        moved = [(i, end[i]) for i in own for end in ends if end[i] != theta[i]]
         table = [np.where(np.arange(len(theta)) == i, value, theta) for i, value in moved]
         self.simulations += len(table)
-        results = dict(zip(moved, self.twin.run_many([self.params(row) for row in table]), strict=True))
-        columns = []
-        for i, here in enumerate(theta):
-            pair = [self.signals(theta) if end[i] == here else results[i, end[i]] for end in ends]
-            stacks = [
-                self.joined(p if isinstance(p, list) else self.compared(p)) for p in pair if not isinstance(p, SimulationError)
-            ]
-            if len(stacks) < len(pair):
+        results = dict(zip(moved, trial.run_many([self.params(row, k) for row in table]), strict=True))
+        columns = np.zeros((trial.count * sum(m.shape[1] for m in trial.measured), len(theta)))
+        for i in own:
+            pair = [here if end[i] == theta[i] else results[i, end[i]] for end in ends]
+            if any(isinstance(one, SimulationError) for one in pair):
                 self.failures += 1
-                columns.append(np.zeros(len(self.target)))
                 continue
-            columns.append((stacks[0] - stacks[1]) / (ends[0][i] - ends[1][i]))
-        return np.stack(columns, axis=1)
+            columns[:, i] = (trial.joined(pair[0]) - trial.joined(pair[1])) / (ends[0][i] - ends[1][i])
+        return columns
+
+
+@functools.lru_cache(maxsize=8)
+def tiled(weights: tuple[bytes, ...], counts: tuple[int, ...]) -> np.ndarray:
+    """Weights of all rows, from those of the elements of each signal."""
+    rows = np.concatenate([np.tile(np.frombuffer(w), count) for w, count in zip(weights, counts, strict=True)])
+    rows.flags.writeable = False
+    return rows
 
 
 @dataclass

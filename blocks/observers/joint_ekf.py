@@ -144,6 +144,7 @@ class JointEKF(JointFilter):
     P; innovation; nis; gain. Where the inertia matrix is singular there is no model: parameters cannot start there.
     """
 
+    icon = "0,1 0.25,0.72 0.55,0.6 1,0.56; 0,0 0.25,0.28 0.55,0.4 1,0.44"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}

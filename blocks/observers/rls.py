@@ -99,6 +99,7 @@ class RecursiveLeastSquares(SampledBlock):
     """
 
     family = "observers"
+    icon = "0,0.7 1,0.7; 0,0 0.08,0.45 0.16,0.2 0.28,0.9 0.42,0.55 0.6,0.78 0.8,0.68 1,0.7"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
@@ -262,6 +263,8 @@ class Regressor(RecordBlock):
     """
 
     family = "identification"
+    icon = "0.1,0 0,0 0,1 0.1,1; 0.9,0 1,0 1,1 0.9,1; 0.2,0.75 0.8,0.75; 0.2,0.5 0.8,0.5; 0.2,0.25 0.8,0.25"
+    formula = r"y = w(q, \dot{q}, \ddot{q}) \, x"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3}

@@ -114,6 +114,7 @@ class RPEM(ParameterObserver):
     parameters are divided by them; `gain`, K is computed from the P that has seen the sample already; `both`.
     """
 
+    icon = "0,0.7 1,0.7; 0,0 0.08,0.45 0.16,0.2 0.28,0.9 0.42,0.55 0.6,0.78 0.8,0.68 1,0.7"
     example = """
 format: 1
 simulate: {stop: 10.0, solver: rk4, step: 1e-3, seed: 1}

@@ -76,6 +76,7 @@ class RTSSmoother(RecordBlock):
     """
 
     family = "observers"
+    icon = "0,1 0.25,0.65 0.5,0.58 0.75,0.65 1,1; 0,0 0.25,0.35 0.5,0.42 0.75,0.35 1,0"
     example = """
 format: 1
 simulate: {stop: 1.0, solver: rk4, step: 1e-3, seed: 1}

@@ -61,6 +61,11 @@ class UKF(StateFilter):
     the plant sets, so that with a large `sigma_w2` no mass becomes negative.
     """
 
+    icon = (
+        "0.74,0.5 0.71,0.71 0.62,0.86 0.5,0.91 0.38,0.86 0.29,0.71 0.26,0.5 0.29,0.29 0.38,0.14 0.5,0.09 "
+        "0.62,0.14 0.71,0.29 0.74,0.5; 0.54,0.5 0.5,0.57 0.46,0.5 0.5,0.43 0.54,0.5; 0.15,0.5 0.12,0.57 0.08,0.5 "
+        "0.12,0.43 0.15,0.5; 0.92,0.5 0.88,0.57 0.85,0.5 0.88,0.43 0.92,0.5"
+    )
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}
@@ -165,6 +170,11 @@ class JointUKF(JointFilter):
     not be larger than what is believed: points stand sqrt(N + kappa) of its standard deviations from the start.
     """
 
+    icon = (
+        "0.74,0.5 0.71,0.71 0.62,0.86 0.5,0.91 0.38,0.86 0.29,0.71 0.26,0.5 0.29,0.29 0.38,0.14 0.5,0.09 "
+        "0.62,0.14 0.71,0.29 0.74,0.5; 0.54,0.5 0.5,0.57 0.46,0.5 0.5,0.43 0.54,0.5; 0.15,0.5 0.12,0.57 0.08,0.5 "
+        "0.12,0.43 0.15,0.5; 0.92,0.5 0.88,0.57 0.85,0.5 0.88,0.43 0.92,0.5"
+    )
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}

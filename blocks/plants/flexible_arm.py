@@ -25,6 +25,7 @@ class FlexibleArm(Block):
     """
 
     family = "robots"
+    icon = "0,0.5 0.08,0.5 0.14,0.85 0.24,0.15 0.34,0.85 0.44,0.15 0.5,0.5 0.6,0.5; 0.6,0.2 1,0.2 1,0.8 0.6,0.8 0.6,0.2"
     colour = "plant"
     example = """
 format: 1

@@ -61,6 +61,8 @@ class InverseDynamics(Block):
     """
 
     family = "control"
+    icon = "0,0 0.2,0; 0.1,0 0.1,0.4 0.3,0.95 0.55,0.8; 0.6,0.35 0.95,0.35; 0.85,0.6 0.95,0.35 0.85,0.1"
+    formula = r"\tau = M(q) \, \ddot{q} + c(q, \dot{q}) + g(q) + F_{v} \dot{q} + F_{c} \tanh(\beta \dot{q}) + \mathrm{off}"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}

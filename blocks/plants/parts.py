@@ -23,6 +23,7 @@ class Inertia(Block):
     """J phi'' = tau - load: a body that turns, driven by tau and held back by load. As a mass it moves along a line."""
 
     family = "drives"
+    icon = "0,0.5 0.3,0.5; 0.3,0.05 0.7,0.05 0.7,0.95 0.3,0.95 0.3,0.05; 0.7,0.5 1,0.5"
     colour = "plant"
     example = """
 format: 1
@@ -53,6 +54,11 @@ class Gear(Block):
     """phi_b = r phi_a, w_b = r w_a, tau_a = r tau_b: a rigid gear without loss; tau_b is what is taken out at b."""
 
     family = "drives"
+    icon = (
+        "0.38,0.5 0.36,0.66 0.28,0.75 0.18,0.75 0.11,0.66 0.08,0.5 0.11,0.34 0.18,0.25 0.28,0.25 0.36,0.34 "
+        "0.38,0.5; 0.95,0.5 0.93,0.71 0.85,0.88 0.74,0.97 0.61,0.97 0.5,0.88 0.42,0.71 0.39,0.5 0.42,0.29 "
+        "0.5,0.12 0.61,0.03 0.74,0.03 0.85,0.12 0.93,0.29 0.95,0.5"
+    )
     colour = "plant"
     example = """
 format: 1
@@ -129,6 +135,11 @@ class ElastoBacklash(SpringDamper):
     """
 
     icon = "0,0.05 0.35,0.5 0.65,0.5 1,0.95"
+    formula = (
+        r"\tau = \begin{cases} k_{1} x + k_{3} x^{3} + d \, w & |\varphi| > \frac{q}{2} \\ 0 & \text{else} "
+        r"\end{cases} \quad x = \varphi - \frac{q}{2} \operatorname{sign} \varphi, \; \varphi = \varphi_{a} - "
+        r"\varphi_{b}"
+    )
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}

@@ -251,6 +251,7 @@ class ComputedTorque(Block):
     """
 
     family = "control"
+    icon = "0,0 0.2,0; 0.1,0 0.1,0.4 0.3,0.95 0.55,0.8; 0.6,0.35 0.95,0.35; 0.85,0.6 0.95,0.35 0.85,0.1"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3}

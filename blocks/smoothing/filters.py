@@ -61,6 +61,7 @@ class CentralDifference(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0 0.2,0.1 0.5,0.75 0.8,0.9 1,0.92; 0.2,0.1 0.8,0.9; 0.2,0 0.2,0.25; 0.8,0.75 0.8,1"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3}
@@ -106,6 +107,8 @@ class Decimate(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0 1,0; 0.05,0 0.05,1; 0.2,0 0.2,0.4; 0.35,0 0.35,0.4; 0.5,0 0.5,1; 0.65,0 0.65,0.4; 0.8,0 0.8,0.4; 0.95,0 0.95,1"
+    formula = r"y[k] = (F u)[k \cdot \mathrm{factor}]"
     same_unit = True
     example = """
 format: 1
@@ -146,6 +149,11 @@ class BandPassDerivatives(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0.05 0.15,0.05 0.35,0.85 0.65,0.85 0.85,0.05 1,0.05"
+    formula = (
+        r"(q, \dot{q}, \ddot{q})[k] = \left(F u, \; \frac{d}{dt} F u, \; \frac{d^{2}}{dt^{2}} F u\right)(k \cdot "
+        r"\mathrm{factor} \cdot T_{s})"
+    )
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-3, seed: 1}

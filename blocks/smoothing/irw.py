@@ -49,6 +49,7 @@ class IRWSmoother(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0.2 0.1,0.6 0.2,0.3 0.35,0.95 0.5,0.5 0.6,1 0.75,0.45 0.85,0.7 1,0.1; 0,0.35 0.25,0.6 0.5,0.75 0.75,0.62 1,0.35"
     example = """
 format: 1
 simulate: {stop: 2.0, solver: rk4, step: 1e-2, seed: 1}

@@ -22,6 +22,7 @@ class Resample(RecordBlock):
     """
 
     family = "record"
+    icon = "0,0.3 0.2,0.75 0.4,0.95 0.6,0.7 0.8,0.4 1,0.55; 0.1,0 0.1,0.5; 0.37,0 0.37,0.9; 0.63,0 0.63,0.65; 0.9,0 0.9,0.47"
     same_unit = True
     example = """
 format: 1
@@ -64,6 +65,7 @@ class Trim(RecordBlock):
     """
 
     family = "record"
+    icon = "0.28,0 0.16,0 0.16,1 0.28,1; 0.72,0 0.84,0 0.84,1 0.72,1; 0.28,0.4 0.4,0.75 0.6,0.25 0.72,0.6"
     same_unit = True
     example = """
 format: 1

@@ -119,6 +119,7 @@ class RandomBinary(Block):
         "0,0.9 0.125,0.9 0.125,0.1 0.25,0.1 0.25,0.1 0.375,0.1 0.375,0.9 0.5,0.9 0.5,0.1 0.625,0.1 0.625,0.9 0.75,0.9 "
         "0.75,0.9 0.875,0.9 0.875,0.1 1,0.1"
     )
+    formula = r"y[k] = \pm A, \quad P(+A) = P(-A) = \frac{1}{2}"
     colour = "source"
     sampled = True
     example = """
@@ -152,6 +153,10 @@ class PRBS(Block):
     icon = (
         "0,0.1 0.125,0.1 0.125,0.9 0.25,0.9 0.25,0.9 0.375,0.9 0.375,0.1 0.5,0.1 0.5,0.9 0.625,0.9 0.625,0.1 0.75,0.1 "
         "0.75,0.1 0.875,0.1 0.875,0.9 1,0.9"
+    )
+    formula = (
+        r"y[k] = A \, (2 b_{k} - 1), \quad b_{k} = \bigoplus_{i \in \mathrm{taps}} b_{k-i}, \quad \text{period } "
+        r"2^{n} - 1"
     )
     colour = "source"
     sampled = True

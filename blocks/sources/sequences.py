@@ -20,7 +20,7 @@ class Clock(Block):
     """y = t: the time of the simulation."""
 
     family = "sources"
-    icon = "0.5,0.5 0.5,0.95; 0.5,0.5 0.68,0.35"
+    icon = "0.79,0.5 0.7,0.85 0.5,1 0.3,0.85 0.21,0.5 0.3,0.15 0.5,0 0.7,0.15 0.79,0.5; 0.5,0.85 0.5,0.5 0.66,0.4"
     colour = "source"
     example = """
 format: 1
@@ -50,6 +50,7 @@ class RepeatingSequence(Block):
 
     family = "sources"
     icon = "0,0 0.5,1 0.5,0 1,1 1,0"
+    formula = r"y(t) = v_{i} + \frac{\tau - t_{i}}{t_{i+1} - t_{i}} \, (v_{i+1} - v_{i}), \quad \tau = t \bmod t_{n}"
     colour = "source"
     example = """
 format: 1

@@ -48,6 +48,7 @@ class Step(Block):
 
     family = "sources"
     icon = "0,0.1 0.45,0.1 0.45,0.9 1,0.9"
+    formula = r"y = \begin{cases} \mathrm{before} & t < t_{0} \\ \mathrm{after} & t \ge t_{0} \end{cases}"
     colour = "source"
     example = """
 format: 1
@@ -81,6 +82,7 @@ class Ramp(Block):
 
     family = "sources"
     icon = "0,0.05 0.35,0.05 1,0.95"
+    formula = r"y = \mathrm{slope} \cdot \max(t - t_{0}, 0)"
     colour = "source"
     example = """
 format: 1
@@ -139,6 +141,10 @@ class Chirp(Block):
         "0.633,0.451 0.667,0.106 0.7,0.00772 0.733,0.249 0.767,0.683 0.8,0.983 0.833,0.883 0.867,0.44 0.9,0.0449 "
         "0.933,0.0951 0.967,0.57 1,0.976"
     )
+    formula = (
+        r"y = A \sin\left(2\pi \int_{0}^{t} f\,d\tau + \varphi\right), \quad f(0) = f_{\mathrm{start}}, \; f(T) = "
+        r"f_{\mathrm{end}}"
+    )
     colour = "source"
     example = """
 format: 1
@@ -183,6 +189,7 @@ class Pulse(Block):
 
     family = "sources"
     icon = "0,0.1 0.15,0.1 0.15,0.9 0.4,0.9 0.4,0.1 0.65,0.1 0.65,0.9 0.9,0.9 0.9,0.1 1,0.1"
+    formula = r"y = \begin{cases} A & (t - \mathrm{delay}) \bmod T < \mathrm{duty} \cdot T \\ 0 & \text{else} \end{cases}"
     colour = "source"
     example = """
 format: 1
@@ -225,6 +232,7 @@ class FromRecord(Block):
 
     family = "sources"
     icon = "0,0 0,1; 0,0 1,0; 0.08,0.3 0.3,0.7 0.5,0.45 0.7,0.9 0.95,0.6"
+    formula = r"y(t) = y_{k} + \frac{t - t_{k}}{t_{k+1} - t_{k}} \, (y_{k+1} - y_{k}), \quad t_{k} \le t < t_{k+1}"
     colour = "source"
 
     file: str = static(None, "npz, csv, mat or parquet file, relative to the diagram's folder", kind=str, required=True)

@@ -147,6 +147,7 @@ class PolynomialTrajectory(Trajectory):
         "0,0.05 0.0833,0.0546 0.167,0.0819 0.25,0.143 0.333,0.239 0.417,0.362 0.5,0.5 0.583,0.638 0.667,0.761 "
         "0.75,0.857 0.833,0.918 0.917,0.945 1,0.95"
     )
+    formula = r"q(t) = \sum_{j=0}^{5} c_{ij} \, (t - t_{i})^{j}, \quad q(t_{i}) = p_{i}, \quad q \in C^{2}"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-2}
@@ -223,6 +224,10 @@ class TrapezoidTrajectory(Trajectory):
     """
 
     icon = "0,0.05 0.25,0.9 0.75,0.9 1,0.05"
+    formula = (
+        r"q(t_{i}) = p_{i}, \quad \ddot{q} = \pm 4 a \, s \, (1 - s) \text{ on a ramp, } 0 \le s \le 1, \quad "
+        r"|\dot{q}| \le v"
+    )
     example = """
 format: 1
 simulate: {stop: 6.0, solver: rk4, step: 1e-2}

@@ -12,7 +12,7 @@ from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
 from .loops import LoopPoles, loop_findings, loop_poles, step_findings
-from .rates import rate_findings
+from .rates import rate_findings, source_findings
 from .readings import RecordReading, reading_findings, record_readings
 from .wires import wire_findings
 
@@ -41,7 +41,8 @@ def findings(
 
 def quick_findings(ready: Experiment) -> list[Finding]:
     """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read."""
-    return by_line([*wire_findings(ready.schedule), *rate_findings(ready.schedule), *reading_findings(ready)])
+    schedule = ready.schedule
+    return by_line([*wire_findings(schedule), *rate_findings(schedule), *source_findings(ready), *reading_findings(ready)])
 
 
 def by_line(everything: Iterable[Finding]) -> list[Finding]:

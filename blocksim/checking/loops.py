@@ -6,9 +6,10 @@ import cmath
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..contract.declarations import Inport
+from ..contract.declarations import Inport, State
 from ..errors import Finding
 from ..linear.local_map import LocalMap
 from ..linear.operating import starting
@@ -29,8 +30,11 @@ COARSE = 0.05
 SLOW = 1e-6
 #: |z| from which on a sampled loop grows: rounding of differences stays below.
 GROWING = 1.0 + 1e-4
-#: Sample periods after which a loop is looked at, when it moves; states and memories up to which it is.
-LATER, MOST_NUMBERS = 50, 40
+#: Sample periods after which a loop is looked at, when it moves; sooner where there is no derivative then, because the loop has
+#: flown apart; later where it sticks.
+LATER = (50, 10, 3, 500)
+#: States and memories up to which a loop is looked at, and up to which more than once.
+MOST_NUMBERS, MOST_TRIED = 40, 20
 #: Steps up to which it is simulated until then (else it is looked at where it starts), and evaluations in all.
 MOST_STEPS, MOST_EVALUATIONS = 2000, 20000
 #: Relative change of a number for a difference, and what it is at least.
@@ -124,26 +128,33 @@ class LoopPoles:
 
 def loop_poles(experiment: Experiment) -> LoopPoles | None:
     """The poles of a loop with one sample rate and continuous states, near the start of the run; None where there are none."""
-    schedule = experiment.schedule
-    numbers = len(experiment.numbers.x) + len(experiment.numbers.m)
-    if len(schedule.groups) != 1 or not len(experiment.numbers.x) or numbers > MOST_NUMBERS or not has_loop(schedule):
+    loops = loops_alone(experiment.schedule)
+    rates = {u.group for u in loops.units if u.group is not None and u.kind.of(Inport)}
+    if len(rates) != 1 or not any(u.kind.of(State) for u in loops.units):
         return None
-    stepped = [u.path for u in schedule.units if u.kind.of(Inport) and any(u.settings.get(name) for name in STEPPED)]
-    try:
-        return poles_later(experiment, stepped)
-    except Exception:  # of anybody's block, pushed aside a little: the run will say what is wrong, a look ahead must not fail
-        return None
+    period = loops.groups[rates.pop()].period
+    stepped = [u.path for u in loops.units if u.kind.of(Inport) and any(u.settings.get(name) for name in STEPPED)]
+    paths, slots = {u.path for u in loops.units}, experiment.slots
+    numbers = sum(slot.path in paths for slot in (*slots.x, *slots.m))
+    for samples in () if numbers > MOST_NUMBERS else LATER if numbers <= MOST_TRIED else LATER[:1]:
+        try:
+            poles = poles_later(experiment, bypassed(loops, stepped), period, samples)
+        except Exception:  # of anybody's block, pushed aside a little: the run will say what is wrong, a look ahead must not fail
+            continue
+        if poles is not None:
+            return poles
+    return None
 
 
-def poles_later(experiment: Experiment, stepped: list[str]) -> LoopPoles | None:
+def poles_later(experiment: Experiment, loops: Schedule, period: Fraction, samples: int) -> LoopPoles | None:
+    """The poles after so many samples, or at the start where the way there is long; None where there is no derivative."""
     import numpy as np
 
-    schedule, period = experiment.schedule, experiment.schedule.groups[0].period
-    clock, span = experiment.clock, LATER * period
+    clock, span = experiment.clock, samples * period
     cheap = clock.step > 0 and span <= MOST_STEPS * clock.base * clock.step and span <= clock.base * (clock.end - clock.start)
     at = clock.base * clock.start + span if cheap else None
     diagram = replace(experiment.diagram, simulate=experiment.options)
-    local = LocalMap(bypassed(schedule, stepped), [], [], (), period, starting(diagram, schedule, at, 0.0, hit=False))
+    local = LocalMap(loops, [], [], (), period, starting(diagram, experiment.schedule, at, 0.0, hit=False))
     if len(local.names) > MOST_NUMBERS:
         return None
     local.most_evaluations = MOST_EVALUATIONS
@@ -168,19 +179,16 @@ def step_differences(step: Callable[[FloatArray], FloatArray], z: FloatArray, sh
     return A
 
 
-def has_loop(schedule: Schedule) -> bool:
-    """Whether any running block reads itself, around a loop."""
-    readers = {unit.path: [ref.block for refs in unit.inputs.values() for ref in refs] for unit in schedule.units}
-    for unit in schedule.units:
-        waiting, earlier = list(readers[unit.path]), set[str]()
-        while waiting:
-            path = waiting.pop()
-            if path == unit.path:
-                return True
-            if path not in earlier:
-                earlier.add(path)
-                waiting += readers.get(path, [])
-    return False
+def loops_alone(schedule: Schedule) -> Schedule:
+    """The blocks of the loops and what drives them: who only looks on (an observer beside, a filter of a reading) has no say."""
+    import networkx as nx
+
+    sources = {unit.path: {ref.block for refs in unit.inputs.values() for ref in refs} for unit in schedule.units}
+    wires = nx.DiGraph((source, reader) for reader, makers in sources.items() for source in makers)
+    around = {path for part in nx.strongly_connected_components(wires) if len(part) > 1 for path in part}
+    around |= {path for path, makers in sources.items() if path in makers}
+    needed = around.union(*(nx.ancestors(wires, path) for path in around))
+    return replace(schedule, units=[unit for unit in schedule.units if unit.path in needed])
 
 
 def loop_findings(experiment: Experiment, poles: LoopPoles | None) -> Iterator[Finding]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ..contract.declarations import Memory, Period, State
+from ..contract.declarations import Memory, Param, Period, State
 from ..errors import Finding
 from ..schedule.schedule import Schedule, Unit
+from ..simulation.experiment import Experiment
 
 CONTROL, SENSORS = "control", ("sensors", "observers")
+#: Turns of a source in a run from which on nobody can mean it: a solver takes some steps for each.
+TURNS_OF_A_RUN = 1e6
 
 
 def rate_findings(schedule: Schedule) -> Iterator[Finding]:
@@ -38,6 +41,28 @@ def rate_findings(schedule: Schedule) -> Iterator[Finding]:
                     f"Write Ts: {brief_time(period)} in '{unit.path}', or Ts: {brief_time(own.period)} in '{source.path}'.",
                     unit.node.at("Ts"),
                 )
+
+
+def source_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Sources that swing faster than the steps of the run can draw, or more often than any run needs."""
+    clock = experiment.clock
+    span, step = float(clock.base * (clock.end - clock.start)), float(clock.base * clock.step)
+    for unit in experiment.schedule.units:
+        if unit.kind.family != "sources":
+            continue
+        period = float(period_of(unit, experiment.schedule)) if unit.group is not None else step
+        for name, declared in unit.kind.of(Param).items():
+            frequency = unit.settings.get(name)
+            if declared.unit != "Hz" or not isinstance(frequency, (int, float)):
+                continue
+            if 2 * frequency * period > 1:
+                what = f"steps of {period:g} s hold nothing above {0.5 / period:.3g} Hz: it is drawn as a slower one."
+            elif frequency * span > TURNS_OF_A_RUN:
+                what = f"that is {frequency * span:.3g} turns in {span:g} s, and a solver takes steps for each."
+            else:
+                continue
+            remedy = f"Make {name} smaller, the steps finer or the run shorter."
+            yield Finding("fast-source", f"block '{unit.path}' has {name}: {frequency:g} Hz; {what}", remedy, unit.node.at(name))
 
 
 def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -> Iterator[Finding]:

@@ -6,21 +6,18 @@ Exit codes: 0, 1 for a run that failed, 2 for input that cannot be run (every pr
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from .. import __version__
-from ..errors import SimulationError
 from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 from .course_commands import course
 from .design_commands import design_command, information_command, sequential_command
 from .look_command import look_command
 from .studio_command import studio_command
+from .study_command import study_command
 from .validate_command import validate_command
-
-if TYPE_CHECKING:
-    from .results import Outcome
 
 app = typer.Typer(
     add_completion=False,
@@ -42,23 +39,6 @@ def show_version(wish: bool) -> None:
     if wish:
         typer.echo(f"blocksim {__version__}")
         raise typer.Exit
-
-
-def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: bool, quiet: bool) -> None:
-    """Write and print what came of a run, and raise what ended it."""
-    from . import console, results
-
-    if out is not None:
-        results.write_folder(outcome, out, plot)
-    elif plot:
-        results.write_plot(outcome, f"{Path(file).stem}.png")
-    if json:
-        typer.echo(results.as_json(outcome))
-    elif not quiet:
-        console.warn(outcome.findings)
-        console.show_outcome(outcome)
-    if outcome.error is not None:
-        raise outcome.error
 
 
 @app.callback()
@@ -116,14 +96,17 @@ def run(
         make_folder(out)
     with console.progress_bar(visible=not (quiet or json)) as progress:
         outcome = results.run_diagram(diagram, inner, options, "python" if debug else "auto", progress)
-    deliver(outcome, file, out, plot, json, quiet)
+    console.deliver(outcome, file, out, plot, json, quiet)
 
 
 @app.command()
 @with_errors_told
 def identify(
     file: File,
-    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="The measured record.")] = None,
+    record: Annotated[
+        list[Path] | None,
+        typer.Option("--record", "-r", metavar="PATH", help="The measured record. Several are fitted together."),
+    ] = None,
     map_: Annotated[
         list[str] | None,
         typer.Option(
@@ -153,7 +136,7 @@ def identify(
     """
     from ..diagram.build import open_diagram
     from ..records.writing import make_folder
-    from . import results
+    from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
     diagram = open_diagram(file, outer, allow_outside=allow_outside)
@@ -161,8 +144,8 @@ def identify(
     options["columns"] = results.read_columns(map_ or [])
     if out is not None:
         make_folder(out)
-    outcome = results.identified(diagram, record, inner, options)
-    deliver(outcome, file, out, plot, json, quiet)
+    outcome = results.identified(diagram, record or [], inner, options)
+    console.deliver(outcome, file, out, plot, json, quiet)
     results.refuse_unconverged(outcome)
 
 
@@ -225,7 +208,7 @@ def show(
 ) -> None:
     """Show what a diagram became: its blocks, its schedule, its program."""
     from ..diagram.build import open_diagram
-    from ..simulation.many.lanes import why_single
+    from ..simulation.many.lanes import lane_words
     from . import console, results
 
     outer, inner = results.read_settings(set_ or [])
@@ -236,9 +219,7 @@ def show(
         ready = results.readied(whole, inner)
         if schedule:
             typer.echo(str(ready.schedule))
-            typer.echo(
-                "\n" + (f"Runs go one by one: {reason}." if (reason := why_single(ready)) else "Many runs go eight at a time.")
-            )
+            typer.echo("\n" + lane_words(ready))
         if program:
             from ..compiler.legend import legend
 
@@ -345,53 +326,7 @@ def signal(
         typer.echo(f"wrote {', '.join(paths)}")
 
 
-@app.command()
-@with_errors_told
-def study(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A study file.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes to use; all cores by default.")] = None,
-    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to use instead, tcp://...")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was interrupted.")] = False,
-    rerun: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run the study of a folder again and compare.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results; the file's name when left out.")] = None,
-    only: Annotated[
-        int | None, typer.Option("--only", metavar="RUN", help="Repeat one run, by its number from 0 or its seed, and show it.")
-    ] = None,
-    allow_outside: AllowOutside = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-) -> None:
-    """Run a study: repetitions, sweeps, several methods; print their scores.
-
-    Bias, spread, coverage and failures of every identifier against the known truth, each with its confidence interval.
-    """
-    from ..studies.report.text import printed
-    from ..studies.study import rerun_study, run_study
-    from . import console
-
-    if only is not None and file is not None:
-        from .single_run import repeat_run
-
-        outcome, words = repeat_run(file, only, allow_outside, not quiet)
-        if not quiet:
-            console.say(words)
-        deliver(outcome, file, out, out is not None, False, quiet)
-        return
-    if (file is None) == (rerun is None):
-        raise typer.BadParameter("give a study file, or --rerun FOLDER.")
-    options: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "resume": resume, "progress": False if quiet else None}
-    if rerun is not None:
-        again = out or rerun.with_name(f"{rerun.name}-rerun")
-        result = rerun_study(rerun, out=again, allow_outside=allow_outside, **options)
-    else:
-        folder = out or Path(f"{Path(str(file)).stem}-results")
-        result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
-    if not quiet:
-        console.say(printed(result, console.line_width()))
-        console.say(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")
-    if result.hopeless:
-        raise SimulationError("every run failed; the reasons are in study.json.", time=0.0)
-
-
+app.command("study")(study_command)
 app.command("look")(look_command)
 app.command("information")(information_command)
 app.command("design")(design_command)

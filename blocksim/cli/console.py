@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
@@ -79,6 +80,23 @@ def show_table(
     typer.echo("\n".join(line.rstrip() for line in text.get().splitlines()))
 
 
+def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: bool, quiet: bool) -> None:
+    """Write and print what came of a run, and raise what ended it."""
+    from . import results
+
+    if out is not None:
+        results.write_folder(outcome, out, plot)
+    elif plot:
+        results.write_plot(outcome, f"{Path(file).stem}.png")
+    if json:
+        typer.echo(results.as_json(outcome))
+    elif not quiet:
+        warn(outcome.findings)
+        show_outcome(outcome)
+    if outcome.error is not None:
+        raise outcome.error
+
+
 def show_outcome(outcome: Outcome) -> None:
     """The signals of a run, what was identified, how it was run, and the files written."""
     from ..notation import unit_label
@@ -126,6 +144,8 @@ def story(outcome: Outcome) -> str:
     span = float(t[-1] - t[0]) if len(t) else 0.0
     if "pipeline" in provenance:
         read = f"{len(t)} samples, {span:g} s, of {provenance['source']} in {outcome.seconds:.2f} s"
+        if outcome.others:
+            read += f", fitted together with {', '.join(str(r.provenance['source']) for r in outcome.others)}"
         return "\n".join([*(f"note: {note}" for note in provenance["notes"]), read])
     work = provenance.get("work", {})
     parts = [str(provenance["solver"]), f"{work['steps']} steps"] if work else [str(provenance["solver"])]

@@ -1,4 +1,4 @@
-"""The commands that know an experiment before it is run: `blocksim information` and `blocksim design`."""
+"""The commands that know an experiment before it is run: `blocksim information`, `blocksim design`, `blocksim sequential`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import DiagramError
 from .arguments import AllowOutside, File, Set, with_errors_told
 
 if TYPE_CHECKING:
@@ -143,22 +144,86 @@ def search_bar(visible: bool) -> Iterator[Callable[[SearchProgress], None] | Non
 def sequential_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A design file.")],
     guess: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--guess", metavar="PARAM=VALUE", help="What is believed of a parameter at first. May be repeated."),
-    ],
-    accuracy: Annotated[float, typer.Option(help="Relative standard deviation asked for of every parameter.")],
-    budget: Annotated[float, typer.Option(help="Seconds of experiments at most.")],
-    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+    ] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Relative standard deviation asked for of every parameter.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Seconds of experiments at most.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated noise.")] = 0,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Step by step: the folder that keeps the campaign between experiments.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", "-r", metavar="PATH", help="What was measured with the last design of the folder.")
+    ] = None,
+    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN", help="As for identify.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of time, as for identify.")] = None,
+    every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
+    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put the record on an even grid first.")] = None,
 ) -> None:
-    """Design, measure, fit and design again, on simulated truth, until it is accurate enough.
+    """Design, measure, fit and design again, until it is accurate enough.
 
-    The truth is that of the diagram. With measured records do it step by step in Python: bs.Campaign.
+    On simulated truth, which is that of the diagram, in one go. With --folder step by step: without --record it writes the
+    next experiment, with --record it fits what was measured and, where that is not enough, writes the one after.
     """
-    from ..planning.sequential import sequential
     from . import results
 
-    outer, inner = results.read_settings(guess)
-    campaign = sequential(file, guess={**outer, **inner}, accuracy=accuracy, budget=budget, seed=seed)
+    outer, inner = results.read_settings(guess or [])
+    first = {**outer, **inner}
+    if record is not None and folder is None:
+        raise DiagramError("--record: say which campaign it belongs to, with --folder DIR.")
+    if folder is None:
+        campaign_on_truth(file, first, accuracy, budget, seed)
+        return
+    from ..running.identify import Reading
+
+    reading = Reading(results.read_columns(map_ or []), results.read_time(time), every, resample)
+    campaign_step(file, folder, first, record, reading, {"accuracy": accuracy, "budget": budget})
+
+
+def campaign_on_truth(file: str, guess: dict[str, Any], accuracy: float | None, budget: float | None, seed: int) -> None:
+    from ..planning.sequential import sequential
+
+    if accuracy is None or budget is None:
+        raise DiagramError("on simulated truth --accuracy and --budget say when to end; with --folder it goes step by step.")
+    campaign = sequential(file, guess=guess, accuracy=accuracy, budget=budget, seed=seed)
     typer.echo(str(campaign))
     ending = "accurate enough" if max(campaign.relative_std.values()) <= accuracy else "the budget is used"
     typer.echo(f"{campaign.seconds:g} s of experiments: {ending}")
+
+
+def campaign_step(
+    file: str, folder: Path, guess: dict[str, Any], record: Path | None, reading: Any, goals: dict[str, float | None]
+) -> None:
+    """Learn from a record, if there is one, and write the next experiment, if one is needed."""
+    from ..planning.campaign_folder import CampaignFolder
+    from ..planning.sequential import BAD_MISFIT
+
+    lab = CampaignFolder(file, folder)
+    lab.guess(guess)
+    lab.ask(**goals)
+    if record is not None:
+        fit, notes = lab.learn(record, reading)
+        for note in notes:
+            typer.echo(note, err=True)
+        typer.echo(str(lab.campaign))
+        if fit.misfit > BAD_MISFIT:
+            typer.echo(
+                f"misfit {fit.misfit:.3g}: the residuals are so many times the noise that the design assumes. The model is not "
+                "what was measured, or the noise is larger: the standard deviations above are too small.",
+                err=True,
+            )
+    elif lab.waiting is not None:
+        place = folder / lab.waiting["folder"]
+        raise DiagramError(f"'{place}' was designed and waits for its record: apply {place / 'source.yaml'}, then --record PATH.")
+    if ending := lab.ending():
+        typer.echo(f"{lab.campaign.seconds:g} s of experiments: {ending}")
+        return
+    place, result = lab.design()
+    typer.echo(str(result))
+    outputs = ", ".join(lab.campaign.bench.outputs)
+    seconds = lab.campaign.bench.duration_of(result.x)
+    typer.echo(
+        f"wrote {place}: apply {place / 'source.yaml'} for {seconds:g} s and measure {outputs} every "
+        f"{lab.campaign.bench.interval:g} s, then\n  blocksim sequential {file} --folder {folder} --record PATH"
+    )

@@ -37,6 +37,7 @@ class Outcome:
     written: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()  # what was wrong before it began
     times: dict[str, float] = field(default_factory=dict)  # seconds by what was done: simulated, compiled, identified
+    others: tuple[Record, ...] = ()  # the second record and those after it, where several were fitted together
 
 
 class Stopwatch:
@@ -161,18 +162,23 @@ def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any
     return Outcome(diagram, record, time.perf_counter() - clock, failure, findings=findings, times=watch.laps)
 
 
-def identified(diagram: Diagram, record: Path | None, params: dict[str, Any], options: dict[str, Any]) -> Outcome:
-    """The diagram's record blocks over a measured record."""
-    from ..running.identify import identify
+def identified(diagram: Diagram, records: list[Path], params: dict[str, Any], options: dict[str, Any]) -> Outcome:
+    """The diagram's record blocks over a measured record, or over several."""
+    from ..running.identify import identify, names_several
+    from ..running.together import identify_together
 
-    clock = time.perf_counter()
+    clock, failure = time.perf_counter(), None
+    results: list[Record]
     try:
-        result, failure = identify(diagram, record, params=params, **options), None
+        if len(records) > 1 or (not records and names_several(diagram)):
+            results = identify_together(diagram, records or None, params=params, **options)
+        else:
+            results = [identify(diagram, records[0] if records else None, params=params, **options)]
     except BlocksimError as error:
         if error.record is None:
             raise
-        result, failure = error.record, error
-    return Outcome(diagram, result, time.perf_counter() - clock, failure)
+        results, failure = [error.record], error
+    return Outcome(diagram, results[0], time.perf_counter() - clock, failure, others=tuple(results[1:]))
 
 
 def refuse_unconverged(outcome: Outcome) -> None:
@@ -273,8 +279,11 @@ def write_folder(outcome: Outcome, folder: Path, plot: bool = False) -> None:
     """record.npz, diagram.yaml, run.json, estimates.json where there are any, and the pictures asked for."""
     with writing(folder):
         outcome.record.save(folder / "record.npz")
+        more = {f"record_{k + 2}.npz": record for k, record in enumerate(outcome.others)}
+        for name, record in more.items():
+            record.save(folder / name)
         write_copy(outcome.diagram, folder / "diagram.yaml")
-        names = ["record.npz", "diagram.yaml", "run.json"]
+        names = ["record.npz", *more, "diagram.yaml", "run.json"]
         write_json(folder / "run.json", {**described(outcome), "versions": versions()})
         if outcome.record.estimates:
             write_json(folder / "estimates.json", estimates_as_dicts(outcome.record))

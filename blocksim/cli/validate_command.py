@@ -13,7 +13,9 @@ from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
 @with_errors_told
 def validate_command(
     file: File,
-    record: Annotated[Path | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before.")] = None,
+    record: Annotated[
+        list[Path] | None, typer.Option("--record", "-r", metavar="PATH", help="A record not used before; several with --folds.")
+    ] = None,
     with_estimates: Annotated[
         list[Path] | None,
         typer.Option("--with-estimates", metavar="FILE", help="Values to judge (estimates.json). Several are compared."),
@@ -22,6 +24,13 @@ def validate_command(
         str | None, typer.Option("--estimates-of", metavar="BLOCK", help="Whose, where there are several identifiers.")
     ] = None,
     split: Annotated[float | None, typer.Option(help="Identify on this share of the record, judge by the rest.")] = None,
+    folds: Annotated[
+        bool, typer.Option("--folds", help="Hold back each of several records once, and identify on the others.")
+    ] = False,
+    first: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The record the values come from, scored beside; else that of their folder."),
+    ] = None,
     mode: Annotated[str, typer.Option(help="loop: simulate it; inverse: evaluate the inverse model.")] = "loop",
     initial: Annotated[
         str, typer.Option(help="Where the loop starts: at the record's first samples, or the diagram's.")
@@ -48,13 +57,6 @@ def validate_command(
     outer, inner = results.read_settings(set_ or [])
     reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
     reading["columns"] = results.read_columns(map_ or [])
-    options = {
-        "block": estimates_of or "",
-        "split": split,
-        "mode": mode,
-        "initial": initial,
-        "skip": skip,
-        "params": inner,
-        **reading,
-    }
-    typer.echo(validating.validated(file, outer, allow_outside, record, with_estimates or [], options, output, json))
+    options = {"block": estimates_of or "", "mode": mode, "initial": initial, "skip": skip, "params": inner, **reading}
+    request = validating.JudgeRequest(record or [], with_estimates or [], split, folds, first)
+    typer.echo(validating.validated(file, outer, allow_outside, request, options, output, json))

@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from ..contract.portable.choice import SYSTEM, with_math
 from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
+from ..solvers import find_tableau
 from ..tracing.specialise import Helpers, specialise
+from .at_instants.first_slope import with_shared_slope
+from .at_instants.hits import hit_text
+from .gates import retain_text, switches
 from .generator import Generator
-from .instants import hit_text
 from .slots import Slot, Slots
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -85,15 +88,21 @@ def write_source(schedule: Schedule, logs: list[LogGroup], solver: str, math: st
 
     generator = Generator(schedule, logs)
     guards = generator.guard_functions() if generator.guards else []
-    body = [generator.derivative(), *guards, hit_text(generator)]
+    gates = switches(generator)
+    retain = [retain_text(generator)] if gates else []
+    slope, hit = generator.derivative(), hit_text(generator)
     if generator.loops:  # the last memory tells that a loop found no solution
         generator.slots.m.append(Slot("", "loop"))
     loops = [loop.text for loop in generator.loops] + [
         driver_text.loop_solver(n, generator.slots) for n in range(len(generator.loops))
     ]
     loose = sum(group.follows is None for group in logs)  # logged inside steps too
-    counts = (len(schedule.groups), len(generator.guards), len(logs) if loose else 0, len(generator.loops))
-    driver = driver_text.driver(solver, len(generator.slots.x), len(generator.slots.m), *counts)
+    counts = (len(schedule.groups), len(generator.guards), len(logs) if loose else 0, len(generator.loops), len(gates))
+    method = find_tableau(solver)
+    plain = not (guards or generator.loops or loose or generator.large or method.adaptive or method.implicit)
+    shared = with_shared_slope(slope, hit) if plain else None
+    driver = driver_text.driver(solver, len(generator.slots.x), len(generator.slots.m), *counts, shared is not None)
+    body = [slope, *guards, *retain, shared or hit]
     functions = [text + "\n" for _, text in generator.functions.values()]
     code = [*helper_functions(generator.helpers), *functions, *loops, *generator.part_functions, *body, *driver]
     return Source(

@@ -13,7 +13,17 @@ from .slots import Slots
 
 
 @functools.lru_cache(maxsize=200)
-def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs: int, loop_count: int) -> tuple[str, ...]:
+def driver(
+    solver: str,
+    states: int,
+    memory: int,
+    groups: int,
+    guards: int,
+    logs: int,
+    loop_count: int,
+    gates: int,
+    shared_slope: bool = False,
+) -> tuple[str, ...]:
     """Everything after the diagram's own functions; it depends on counts only."""
     method = find_tableau(solver)
     numbers: dict[str, Any] = {
@@ -23,8 +33,10 @@ def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs
         "LOGS": logs,
         "MEMORY": memory,
         "LOOPS": loop_count,
+        "GATES": gates,
         "LOOP_FLAG": memory - 1,
         "ADAPTIVE": method.adaptive,
+        "SHARED_SLOPE": shared_slope,
         "FIXED": not method.adaptive,
         "ORDER": 1 / (method.error_order + 1),
         "FIRST": 1 / (method.order + 1),
@@ -39,7 +51,8 @@ def driver(solver: str, states: int, memory: int, groups: int, guards: int, logs
     if method.adaptive:
         functions += [control.first_step, control.step_length, control.plan_next, control.fitting, control.shrink]
     if guards:
-        functions += [events.settle, events.fires, events.rearms, events.crossing, shared.end_at_event, shared.count_event]
+        functions += [events.settle, events.react, events.fires, events.rearms, events.crossing]
+        functions += [shared.end_at_event, shared.count_event]
     if logs:
         functions.append(shared.rows)
     functions += [shared.integrate, shared.advance]

@@ -266,7 +266,7 @@ def in_rows(unit: Unit, declaration: Any, values: Sequence[Binding]) -> Binding:
 def unique_names(units: list[Unit]) -> list[str]:
     """Dotted paths as Python names, all different and none a word of the program."""
     arguments = {name for names in ARGUMENTS.values() for name in names}
-    words = {"row", "count", "start", "view", "matrix", "pointer", "firing", "fired", "status"}
+    words = {"row", "count", "start", "view", "matrix", "pointer", "firing", "fired", "turns", "status"}
     reserved = {*NAMES, *arguments, *words, *LIBM, *PRELUDE, *keyword.kwlist, *dir(builtins)}
     raw = [unit.path.replace(".", "_") for unit in units]
     starts = {name[:i] for name in raw for i, letter in enumerate(name) if letter == "_"}

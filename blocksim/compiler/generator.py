@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 from ..contract.declarations import Memory, State
 from ..errors import BlockDefinitionError
+from ..schedule.enabling import EnableSwitch
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit, functions_of
 from ..solvers.stores import signature
 from ..tracing.code import Code, code, joined
 from .algebraic import make_loop, solution_call
 from .emitter import Emitter
 from .following import written
+from .gates import gated, switched
 from .roll import parts, roll
 from .scope import Scope, indented
 
@@ -119,11 +121,14 @@ class Generator(Emitter):
         for unit in moving:
             states = {n: unit.sizes.get(n, 1) for n, d in unit.kind.of(State).items() if not isinstance(d, Memory)}
             for copy in range(unit.width):
-                slopes.begin(f"{unit.path}: {unit.kind.__name__}")
-                outcome = self.apply(slopes, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
+                inner, still = Scope(signals=slopes.signals), Scope()
+                inner.begin(f"{unit.path}: {unit.kind.__name__}")
+                outcome = self.apply(inner, unit, "derivative", [(f"d{n}", s) for n, s in states.items()], copy)
                 for name in states:
                     for address, part in zip(self.slots.of(unit, name, copy), outcome[f"d{name}"], strict=True):
-                        slopes.write(code("dx[", address, "] = ", written(part)))
+                        inner.write(code("dx[", address, "] = ", written(part)))
+                        still.write(code("dx[", address, "] = 0.0"))
+                gated(self, slopes, unit, inner, still)
         inputs = signature("derivative")
         return program_function("derivative", inputs, self.finish(scope, "derivative", inputs, slopes))
 
@@ -138,13 +143,18 @@ class Generator(Emitter):
         for index, name in watching:
             unit = self.units[index]
             for copy in range(unit.width):
-                scope.begin(f"{unit.path}: {name}")
-                (margin,) = self.apply(scope, unit, f"guard_{name}", [(f"margin_{name}", 1)], copy)[f"margin_{name}"]
-                scope.write(code("g[", number, "] = ", written(margin)))
+                inner, asleep = Scope(signals=scope.signals), Scope()
+                inner.begin(f"{unit.path}: {name}")
+                (margin,) = self.apply(inner, unit, f"guard_{name}", [(f"margin_{name}", 1)], copy)[f"margin_{name}"]
+                inner.write(code("g[", number, "] = ", written(margin)))
+                asleep.write(code("g[", number, "] = nan"))  # neither fires nor returns
+                gated(self, scope, unit, inner, asleep)
                 branch = Scope()
                 self.compute(branch, self.inputs_of(unit, [unit.kind.functions[f"reset_{name}"]]))
                 branch.begin(f"{unit.path}: {name}")
                 self.assign_states(branch, unit, f"reset_{name}", copy, unit.kind.of(State))
+                if isinstance(unit.block, EnableSwitch):
+                    switched(self, branch, unit)
                 resets.nest(f"if i == {number}:", branch.blocks())
                 number += 1
         inputs = signature("guards")

@@ -110,6 +110,8 @@ class Block:
     colour: ClassVar[str] = "plain"
     #: A small sign above its text: polylines in a unit square, y upwards: "0,0 0.5,0 0.5,1 1,1; 0,0 1,0".
     icon: ClassVar[str] = ""
+    #: Its equation in LaTeX for its page, where the first line of the docstring is a sentence and cannot be typeset.
+    formula: ClassVar[str] = ""
     #: Its outputs have the unit of its inputs: a sum, a sensor, a hold.
     same_unit: ClassVar[bool] = False
     #: Outputs are computed at the block's sample hits only, and hold between them.

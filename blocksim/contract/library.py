@@ -1,15 +1,16 @@
 """Type name -> Block class. Libraries are found through the entry-point group `blocksim.libraries`, ours like anyone's.
 
 [project.entry-points."blocksim.libraries"]
-mine = "my_package.blocks"           # a module, or a dict of name -> class such as "blocks:LIBRARY"
+mine = "my_package.blocks"           # a module, or a mapping of name -> class such as "blocks:LIBRARY"
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from ..errors import BlockDefinitionError, DiagramError, did_you_mean, listing
 from ..extensions import entries
@@ -18,9 +19,32 @@ from .block import Block
 _registered: dict[str, type[Block]] = {}
 
 
-def library() -> dict[str, type[Block]]:
-    """Every block type by name: the installed libraries, then what was registered."""
-    return {**installed(), **_registered}
+class LazyBlocks(Mapping[str, type[Block]]):
+    """Blocks by type name, each made known by a function that is called when the block is taken: a library may import it then."""
+
+    def __init__(self, ways: Mapping[str, Callable[[], type[Block]]]):
+        self.ways = ways
+
+    def __getitem__(self, name: str) -> type[Block]:
+        way = self.ways[name]
+        try:
+            return way()
+        except (ImportError, AttributeError) as error:
+            raise DiagramError(f"the block {name} cannot be loaded: {error}.") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ways)
+
+    def __len__(self) -> int:
+        return len(self.ways)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.ways
+
+
+def library() -> Mapping[str, type[Block]]:
+    """Every block type by name: the installed libraries, then what was registered. Ours are imported when they are taken."""
+    return ChainMap(dict(_registered), cast("dict[str, type[Block]]", installed()))
 
 
 def register(*classes: type[Block]) -> None:
@@ -56,27 +80,28 @@ def unknown_type(type_name: Any, blocks: Iterable[str]) -> str:
 
 
 @cache
-def installed() -> dict[str, type[Block]]:
+def installed() -> Mapping[str, type[Block]]:
     """The blocks of every installed library. A name that two libraries use is refused with both."""
-    result: dict[str, type[Block]] = {}
-    owner: dict[str, str] = {}
+    owners: dict[str, Mapping[str, type[Block]]] = {}
+    entry_names: dict[str, str] = {}
     for entry in entries("libraries"):
         try:
             blocks = members(entry.load())
         except (ImportError, AttributeError) as error:
             raise DiagramError(f"the block library '{entry.name}' ({entry.value}) cannot be loaded: {error}.") from error
-        for name, cls in blocks.items():
-            if result.setdefault(name, cls) is not cls:
+        for name in blocks:
+            if name in owners and owners[name][name] is not blocks[name]:
                 raise DiagramError(
-                    f"two libraries have a block {name}: '{owner[name]}' ({origin(result[name])}) and "
-                    f"'{entry.name}' ({origin(cls)}). Remove one."
+                    f"two libraries have a block {name}: '{entry_names[name]}' ({origin(owners[name][name])}) and "
+                    f"'{entry.name}' ({origin(blocks[name])}). Remove one."
                 )
-            owner.setdefault(name, entry.name)
-    return result
+            owners.setdefault(name, blocks)
+            entry_names.setdefault(name, entry.name)
+    return LazyBlocks({name: partial(blocks.__getitem__, name) for name, blocks in owners.items()})
 
 
-def members(loaded: Any) -> dict[str, type[Block]]:
-    """The blocks of a loaded entry: a dict as it is, or the public Block classes a module defines."""
+def members(loaded: Any) -> Mapping[str, type[Block]]:
+    """The blocks of a loaded entry: a mapping as it is, or the public Block classes a module defines."""
     if isinstance(loaded, ModuleType):
         return {
             n: c
@@ -87,7 +112,7 @@ def members(loaded: Any) -> dict[str, type[Block]]:
             and c.__module__.split(".")[0] == loaded.__name__.split(".")[0]
             and not c.__dict__.get("abstract")
         }
-    return dict(loaded)
+    return cast(Mapping[str, type[Block]], loaded)
 
 
 def origin(cls: type) -> str:

@@ -14,10 +14,11 @@ from ..contract.library import unknown_type
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
 from .checks import note, raise_all, record_problems, simulate_problems, time_problem
 from .diagram import Complain, Diagram, inports, reference, resolve, signals
+from .enabling import enable_problem
 from .files import Folders, folders_for, is_subsystem, read_file
 from .loader import MAX_BLOCKS, load, parse_spec
 from .parameters import Meter, ParameterScope, SpoiledError, scope_of, substituted
-from .spec import BlockSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
+from .spec import BlockSpec, EnableSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 
 MAX_NESTING = 20
 
@@ -180,9 +181,23 @@ def add_block(diagram: Diagram, entry: BlockSpec, scope: ParameterScope, site: S
         diagram.unmade.add(entry.name)
         return
     try:
-        diagram.add(entry.name, block, entry.inputs, flip=entry.flip, place=entry.place, places=entry.places)
+        enable = enable_in(entry, scope, site)
+        diagram.add(entry.name, block, entry.inputs, flip=entry.flip, place=entry.place, places=entry.places, enable=enable)
     except DiagramError as error:
         site.problems += [Problem(p.what, entry.place) for p in error.problems]
+
+
+def enable_in(entry: BlockSpec, scope: ParameterScope, site: Site) -> EnableSpec | None:
+    """`enable:` with its parameters in place."""
+    if entry.enable is None:
+        return None
+    head, where = f"block '{entry.name}': enable: ", entry.places.get("enable", entry.place)
+    keys = ("states", "outputs")
+    values = [resolved_value(getattr(entry.enable, key), scope, site, f"{head}{key}", where) for key in keys]
+    spec = replace(entry.enable, **{key: value for key, (value, ok) in zip(keys, values, strict=True) if ok})
+    if all(ok for _, ok in values) and (text := enable_problem(spec)):
+        site.complain(head + text, where)
+    return spec
 
 
 def made(kind: type[Block], entry: BlockSpec, settings: dict[str, Any], missing: set[str], site: Site) -> Block:
@@ -217,6 +232,8 @@ def time_texts(kind: type[Block], settings: Mapping[str, Any]) -> list[tuple[str
 def input_hint(kind: type[Block], key: str) -> str:
     if key in inports(kind.__new__(kind)):
         return f" '{key}' is an input: write in: {{{key}: <block>}}."
+    if key == "enable":
+        return " `enable:` switches subsystems: put the block into a file with ports:."
     return " Inputs are written in: <block>." if key in ("input", "inputs", "from") else ""
 
 

@@ -64,8 +64,10 @@ def simulate_problems(simulate: SimulateSpec, places: dict[str, Place]) -> list[
 def record_problems(record: RecordSpec) -> list[Problem]:
     """What is wrong with `record:` itself; what is wrong with the file is known when it is read."""
     texts: list[tuple[str, str]] = []
-    if record.file is not None and not isinstance(record.file, str):
-        texts.append(("file", f"found {brief_value(record.file)}. The path of a .csv, .mat, .npz or .parquet file is wanted."))
+    files = record.file if isinstance(record.file, list) else [record.file]
+    if not files or not all(isinstance(file, str) or (file is None and record.file is None) for file in files):
+        what = "The path of a .csv, .mat, .npz or .parquet file is wanted, or a list of them."
+        texts.append(("file", f"found {brief_value(record.file)}. {what}"))
     if isinstance(record.time, dict):
         if not record.time.keys() <= {"column", "unit"} or not isinstance(record.time.get("column"), str):
             texts.append(("time", f"found {brief_value(record.time)}. A column is wanted, or {{column: clock, unit: ms}}."))

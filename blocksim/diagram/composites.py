@@ -16,6 +16,7 @@ def composite(diagram: Diagram, name: str) -> Block:
         raise DiagramError(f"{name} has no ports; a subsystem that is taken for a plant says what goes in and out.")
     scopes: dict[str, tuple[Diagram, Links]] = {}
     gather_parts(diagram, "", scopes)
+    refuse_switches(scopes, name)
     parts: list[Part] = []
     settings: dict[str, Any] = {}
     for prefix, (part, links) in scopes.items():
@@ -33,6 +34,16 @@ def composite(diagram: Diagram, name: str) -> Block:
     title = "".join(c if c.isalnum() else "_" for c in (diagram.name or name))
     kind = composite_class(title, tuple(parts), tuple(diagram.ports.inputs), outputs)
     return kind(**settings)
+
+
+def refuse_switches(scopes: dict[str, tuple[Diagram, Links]], name: str) -> None:
+    """A subsystem in it that is switched has no equations that hold at all times."""
+    for prefix, (part, _) in scopes.items():
+        for node in part.nodes.values():
+            if node.enable is not None:
+                raise DiagramError(
+                    f"{name} has the subsystem '{prefix}{node.name}' with enable:, and what is switched is no plant."
+                )
 
 
 def gather_parts(part: Diagram, prefix: str, scopes: dict[str, tuple[Diagram, Links]]) -> None:

@@ -17,7 +17,7 @@ from ..contract.block import Block
 from ..contract.declarations import Inport, Model, Outport
 from ..errors import BlocksimError, DiagramError, Place, Problem, did_you_mean, listing
 from ..extensions import extension
-from .spec import LogSpec, PortSpec, RecordSpec, RunOptions, ScopeAxes, SimulateSpec, Spec
+from .spec import EnableSpec, LogSpec, PortSpec, RecordSpec, RunOptions, ScopeAxes, SimulateSpec, Spec
 
 if TYPE_CHECKING:
     from blocksim import Simulation  # by the front door: what runs a diagram lives further down the road
@@ -52,6 +52,8 @@ class Node:
     flip: bool | None = None
     place: Place | None = None
     places: dict[str, Place] = field(default_factory=dict)
+    enable: EnableSpec | None = None  # of a subsystem
+    gates: tuple[str, ...] = ()  # of a block taken out of subsystems: the switches that still hold it
 
     def at(self, key: str) -> Place | None:
         return self.places.get(key, self.place)
@@ -85,6 +87,7 @@ class Diagram:
         flip: bool | None = None,
         place: Place | None = None,
         places: dict[str, Place] | None = None,
+        enable: Any = None,
         **settings: Any,
     ) -> Node:
         """Put a block into the diagram: a type name with settings, a Block, or a Diagram with ports as subsystem."""
@@ -107,7 +110,7 @@ class Diagram:
                 raise DiagramError([Problem(f"block '{name}': {p.what}", place) for p in error.problems]) from None
         elif settings:
             raise DiagramError(f"block '{name}': settings go to a type name, not to a made block.")
-        node = Node(name, block, inputs, flip, place, places or {})
+        node = Node(name, block, inputs, flip, place, places or {}, switch_of(name, block, enable, place))
         self.nodes[name] = node
         return node
 
@@ -141,11 +144,37 @@ class Diagram:
         save(self, path)
 
 
+def switch_of(name: str, block: Block | Diagram, value: Any, place: Place | None) -> EnableSpec | None:
+    """`enable=` of a subsystem, checked."""
+    from .enabling import enable_of
+
+    if value is None:
+        return None
+    if not isinstance(block, Diagram):
+        raise DiagramError([Problem(f"block '{name}': enable switches subsystems: put the block into one.", place)])
+    if block.ports and "enable" in block.ports.inputs:
+        text = "the subsystem has an input 'enable' of its own: give that input another name."
+        raise DiagramError([Problem(f"block '{name}': enable: {text}", place)])
+    try:
+        return enable_of(value)
+    except ValueError as error:
+        raise DiagramError([Problem(f"block '{name}': enable: {error}", place)]) from None
+
+
 def outports(block: Block | Diagram) -> dict[str, Any]:
     """Output ports by name."""
     if isinstance(block, Diagram):
         return dict(block.ports.outputs) if block.ports else {}
     return (block.bound or type(block)).of(Outport)
+
+
+#: The input that `enable:` gives to a subsystem.
+ENABLE_PORT = Inport(doc="above 0.5 the subsystem is on", optional=True)
+
+
+def inports_of(node: Node) -> dict[str, Inport]:
+    """Input ports by name, with the one that switches it."""
+    return inports(node.block) if node.enable is None else {**inports(node.block), "enable": ENABLE_PORT}
 
 
 def inports(block: Block | Diagram) -> dict[str, Inport]:
@@ -219,12 +248,16 @@ def named_blocks(diagram: Diagram) -> dict[str, Block]:
 
 def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[str, list[Ref]]:
     """One block's inputs, from `in: a`, `in: [a, b]` or `in: {port: a}`."""
-    ports = inports(node.block)
+    inputs = node.inputs
+    switched = node.enable is not None and isinstance(inputs, dict) and "enable" in inputs  # a twin writes all wires there
+    ports = inports_of(node) if switched else inports(node.block)
 
     def complain(text: str) -> None:
         problems.append(Problem(f"block '{node.name}': {text}", node.at("in")))
 
-    inputs = node.inputs
+    def complain_of_switch(text: str) -> None:
+        problems.append(Problem(f"block '{node.name}': enable: {text}", node.at("enable")))
+
     by_port: dict[str, list[Any]] = {}
     if inputs is None:
         pass
@@ -236,9 +269,13 @@ def resolve_node(diagram: Diagram, node: Node, problems: list[Problem]) -> dict[
     else:
         items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         by_port = in_order(items, ports, complain)
+    if node.enable is not None:
+        by_port = {"enable": [node.enable.signal], **by_port}
+        ports = inports_of(node)
     links: dict[str, list[Ref]] = {}
     for port, declaration in ports.items():
-        refs = [reference(diagram, item, complain) for item in by_port.get(port, [])]
+        complaint = complain_of_switch if port == "enable" and node.enable is not None else complain
+        refs = [reference(diagram, item, complaint) for item in by_port.get(port, [])]
         links[port] = [r for r in refs if r is not None]
         if (
             port not in by_port

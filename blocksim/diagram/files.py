@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..contract.library import library
 from ..errors import DiagramError, did_you_mean, listing
 from .yaml_lines import MAX_TEXT_BYTES, decode
 
@@ -56,7 +57,11 @@ def no_diagram(name: str) -> DiagramError:
     reason = f"there is no file '{name}' (looked in {os.getcwd()})."
     if is_folder(name):
         reason = f"'{name}' is a folder, not a diagram."
-    return DiagramError(f"{reason} Bundled diagrams are: {listing(names)}." + did_you_mean(name.removesuffix(".yaml"), names))
+    elif name in library():
+        return DiagramError(f"'{name}' is a block, not a diagram: blocksim blocks {name} describes it.")
+    if close := did_you_mean(name.removesuffix(".yaml"), names):
+        return DiagramError(reason + close)
+    return DiagramError(f"{reason} Bundled diagrams are: {listing(names)}.")
 
 
 def read_file(path: str | os.PathLike[str], name: str) -> str:

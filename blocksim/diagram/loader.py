@@ -10,7 +10,8 @@ from typing import Any
 from ..errors import Place, Problem, did_you_mean, listing
 from .checks import brief_value, is_reference, note, raise_all, record_problems, simulate_problems, time_problem
 from .diagram import NAME
-from .files import bundled, bundled_root, find_diagram, read_file
+from .enabling import enable_of
+from .files import bundled, bundled_root, find_diagram, is_subsystem, read_file
 from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .writer import dump, save
 from .yaml_lines import Lined, read_yaml
@@ -147,7 +148,13 @@ class SpecReader:
             self.complain(f"block '{name}': type: found {brief_value(kind.value)}. The name of a block type is wanted.", kind)
             return None
         block = BlockSpec(name, kind.value, place=self.place(at), places={key: self.place(item) for key, item in entries.items()})
-        block.settings = {key: item.plain() for key, item in entries.items() if key not in RESERVED}
+        switch = "enable" if is_subsystem(block.type) else ""  # of a block it would be a setting
+        block.settings = {key: item.plain() for key, item in entries.items() if key not in RESERVED and key != switch}
+        if switch in entries:
+            try:
+                block.enable = enable_of(entries[switch].plain())
+            except ValueError as error:
+                self.complain(f"block '{name}': enable: {error}", entries[switch])
         if "in" in entries:
             block.inputs = self.inputs(name, entries["in"])
         if "flip" in entries:

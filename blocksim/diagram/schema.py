@@ -40,7 +40,7 @@ def schema(library: Mapping[str, type[Block]] | None = None, solvers: Iterable[s
                 "anyOf": [{"enum": list(blocks)}, {"type": "string", "pattern": SUBSYSTEM}],
             }
         },
-        "allOf": choices,
+        "allOf": [*choices, subsystem_schema()],
     }
     return {
         "$schema": DIALECT,
@@ -199,7 +199,12 @@ def record_schema() -> dict[str, Any]:
         "type": ["object", "null"],
         "additionalProperties": False,
         "properties": {
-            "file": {"description": "the record, beside this file or in the folder BLOCKSIM_DATA", "type": ["string", "null"]},
+            "file": {
+                "description": "the record, beside this file or in the folder BLOCKSIM_DATA; a list of records fitted together",
+                "type": ["string", "null", "array"],
+                "items": {"type": "string"},
+                "minItems": 1,
+            },
             "time": {"description": "the column of time", "anyOf": [{"type": ["string", "null"]}, clock]},
             "every": {"description": "interval of the rows [s] where no column of time is read", **time},
             "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
@@ -215,6 +220,26 @@ def record_schema() -> dict[str, Any]:
             },
         },
     }
+
+
+def subsystem_schema() -> dict[str, Any]:
+    """What a subsystem takes beside its parameters."""
+    signal = {"type": "string", "minLength": 1}
+    number = {"anyOf": [{"const": "hold"}, {"type": "number"}, {"$ref": "#/$defs/_reference"}]}
+    states = {"anyOf": [{"enum": ["hold", "reset"]}, {"$ref": "#/$defs/_reference"}]}
+    mapping = {
+        "type": "object",
+        "required": ["signal"],
+        "additionalProperties": False,
+        "properties": {
+            "signal": {"description": "what switches: on above 0.5", **signal},
+            "states": {"description": "what they do when it is switched on again: go on, or begin anew", **states},
+            "outputs": {"description": "what they are while it is off: what they were, or a number", **number},
+        },
+    }
+    enable = {"description": "a signal that switches the subsystem on and off", "anyOf": [signal, mapping]}
+    is_subsystem = {"properties": {"type": {"pattern": SUBSYSTEM}}, "required": ["type"]}
+    return {"if": is_subsystem, "then": {"properties": {"enable": enable}}}
 
 
 def block_schema(name: str, cls: type[Block]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ A subsystem is a file of the same format with `ports:`; its inputs are named ins
 
     ports: {in: [tau], out: {q: joint.q}}
 
+Where it is used, a signal may switch it on and off: `enable: moving`, or `enable: {signal: moving, states: reset, outputs: 0}`.
+
 A pipeline that also works on measured data says which column of a file each signal is.
 
     record: {file: lab.csv, time: t, signals: {encoder: qm, loop: {column: volts, scale: 0.1}}}
@@ -32,6 +34,23 @@ ScopeAxes = list[str | list[str]]
 FORMAT = 1
 
 
+@dataclass(frozen=True)
+class EnableSpec:
+    """`enable:` of a subsystem: on while the signal is above 0.5; off, nothing in it moves.
+
+    Its outputs then keep their value, or have a stated one.
+    """
+
+    signal: str
+    states: Any = "hold"  # or 'reset': begin anew when it is switched on
+    outputs: Any = "hold"  # or a number
+
+    def plain(self) -> Any:
+        """As a file has it, what is not said left out."""
+        more = {key: value for key in ("states", "outputs") if (value := getattr(self, key)) != "hold"}
+        return {"signal": self.signal, **more} if more else self.signal
+
+
 @dataclass
 class BlockSpec:
     """One entry of `blocks:`: its type, where its inputs come from, and its settings as written."""
@@ -41,6 +60,7 @@ class BlockSpec:
     inputs: Any = None  # None, 'a.y', ['a', 'b'] or {'port': 'a.y'}
     settings: dict[str, Any] = field(default_factory=dict)
     flip: bool | None = None  # a hint for the picture: drawn right to left
+    enable: EnableSpec | None = None  # of a subsystem
     place: Place | None = field(default=None, compare=False)
     places: dict[str, Place] = field(default_factory=dict, compare=False)  # of each key, 'in' and 'type' included
 
@@ -118,7 +138,7 @@ class ColumnSpec:
 class RecordSpec:
     """`record:`, how a measured record is read as signals of the diagram."""
 
-    file: str | None = None
+    file: Any = None  # the path of a record, or a list of records that are fitted together
     time: Any = None  # the column of time, or {column: clock, unit: ms}
     every: Any = None  # interval of the rows, where no column of time is to be read
     resample: Any = None  # an interval, or {every: 1e-3, method: linear}

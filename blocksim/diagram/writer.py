@@ -16,7 +16,7 @@ from .checks import is_reference
 from .diagram import Diagram, Node
 from .files import is_subsystem, write_whole
 from .parameters import ParameterScope, substituted
-from .spec import FORMAT, BlockSpec, ColumnSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
+from .spec import FORMAT, BlockSpec, ColumnSpec, EnableSpec, LogSpec, PortSpec, RecordSpec, SimulateSpec, Spec
 from .yaml_lines import UNREADABLE, scalar
 
 LINE_WIDTH = 120
@@ -71,6 +71,8 @@ def block_entry(block: BlockSpec) -> dict[str, Any]:
         entry["in"] = block.inputs
     if block.flip is not None:
         entry["flip"] = block.flip
+    if block.enable is not None:
+        entry["enable"] = block.enable.plain()
     return entry
 
 
@@ -97,9 +99,14 @@ def column_entry(column: ColumnSpec) -> Any:
 
 def moved_record(record: RecordSpec | None, old: str, new: str) -> RecordSpec | None:
     """The same section written in another folder; a file that does not lie beside the diagram is found as before."""
-    if record is None or record.file is None or is_reference(record.file) or not os.path.isfile(os.path.join(old, record.file)):
+    if record is None or record.file is None:
         return record
-    return replace(record, file=os.path.relpath(os.path.join(old, record.file), new))
+
+    def again(file: str) -> str:
+        beside = not is_reference(file) and os.path.isfile(os.path.join(old, file))
+        return os.path.relpath(os.path.join(old, file), new) if beside else file
+
+    return replace(record, file=[again(f) for f in record.file] if isinstance(record.file, list) else again(record.file))
 
 
 def moved(block: BlockSpec, old: str, new: str) -> BlockSpec:
@@ -173,7 +180,14 @@ def block_spec(node: Node, origin: BlockSpec | None, scope: ParameterScope, path
     # In the order of the file first, so that what was written stays as it was.
     order = [*(k for k in before if k in now), *(k for k in now if k not in before)]
     settings = {k: before[k] if k == "file" and k in before else text_or_value(before.get(k), now[k], scope) for k in order}
-    return BlockSpec(node.name, kind, node.inputs, settings, node.flip)
+    return BlockSpec(node.name, kind, node.inputs, settings, node.flip, enable_spec(node.enable, origin, scope))
+
+
+def enable_spec(now: EnableSpec | None, origin: BlockSpec | None, scope: ParameterScope) -> EnableSpec | None:
+    if now is None or origin is None or origin.enable is None:
+        return now
+    before = origin.enable
+    return replace(now, **{key: text_or_value(getattr(before, key), getattr(now, key), scope) for key in ("states", "outputs")})
 
 
 def subsystem_type(node: Node, part: Diagram, path: str) -> str:

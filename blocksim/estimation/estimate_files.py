@@ -117,6 +117,16 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise RecordError(f"'{path}' is not JSON: {error}.") from None
 
 
+def read_all_estimates(path: str | os.PathLike[str]) -> dict[str, Estimates]:
+    """The estimates of every identifier in the estimates.json of a run; of one identifier's own file by the name of the file."""
+    data = read_json(path)
+    if isinstance(data, Mapping) and "parameters" in data and "method" in data:
+        return {Path(path).stem: from_dict(data)}
+    if not isinstance(data, Mapping) or not data:
+        raise RecordError(f"'{path}' holds no estimates as blocksim writes them.")
+    return {name: from_dict(one) for name, one in data.items()}
+
+
 def read_estimates(path: str | os.PathLike[str], block: str = "") -> Estimates:
     """The estimates of one identifier from its own file, or from the estimates.json of a run, which has them by block."""
     data = read_json(path)

@@ -29,6 +29,7 @@ COLUMNS = ("name", "value", "std", "%std", "truth", "error %", "z", "unit", "not
 NAN = float("nan")
 NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution lie below
 LEARNT = 0.1  # of its prior spread: a parameter that moved less says what it was told,
+RECORD_MARK = "@"  # before the number of the record, in the name of what is one record's own: q@2
 NARROWED = 0.5  # unless data have made it surer: its standard deviation below this share of that spread
 
 
@@ -210,7 +211,8 @@ class Estimates(Mapping[str, Estimate]):
         bad = [n for n, e in self.items() if not math.isfinite(e.value)]
         if bad:
             raise RecordError(f"{listing(bad)}: no number was found, so there is nothing to set.")
-        return {f"{where}.{n}" if where else n: e.value for n, e in self.items()}
+        shared = {n: e.value for n, e in self.items() if RECORD_MARK not in n}  # what was one record's own holds for no other
+        return {f"{where}.{n}" if where else n: value for n, value in shared.items()}
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: the columns that say something, and a row per parameter."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -136,18 +137,37 @@ def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | Non
         from .replay import replay
 
         return replay(unit, record, run)
-    t, inputs = arriving(unit, record, makers)
     block = started(unit, record, run)
-    values = {"t": t, **inputs, **plants_in(unit, run), "run": run}
+    t, values = arguments_in(unit, record, run, makers)
     required, optional, rest = arguments_of_process(type(block).process)  # type: ignore[attr-defined]
-    if missing := [n for n in required if n not in values]:
+    refuse_missing(unit, [n for n in required if n not in values])
+    with failures_named(unit, block):
+        names = dict.fromkeys((*required, *optional, *(unit.inputs if rest else ())))
+        result = block.process(**{n: values[n] for n in names if n in values})  # type: ignore[attr-defined]
+        t = block.times(t)  # type: ignore[attr-defined]
+    return with_results(unit, record, t, result)
+
+
+def arguments_in(
+    unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | None = None
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """The times of a block's inputs, and all that its `process` may ask for, by name."""
+    t, inputs = arriving(unit, record, makers)
+    return t, {"t": t, **inputs, **plants_in(unit, run), "run": run}
+
+
+def refuse_missing(unit: Unit, missing: Sequence[str]) -> None:
+    if missing:
         raise DiagramError(
             [Problem(f"block '{unit.path}': process asks for {', '.join(missing)}, which is not connected.", unit.node.at("in"))]
         )
+
+
+@contextmanager
+def failures_named(unit: Unit, block: Block) -> Iterator[None]:
+    """What goes wrong in a record block, told with its name and its line."""
     try:
-        names = dict.fromkeys((*required, *optional, *(inputs if rest else ())))
-        result = block.process(**{n: values[n] for n in names if n in values})  # type: ignore[attr-defined]
-        t = block.times(t)  # type: ignore[attr-defined]
+        yield
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.place)]) from None
     except BlocksimError:
@@ -155,6 +175,10 @@ def apply(unit: Unit, record: Record, run: Run, makers: Mapping[str, Unit] | Non
     except Exception as error:  # of somebody's own block: the run must not be lost with it
         what = f"block '{unit.path}' ({type(block).__name__}) broke down: {type(error).__name__}: {error}"
         raise DiagramError([Problem(what, unit.node.place)]) from error
+
+
+def with_results(unit: Unit, record: Record, t: np.ndarray, result: Any) -> Record:
+    """The record with what a block's `process` returned: its outputs as signals, its estimates by its name."""
     results = result if isinstance(result, tuple) else () if result is None else (result,)
     outputs = [r for r in results if not isinstance(r, Estimates)]
     ports = list(unit.kind.of(Outport))

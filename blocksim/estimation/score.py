@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.plant import Plant
 from ..errors import RecordError
+from ..simulation.elements import number_at, split_element
 from ..simulation.overrides import Overrides
 from .estimates import Estimates
 from .input_warnings import begins_at_truth, held_readings, leaks
@@ -52,9 +53,10 @@ def beside_truth(estimates: Estimates, schedule: Schedule, overrides: Overrides)
     truth = {}
     for entry in estimates.entries:
         path, _, key = (f"{estimates.model}.{entry.name}" if estimates.model else entry.name).rpartition(".")
-        if math.isnan(entry.truth) and path in schedule.by_path and key in schedule.by_path[path].settings:
-            value = overrides.value(schedule, f"{path}.{key}")
-            truth[entry.name] = float(value) if isinstance(value, (int, float)) else math.nan
+        setting, place = split_element(key)
+        if math.isnan(entry.truth) and path in schedule.by_path and setting in schedule.by_path[path].settings:
+            value = number_at(overrides.value(schedule, f"{path}.{setting}"), place)
+            truth[entry.name] = math.nan if value is None else value
     if not truth:
         return estimates
     return replace(estimates, entries=tuple(replace(e, truth=truth.get(e.name, e.truth)) for e in estimates.entries))

@@ -65,7 +65,8 @@ class Twin:
     ) -> list[Any | SimulationError]:
         """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
         noise = self.noise  # once, before the threads start
-        parts = batches([self.experiment] * len(table))
+        cores = os.cpu_count() or 1
+        parts = batches([self.experiment] * len(table), cores)
         if self.experiment.method.compiled and any(len(part) == 1 for part in parts):
             self.experiment.program.fast()  # once too
 
@@ -85,7 +86,7 @@ class Twin:
                     return ends if then is None else [then(row, end) for row, end in zip(rows, ends, strict=True)]
             return [run(row) for row in rows]
 
-        return [end for ends in share_out(len(parts), run_part, os.cpu_count() or 1) for end in ends]
+        return [end for ends in share_out(len(parts), run_part, cores) for end in ends]
 
     @functools.cached_property
     def columns(self) -> list[tuple[str, int, int]] | None:

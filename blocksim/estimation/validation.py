@@ -15,7 +15,17 @@ from ..extensions import extension
 
 #: Lags up to which residuals are looked at.
 RESIDUAL_LAGS = 20
-TABLE_HEAD = ("signal", "rms error", "unit", "relative error %", "fit %", "lags outside", "with input")
+TABLE_HEAD = (
+    "signal",
+    "rms error",
+    "unit",
+    "relative error %",
+    "fit %",
+    "there: rms",
+    "there: fit %",
+    "lags outside",
+    "with input",
+)
 
 
 @dataclass(frozen=True)
@@ -57,10 +67,12 @@ class SignalFit:
         columns = self.residual.reshape(len(self.t), -1)
         return float(np.mean([share_outside(column) for column in columns.T]))
 
-    def row(self) -> list[str]:
+    def row(self, there: SignalFit | None = None) -> list[str]:
+        """Its line of the table; `there` is the same signal of the record that the values were found on."""
         driven = "" if math.isnan(self.correlation) else f"{self.correlation:+.2f} ({self.input})"
-        numbers = (f"{100 * self.relative_error:.3g}", f"{100 * self.fit:.2f}", f"{100 * self.lags_outside:.0f} %")
-        return [self.name, f"{self.rms:.3g}", self.unit, *numbers, driven]
+        numbers = (f"{100 * self.relative_error:.3g}", f"{100 * self.fit:.2f}")
+        first = ("", "") if there is None else (f"{there.rms:.3g}", f"{100 * there.fit:.2f}")
+        return [self.name, f"{self.rms:.3g}", self.unit, *numbers, *first, f"{100 * self.lags_outside:.0f} %", driven]
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,7 @@ class Validation(Mapping[str, SignalFit]):
     source: str = ""  # the record
     settings: dict[str, float] = field(default_factory=dict)  # the settings that were fixed, by path
     notes: tuple[str, ...] = ()
+    there: Validation | None = None  # the same values on the record they were found on
 
     def __getitem__(self, name: str) -> SignalFit:
         for entry in self.entries:
@@ -87,11 +100,13 @@ class Validation(Mapping[str, SignalFit]):
 
     def title(self) -> str:
         how = {"loop": "loop simulated", "inverse": "inverse model evaluated"}[self.mode]
-        return f"{how} on {self.source}" if self.source else how
+        words = f"{how} on {self.source}" if self.source else how
+        return words if self.there is None else f"{words}; there: on the record that the values come from"
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """The table as text: the columns that say something, and a row per signal."""
-        rows = [entry.row() for entry in self.entries]
+        first: Mapping[str, SignalFit] = self.there or {}
+        rows = [entry.row(first.get(entry.name)) for entry in self.entries]
         columns = [i for i in range(len(TABLE_HEAD)) if any(row[i] for row in rows)]
         return [TABLE_HEAD[i] for i in columns], [[row[i] for i in columns] for row in rows]
 
@@ -126,7 +141,14 @@ class Validation(Mapping[str, SignalFit]):
             }
             for e in self.entries
         }
-        return {"mode": self.mode, "source": self.source, "settings": self.settings, "signals": scores, "notes": list(self.notes)}
+        whole = {
+            "mode": self.mode,
+            "source": self.source,
+            "settings": self.settings,
+            "signals": scores,
+            "notes": list(self.notes),
+        }
+        return whole if self.there is None else {**whole, "there": self.there.to_dict()}
 
     def plot(self, path: Any = None) -> Any:
         """Draw every signal, measured and by the model, and the residual below; with a path also write it. Returns the Figure."""

@@ -31,7 +31,7 @@ class LinearModel:
     states: list[str]
     inputs: list[str]
     outputs: list[str]
-    operating_point: OperatingPoint
+    operating_point: OperatingPoint | None  # None of a model from data, whose point are the means of its record
     dt: float | None = None
     note: str = ""  # what was held, and which entries are in doubt
 

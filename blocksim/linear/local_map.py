@@ -111,7 +111,7 @@ class LocalMap:
                 store[address] = float(value)
         a[self.a] = z[n + len(self.m) :]
         hits = [k for _ in prober.experiment.schedule.groups for k in (0, 1)]
-        idle = {"hits": hits, "logs": [], "record": [], **{name: list(store) for name, store in prober.guarding.items()}}
+        idle = {"hits": hits, "logs": [], "record": [], "k": (), **{name: list(store) for name, store in prober.guarding.items()}}
         with np.errstate(all="ignore"):
             prober.functions["hit"](*handed("hit", 0, self.t, **idle, x=x, p=p, m=m, a=a, noise=prober.noise, o=o))
         prober.check_loops(m, self.t)

@@ -161,7 +161,8 @@ def flat_copy(
     for unit in schedule.units:
         inputs = {p: [written(r) for r in refs] for p, refs in unit.inputs.items() if refs}
         single = {p: inputs[p] if declared.many else inputs[p][0] for p, declared in unit.kind.of(Inport).items() if p in inputs}
-        nodes[names[unit.path]] = Node(names[unit.path], unit.block, single or None, place=unit.node.place)
+        gates = tuple(names[path] for path in unit.gates)
+        nodes[names[unit.path]] = Node(names[unit.path], unit.block, single or None, place=unit.node.place, gates=gates)
     probes = []
     for tap in probed:
         probes.append(named(f"{tap.path}.read", tap.path))

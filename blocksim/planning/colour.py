@@ -7,6 +7,7 @@ order: exact for an autoregression, and never afraid of a signal that drifts awa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,12 +36,17 @@ class Colour:
         stds: FloatArray = np.sqrt(np.diagonal(self.covariances[0]))
         return stds
 
+    @functools.cached_property
+    def predictors(self) -> list[Predictor]:
+        """Of every order, computed once: a fit whitens hundreds of times."""
+        return predictors(self.covariances)
+
     def whiten(self, signals: FloatArray) -> FloatArray:
         """Signals [time, reading, ...] as readings of independent noises of variance 1."""
         import numpy as np
 
         flat = signals.reshape(*signals.shape[:2], -1)
-        steps = predictors(self.covariances)
+        steps = self.predictors
         result = np.empty(flat.shape)
         order = min(len(steps), len(flat)) - 1
         for k in range(order):
@@ -57,6 +63,11 @@ def predicted_rest(step: Predictor, flat: FloatArray, rows: slice) -> FloatArray
     import numpy as np
 
     coefficients, factor = step
+    if flat.shape[1] == 1 and len(coefficients) and rows.stop - rows.start > 1:  # one reading: a filter for each column
+        taps = np.concatenate([[1.0], -coefficients[:, 0, 0]])
+        columns = [np.convolve(column, taps)[rows] for column in flat[:, 0, :].T]
+        lone: FloatArray = np.stack(columns, axis=1)[:, None, :] / factor[0, 0]
+        return lone
     rest = flat[rows].copy()
     for i, matrix in enumerate(coefficients, start=1):
         rest -= np.einsum("ij,njp->nip", matrix, flat[rows.start - i : rows.stop - i])
@@ -76,13 +87,16 @@ def predictors(covariances: FloatArray) -> list[Predictor]:
         matrix: FloatArray = own if lag == 0 else covariances[lag] if lag > 0 else covariances[-lag].T
         return matrix
 
-    steps = []
-    for order in range(len(covariances)):
-        if order == 0:
-            steps.append((np.zeros((0, size, size)), np.linalg.cholesky(own)))
-            continue
-        past = np.block([[at(j - i) for j in range(1, order + 1)] for i in range(1, order + 1)])
-        across = np.hstack([at(i) for i in range(1, order + 1)])
+    longest = len(covariances) - 1
+    cells = np.empty((longest, size, longest, size))  # the past of the longest; those of the others stand at its top left
+    for i in range(longest):
+        for j in range(longest):
+            cells[i, :, j, :] = at(j - i)
+    whole = cells.reshape(longest * size, longest * size)
+    after = np.hstack([at(i) for i in range(1, longest + 1)]) if longest else np.empty((size, 0))
+    steps = [(np.zeros((0, size, size)), np.linalg.cholesky(own))]
+    for order in range(1, longest + 1):
+        past, across = whole[: order * size, : order * size], after[:, : order * size]
         weights = solve(past, across.T, assume_a="pos").T
         factor = np.linalg.cholesky(own - weights @ across.T)
         steps.append((weights.reshape(size, order, size).transpose(1, 0, 2), factor))

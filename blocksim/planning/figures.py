@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..notation import unit_label
 from ..pictures.figures import blank_figure
 from ..pictures.palette import COLOURS
 from ..pictures.plots import suffix, write_figure
 from ..running.signals import Analysis
+from ..schedule.flatten import flatten
+from ..schedule.units import infer_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,6 +107,9 @@ def plot_design(result: DesignResult, path: str | os.PathLike[str] | None = None
     figure, axes = new_figure(11.0, 2.4 * len(names) + 0.4, len(names), 3, width_ratios=(3, 2, 2))
     for row, name in zip(axes, names, strict=True):
         draw_limited_signal(row[0], row[1], record.time(name), record[name].reshape(len(record.time(name)), -1), name, result)
+        if unit := record.unit(name):
+            row[0].set_ylabel(f"{name} [{unit_label(unit)}]", fontsize=9)
+            row[1].set_ylabel(f"amplitude [{unit_label(unit)}]", fontsize=9)
     for axis in axes[1:, 2]:
         axis.set_visible(False)
     draw_bars(axes[0][2], result)
@@ -111,7 +117,8 @@ def plot_design(result: DesignResult, path: str | os.PathLike[str] | None = None
 
 
 def run_options(result: DesignResult) -> dict[str, Any]:
-    return {key: value for key, value in result.spec.simulate.items() if key in ("stop", "step", "solver", "seed", "every")}
+    keys = ("step", "solver", "seed", "every", *(() if result.duration else ("stop",)))  # a duration of its own is in the diagram
+    return {key: value for key, value in result.spec.simulate.items() if key in keys}
 
 
 def draw_limited_signal(time: Axes, lines: Axes, t: FloatArray, x: FloatArray, name: str, result: DesignResult) -> None:
@@ -159,10 +166,21 @@ def plot_front(front: Front, path: str | os.PathLike[str] | None = None) -> Figu
     figure, axes = new_figure(5.5, 3.6)
     axis = axes[0][0]
     axis.loglog(front.values, front.criteria, "o-", color=COLOURS[0], linewidth=1.6)
-    axis.set_xlabel(front.over, fontsize=9)
-    axis.set_ylabel(f"criterion {front.criterion}", fontsize=9)
+    axis.set_xlabel("duration [s]" if front.over == "duration" else f"peak of {source_label(front.results[0])}", fontsize=9)
+    relative = front.criterion in ("D", "A", "E", "worst")
+    axis.set_ylabel(f"{front.criterion}{', relative standard deviation' if relative else ''}", fontsize=9)
+    axis.set_xticks(front.values, [f"{value:g}" for value in front.values], fontsize=9)
+    axis.tick_params(axis="x", which="minor", labelbottom=False)
     axis.grid(alpha=0.3, which="both")
     return finished(figure, path)
+
+
+def source_label(result: DesignResult) -> str:
+    """'u [N m]': the first source that varies, with its unit where the wires tell one."""
+    name = next(iter(result.spec.vary))
+    schedule = flatten(result.diagram)
+    ports = [unit for (index, _), unit in infer_units(schedule).items() if schedule.units[index].path == name and unit]
+    return name + (f" [{unit_label(ports[0])}]" if ports else "")
 
 
 def write_design_figures(result: DesignResult, folder: Path) -> list[str]:

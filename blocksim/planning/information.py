@@ -9,29 +9,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..contract.times import Seconds, exact
-from ..diagram.spec import LogSpec
-from ..errors import DiagramError
-from ..estimation.process import Run
-from ..estimation.twin import twin_of
-from ..estimation.twin_diagram import Played
-from ..simulation.noise import draw_noise
-from ..simulation.overrides import Overrides
-from ..simulation.prepare import Diagrammatic, experiment, prepared
-from ..simulation.settings import find_setting
-from ..simulation.simulation import run_experiment
+from ..contract.times import Seconds
+from ..simulation.prepare import Diagrammatic, prepared
 from .fisher import Fisher, fisher
-from .readings import NoiseWords, NoisyOutput, noise_colour, noisy_outputs, own_noise, whole_name
-from .sensitivities import Column, Differences, side_by_side
-from .surroundings import Surroundings, surroundings_of, watched_signals
+from .measuring import Measuring, measuring_of
+from .readings import NoiseWords
+from .sensitivities import Column, Differences
+from .surroundings import Surroundings, surroundings_of
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
-    from ..records.record import Record
-    from ..simulation.experiment import Experiment
     from .verdict import VerdictFinding
 
 
@@ -191,95 +181,32 @@ def information(
     options = {name: value for name, value in (("stop", stop), ("step", step), ("solver", solver)) if value is not None}
     names = [outputs] if isinstance(outputs, str) else list(outputs)
     ready, changes = prepared(diagram, params or {}, options)
-    ready = logging(ready, [*names, *inputs])
-    check_parameters(ready, [*parameters, *nuisance], names)
-    own = noisy_outputs(ready, changes, names, noise_std)
-    record = run_experiment(ready, changes, draw_noise(ready, seed))
-    played = [whole_name(ready.schedule.diagram, name, "inputs") for name in inputs]
-    return information_of(ready, changes, record, (tuple(parameters), tuple(nuisance)), names, own, played, (every, skip))
+    sought = (tuple(parameters), tuple(nuisance))
+    return information_of(measuring_of(ready, changes, sought, names, noise_std, inputs, (every, skip), seed))
 
 
-def logging(ready: Experiment, names: Sequence[str]) -> Experiment:
-    """The experiment with these signals in its log."""
-    diagram = ready.diagram
-    missing = [name for name in names if diagram.log is not None and name not in {entry.signal for entry in diagram.log}]
-    if not missing:
-        return ready
-    for name in missing:
-        whole_name(diagram, name)
-    logged = replace(diagram, log=[*(diagram.log or ()), *(LogSpec(name) for name in missing)])
-    return experiment(logged, {}, **vars(ready.options))
-
-
-def check_parameters(ready: Experiment, parameters: Sequence[str], outputs: Sequence[str]) -> None:
-    """Every parameter is a number of a running block, named once."""
-    if not parameters or not outputs:
-        raise DiagramError("information needs at least one parameter and one output.")
-    for name in parameters:
-        unit, key = find_setting(ready.schedule, name)
-        value = unit.settings.get(key)
-        if unit.after or isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise DiagramError(f"'{name}' is no single number of a running block, found {value!r}: nothing can be learnt of it.")
-        if list(parameters).count(name) > 1:
-            raise DiagramError(f"'{name}' is named twice among the parameters.")
-
-
-def information_of(
-    ready: Experiment,
-    changes: Mapping[str, Any],
-    record: Record,
-    parameters: tuple[tuple[str, ...], tuple[str, ...]],
-    outputs: Sequence[str],
-    readings: Sequence[NoisyOutput] | None,
-    inputs: Sequence[str],
-    times: tuple[Seconds | None, float] = (None, 0.0),
-) -> Information:
-    """The information of a run that was made."""
+def information_of(measuring: Measuring, checked: bool = True, answers: Mapping[str, float] | None = None) -> Information:
+    """What a measurement teaches. Unchecked, a slope is one difference; `answers` of drives may be those of another run."""
     import numpy as np
 
-    diagram, names = ready.schedule.diagram, [*parameters[0], *parameters[1]]
-    signals = [whole_name(diagram, name) for name in outputs]
-    t = (
-        record.time(next((name for name in (*inputs, *signals) if name in record), ""))
-        if inputs or signals[0] in record
-        else record.t
-    )
-    watched = watched_signals(ready.schedule, names)
-    played = [Played(name, record[name], hold="zero") for name in inputs]
-    twin = twin_of(Run(diagram, changes, record, "information"), t, tuple(dict.fromkeys([*signals, *watched])), played)
-    rows = reading_rows(t, *times)
-    values = {name: float(Overrides(changes).value(ready.schedule, name)) for name in names}
+    twin, colour, values = measuring.twin, measuring.colour, measuring.values
     whole = twin.run({})
-    sizes = {name: 1 if whole[name].ndim == 1 else whole[name].shape[1] for name in signals}
-    interval = float(t[-1] - t[0]) / (len(t) - 1) * (rows.step or 1)
-    if readings is None:
-        ideal, lone = side_by_side(whole, signals), side_by_side({n: record[n] for n in signals}, signals) if inputs else None
-        colour = own_noise(ready, changes, signals, ideal, lone)
-    else:
-        colour = noise_colour(readings, sizes, interval)
-    differences = Differences(twin, signals, colour.stds, rows)
-    sensed = differences.sensitivities(values)
+    differences = Differences(twin, measuring.signals, colour.stds, measuring.rows)
+    sensed = differences.sensitivities(values, checked)
     psi = colour.whiten(sensed.slopes * colour.stds[:, None])
     error = max((c.disagreement for c in sensed.columns if not c.doubtful), default=0.0) / 10.0
     doubtful = np.array([column.doubtful for column in sensed.columns])
     psi[:, :, doubtful] = 0.0  # taken as known: the others' bounds are those without it
-    around = surroundings_of(twin, ready, changes, whole, values, readings, float(np.linalg.norm(sensed.signals)))
-    labels = tuple(n if sizes[n] == 1 else f"{n}[{k}]" for n in signals for k in range(sizes[n]))
+    size = float(np.linalg.norm(sensed.signals))
+    around = surroundings_of(twin, measuring.ready, measuring.changes, whole, values, measuring.readings, size, answers)
     return Information(
         sensed.columns,
-        len(parameters[0]),
-        fisher(psi.reshape(-1, len(names)), error),
-        t[rows],
+        measuring.wanted_count,
+        fisher(psi.reshape(-1, len(values)), error),
+        measuring.t[measuring.rows],
         psi,
-        labels,
+        measuring.labels,
         colour.stds,
         around,
         differences.simulations + 1,
     )
-
-
-def reading_rows(t: FloatArray, every: Seconds | None, skip: float = 0.0) -> slice:
-    """The rows of a grid that are read."""
-    interval = float(t[-1] - t[0]) / (len(t) - 1)
-    step = 1 if not every else max(1, round(float(exact(every)) / interval))
-    return slice(round(skip / interval) or None, None, step)

@@ -3,7 +3,7 @@
 noise_std=0.05                                 white, the same on every output
 noise_std={"robot.w_m": "y.std"}               a setting of the diagram
 noise_std={"q": {"std": 1e-4, "resolution": 1e-3, "spectrum": {"frequency": [...], "density": [...]}}}
-noise_std=None                                 the diagram's own: noise blocks, sensors and quantisation, through the loop
+noise_std=None, or {"q": "own"} of all         the diagram's own: noise blocks, sensors and quantisation, through the loop
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Runs from which the diagram's own noise is learnt.
 NOISE_RUNS = 24
+#: The word for the noise that the diagram has itself.
+OWN_NOISE = "own"
 NOISE_KEYS = ("std", "resolution", "spectrum")
 #: Noise on the outputs as a caller writes it.
 NoiseWords = float | str | Mapping[str, Any] | None
@@ -67,7 +69,11 @@ def noisy_outputs(
     ready: Experiment, changes: Mapping[str, Any], outputs: Sequence[str], noise: NoiseWords
 ) -> list[NoisyOutput] | None:
     """The outputs with their noise; None where it is the diagram's own."""
-    if noise is None:
+    if (
+        noise is None
+        or noise == OWN_NOISE
+        or (isinstance(noise, Mapping) and noise and set(map(str, noise.values())) == {OWN_NOISE})
+    ):
         return None
     diagram = ready.schedule.diagram
     if isinstance(noise, Mapping) and not set(noise) <= set(NOISE_KEYS):
@@ -121,7 +127,12 @@ def noise_colour(readings: Sequence[NoisyOutput], sizes: Mapping[str, int], inte
 
 
 def own_noise(
-    ready: Experiment, changes: Mapping[str, Any], names: Sequence[str], ideal: FloatArray, lone: FloatArray | None
+    ready: Experiment,
+    changes: Mapping[str, Any],
+    names: Sequence[str],
+    ideal: FloatArray,
+    lone: FloatArray | None,
+    count: int = NOISE_RUNS,
 ) -> Colour:
     """The noise of the diagram itself: how far its outputs are from those of ideal sensors, in several runs, loop included.
 
@@ -130,7 +141,7 @@ def own_noise(
     """
     import numpy as np
 
-    runs = [lone] if lone is not None else noisy_runs(ready, changes, names)
+    runs = [lone] if lone is not None else noisy_runs(ready, changes, names, count)
     colour = of_samples([run - ideal for run in runs])
     labels = [name for name in names for _ in range(len(colour.stds) // len(names))]
     quiet = [name for name, std in zip(labels, colour.stds, strict=False) if not std > 0]
@@ -142,11 +153,11 @@ def own_noise(
     return colour
 
 
-def noisy_runs(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> list[FloatArray]:
+def noisy_runs(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str], count: int) -> list[FloatArray]:
     """The outputs in several runs that differ in the draws of those blocks that an ideal world silences."""
     faulty = {unit.path for unit in ready.schedule.units if unit.block.ideal() is not unit.block}
     first, results = draw_noise(ready), []
-    for k in range(NOISE_RUNS):
+    for k in range(count):
         values, other = first.values.copy(), draw_noise(ready, first.seed + k)
         for (owner, _, _), start, count in zip(ready.slots.streams, first.starts, ready.draws, strict=True):
             if owner.path in faulty:

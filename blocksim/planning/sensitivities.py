@@ -153,7 +153,10 @@ def silent(slope: FloatArray, size: float, step: float) -> bool:
 def best_pair(slopes: list[FloatArray]) -> tuple[int, float]:
     import numpy as np
 
-    apart = [float(np.linalg.norm(a - b) / (np.linalg.norm(b) or np.inf)) for a, b in pairwise(slopes)]
+    def size(values: FloatArray) -> float:  # not by a library's dot product, whose threads wait for a busy core
+        return float(np.sqrt(np.square(values).sum()))
+
+    apart = [size(a - b) / (size(b) or np.inf) for a, b in pairwise(slopes)]
     place = int(np.argmin(apart))
     return place, apart[place]
 

@@ -8,6 +8,7 @@ campaign.relative_std, campaign.values
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ BAD_MISFIT = 1.5
 class Stage:
     """One round of a campaign: the design, the estimates after it, and their relative standard deviations."""
 
-    design: DesignResult
+    design: DesignResult | None  # None where it was made by an earlier call, and lies in a folder
     values: dict[str, float]
     relative_std: dict[str, float]
     misfit: float
@@ -57,7 +58,7 @@ class Campaign:
     @property
     def seconds(self) -> float:
         """How long the experiments took so far, all together."""
-        return len(self.measured) * self.bench.duration
+        return sum(self.bench.duration_of(one.x) for one in self.measured)
 
     @property
     def relative_std(self) -> dict[str, float]:
@@ -73,14 +74,21 @@ class Campaign:
 
     def learn(self, result: DesignResult, record: Record | Mapping[str, FloatArray]) -> BatchFit:
         """Fit everything measured so far, the outputs of this record included; it has the rows of the design's log."""
-        y = self.read(record)
-        self.measured.append(Measured(result.x, y))
+        return self.learn_at(result.x, record, result)
+
+    def learn_at(self, x: FloatArray, record: Record | Mapping[str, FloatArray], result: DesignResult | None = None) -> BatchFit:
+        """The same for the unknowns of a design, which may have been made long before."""
+        self.measured.append(Measured(x, self.read(record, x)))
         self.last = batch_fit(self.bench, self.measured, self.values)
         self.values = dict(self.last.values)
         self.stages.append(Stage(result, self.values, self.relative_std, self.last.misfit))
         return self.last
 
-    def read(self, record: Record | Mapping[str, FloatArray]) -> FloatArray:
+    def rows(self, x: FloatArray) -> int:
+        """How many rows the record of an experiment has."""
+        return int((self.bench.duration_of(x) - self.bench.t[0]) / self.bench.interval + 1e-6) + 1
+
+    def read(self, record: Record | Mapping[str, FloatArray], x: FloatArray) -> FloatArray:
         """The outputs of a record on the grid of the design."""
         import numpy as np
 
@@ -89,8 +97,8 @@ class Campaign:
             raise RecordError(f"the record has no '{missing[0]}', which the design reads.")
         signals = {name: np.asarray(record[name], float) for name in self.bench.outputs}
         rows = {len(values) for values in signals.values()}
-        if rows != {len(self.bench.t)}:
-            raise RecordError(f"the record has {rows.pop()} rows, the experiment of the design has {len(self.bench.t)}.")
+        if rows != {self.rows(x)}:
+            raise RecordError(f"the record has {rows.pop()} rows, the experiment of the design has {self.rows(x)}.")
         return side_by_side(signals, self.bench.outputs)[self.bench.rows]
 
     def enough(self, accuracy: Mapping[str, float]) -> bool:
@@ -99,9 +107,10 @@ class Campaign:
     def __str__(self) -> str:
         head = f"{'after':>8} {'misfit':>7}  " + "  ".join(f"{name.rpartition('.')[2]:>18}" for name in self.spec.parameters)
         rows = [head]
-        for k, stage in enumerate(self.stages, start=1):
+        ends = itertools.accumulate(self.bench.duration_of(one.x) for one in self.measured)
+        for end, stage in zip(ends, self.stages, strict=True):
             parts = [f"{stage.values[name]:10.4g} {100 * stage.relative_std[name]:5.2g} %" for name in self.spec.parameters]
-            rows.append(f"{k * self.bench.duration:6.4g} s {stage.misfit:7.3f}  " + "  ".join(f"{part:>18}" for part in parts))
+            rows.append(f"{end:6.4g} s {stage.misfit:7.3f}  " + "  ".join(f"{part:>18}" for part in parts))
         return "\n".join(rows)
 
 

@@ -41,6 +41,11 @@ class Surroundings:
     initial: frozenset[str] = frozenset()  # the parameters that are initial states
     output_size: float = 0.0  # norm of all outputs together, in units of their noise
 
+    @property
+    def answers(self) -> dict[str, float]:
+        """By parameter, how its block's drive answers to it."""
+        return {name: change for neighbour in self.neighbours.values() for name, change in neighbour.feedback.items()}
+
     def of(self, parameter: str) -> Neighbour | None:
         return self.neighbours.get(parameter.rpartition(".")[0])
 
@@ -69,11 +74,13 @@ def surroundings_of(
     values: Mapping[str, float],
     readings: Sequence[NoisyOutput] | None,
     output_size: float,
+    answers: Mapping[str, float] | None = None,
 ) -> Surroundings:
-    """Look around: one more run for each parameter shows whether its block's drive answers."""
+    """Look around: one more run for each parameter shows whether its block's drive answers, unless that is known."""
     schedule = ready.schedule
     paths = dict.fromkeys(name.rpartition(".")[0] for name in values)
-    answers = drive_answers(twin, schedule, signals, values)
+    if answers is None:
+        answers = drive_answers(twin, schedule, signals, values)
     neighbours = {}
     for path in paths:
         unit = schedule.unit(path)

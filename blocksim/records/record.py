@@ -83,8 +83,14 @@ class Record:
         return len(self._grid)
 
     def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        if name in self._grid or name in self.aliases:
+            return True
+        if not ELEMENT.fullmatch(name) and not any(n.startswith(f"{name}.") for n in self):
+            return False
         try:
-            return isinstance(name, str) and bool(self.resolve(name))
+            return bool(self.resolve(name))
         except RecordError:
             return False
 

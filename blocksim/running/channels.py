@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..contract.declarations import Inport, Outport
+from ..contract.declarations import Outport
 from ..diagram.spec import ColumnSpec
 from ..errors import RecordError, listing
 from ..estimation.encoder_pair import EncoderPair, compare_encoders
+from ..estimation.several.first_state import source_read
 from ..records.grid import Grid
-from ..schedule.schedule import Schedule, Unit
+from ..schedule.schedule import Schedule
 from .columns import ESTIMATED, target, targets
 
 #: Of a sample: delays so near to whole samples move rows as they are.
@@ -92,24 +93,6 @@ def axis_readings(schedule: Schedule, names: Sequence[str]) -> Iterator[Readings
             load = next((n for n in names if n in pushes), "")
             if motor and arm:
                 yield Readings(motor, arm, float(unit.settings["r"]), load)
-
-
-def source_read(schedule: Schedule, signal: str) -> tuple[str, str]:
-    """The block and port that a reading is of, behind sensors and channels."""
-    block, _, port = signal.rpartition(".")
-    unit = schedule.by_path.get(block)
-    while unit is not None and reads_one(unit):
-        ref = next(ref for refs in unit.inputs.values() for ref in refs)
-        block, port = ref.block, ref.port
-        unit = schedule.by_path.get(block)
-    return block, port
-
-
-def reads_one(unit: Unit) -> bool:
-    """Whether a block only hands on one signal: a sensor, a channel, a hold, a delay."""
-    refs = [ref for refs in unit.inputs.values() for ref in refs]
-    passing = unit.kind.same_unit and len(unit.kind.of(Inport)) == 1 and len(unit.kind.of(Outport)) == 1
-    return passing and len(refs) == 1 and not unit.after
 
 
 def lowered(grid: Grid, name: str, zero: float) -> Grid:

@@ -13,7 +13,7 @@ from ..contract.declarations import Outport
 from ..diagram.diagram import REFERENCE, Diagram
 from ..diagram.spec import ColumnSpec
 from ..errors import DiagramError, Problem, RecordError, did_you_mean, listing
-from ..records.conversion import unit_factor
+from ..records.conversion import to_base, unit_factor
 from ..records.grid import Grid, Signal
 from ..records.record import Record, brief_listing
 from ..schedule.logs import subsystem_output
@@ -169,6 +169,9 @@ def converted(goal: Target, spec: ColumnSpec, header: str, names: str, notes: li
     the head's unit cannot be made that of the signal, the scale is taken to do it; where it does the same a second time, refused.
     """
     measure = spec.unit or header
+    if measure and not goal.measure and (spec.unit or spec.scale is None) and to_base(measure) != 1:
+        notes.append(f"'{goal.name}': {names} converted from {measure} to SI units; the signal itself has none")
+        return to_base(measure), ""  # whoever says deg does not mean rad
     if not measure or not goal.measure:
         return 1.0, goal.measure if " or " not in goal.measure else measure
     choices = {unit: unit_factor(measure, unit) for unit in goal.measure.split(" or ")}

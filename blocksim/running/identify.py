@@ -14,13 +14,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .. import __version__
 from ..contract.declarations import Memory, Model, Noise, Outport, State
 from ..contract.definition import arguments
+from ..diagram.build import open_diagram
 from ..diagram.checks import raise_all, record_problems
 from ..diagram.diagram import Diagram
 from ..diagram.files import Folders, folders_of, is_file
@@ -45,7 +46,7 @@ DATA = "BLOCKSIM_DATA"
 
 def identify(
     diagram: str | os.PathLike[str] | Diagram,
-    record: str | os.PathLike[str] | Record | None = None,
+    record: str | os.PathLike[str] | Record | Sequence[Any] | None = None,
     *,
     columns: Mapping[str, Any] | None = None,
     time: Any = None,
@@ -62,9 +63,15 @@ def identify(
     `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
     {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
     `assume` names sources that the record does not hold and that acted as in the diagram. `params` changes settings as in
-    `simulate`.
+    `simulate`. Of a list of records, which are fitted together, the first comes back: see `identify_together`.
     """
-    data = read_measured(diagram, record, params, Reading(columns or {}, time, every, resample, missing, assume))
+    if isinstance(record, (list, tuple)) or (record is None and names_several(diagram)):
+        from .together import identify_together
+
+        options: dict[str, Any] = {"columns": columns, "time": time, "every": every, "resample": resample, "missing": missing}
+        return identify_together(diagram, record, assume=assume, params=params, **options)[0]
+    one = cast("str | os.PathLike[str] | Record | None", record)
+    data = read_measured(diagram, one, params, Reading(columns or {}, time, every, resample, missing, assume))
     plan = planned(data.schedule, data.signals, data.source, data.notes)
     estimating = [unit for unit in estimators(data.schedule) if unit in plan]
     return process_units(data.schedule, plan, estimating, data.record, {}, simulated=False, measured=data.signals)
@@ -80,6 +87,11 @@ class Reading:
     resample: Any = None
     missing: str | None = None
     assume: Any = None
+    file: str | None = None  # one of the several that the diagram names
+
+    def options(self) -> dict[str, Any]:
+        """The same as options of `identify`."""
+        return {name: value for name, value in vars(self).items() if name != "file"}
 
 
 @dataclass(frozen=True)
@@ -126,12 +138,18 @@ def read_measured(
     return MeasuredData(schedule, Record(grids, about, aliases(schedule)), source, signals, notes)
 
 
+def names_several(diagram: str | os.PathLike[str] | Diagram) -> bool:
+    """Whether the diagram's `record:` names a list of files."""
+    spec = open_diagram(diagram).record
+    return spec is not None and isinstance(spec.file, list)
+
+
 def section(diagram: Diagram, reading: Reading) -> RecordSpec:
     """The diagram's `record:` with what was said beside it."""
     spec = replace(diagram.record or RecordSpec(), signals=unmapped(diagram, reading.columns))
     if reading.time is not None or reading.every is not None:
         spec = replace(spec, time=reading.time, every=reading.every)
-    rest = {"resample": reading.resample, "missing": reading.missing, "assume": reading.assume}
+    rest = {"resample": reading.resample, "missing": reading.missing, "assume": reading.assume, "file": reading.file}
     spec = replace(spec, **{key: value for key, value in rest.items() if value is not None})
     raise_all(record_problems(spec))
     return spec
@@ -164,6 +182,11 @@ def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record
 def located(diagram: Diagram, spec: RecordSpec, path: str | os.PathLike[str] | None, near: Sequence[str] = ()) -> Path:
     """The file: as given, beside the diagram, or in the folder BLOCKSIM_DATA. One the diagram names stays in these folders."""
     text = os.fspath(path) if path is not None else spec.file
+    if isinstance(text, list):
+        raise DiagramError(
+            [Problem(f"record: file: {listing(text)} are several records; one is wanted here. Name it with --record.",
+                     spec.places.get("file"))]
+        )  # fmt: skip
     if not text:
         raise DiagramError(
             "no record is named. Give one (--record FILE, in Python identify(diagram, record)), or write record: {file: ...}."

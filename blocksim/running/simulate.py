@@ -141,7 +141,8 @@ def simulate_many(
     ready = experiment(diagram, {}, **options)
     results = [prepared(ready, row, {}) for row in table]
     work = len(runs)
-    parts = batches([results[row][0] for row, _ in runs])
+    jobs = jobs or os.cpu_count() or 1
+    parts = batches([results[row][0] for row, _ in runs], jobs)
     if work > 1 and ready.method.compiled and any(len(part) == 1 for part in parts):
         for one in {id(e): e for e, _ in results}.values():  # compile once, before the threads start
             one.program.fast()
@@ -172,7 +173,7 @@ def simulate_many(
             logged = run_together(one, [results[row][1] for row, _ in rows], noises, [table[row] for row, _ in rows]) or logged
         return [run(index, record) for index, record in zip(part, logged, strict=True)]
 
-    return [end for ends in share_out(len(parts), run_part, jobs or os.cpu_count() or 1) for end in ends]
+    return [end for ends in share_out(len(parts), run_part, jobs) for end in ends]
 
 
 def parameter_table(params: ParameterSets | None) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..contract.block import Block
-from ..contract.declarations import Inport, Outport, State
+from ..contract.declarations import Inport, Outport
 from ..contract.plant import Plant
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram, walk
@@ -24,14 +24,13 @@ from ..errors import DiagramError, RecordError, listing
 from ..estimation.estimate_files import read_estimates
 from ..estimation.estimates import Estimates
 from ..estimation.process import Run, arriving, in_turn
+from ..estimation.several.first_state import first_states
 from ..estimation.twin import recorded_sources, twin_of
 from ..estimation.validation import SignalFit, Validation, fit_of
 from ..records.record import Record
 from ..schedule.schedule import Schedule, Unit
+from ..simulation.elements import whole_settings
 from .identify import MeasuredData, Planner, Reading, identify, read_measured
-
-#: Samples from which position and speed at the start are taken.
-FIRST_SAMPLES = 20
 
 
 def validate(
@@ -44,6 +43,7 @@ def validate(
     mode: str = "loop",
     initial: str = "record",
     skip: float = 0.0,
+    first: str | os.PathLike[str] | Record | None = None,
     columns: Mapping[str, Any] | None = None,
     time: Any = None,
     every: Any = None,
@@ -58,7 +58,8 @@ def validate(
     `split=0.7` finds them on the first 70 % of the record and judges them by the rest. `mode='loop'` simulates the diagram with
     ideal sensors, the references played from the record, from its first position and speed (`initial='record'`) or from the
     diagram's, and does not compare the first `skip` seconds, in which a controller whose memory nobody measured settles.
-    `mode='inverse'` evaluates the inverse model of the diagram's identifiers on their own filtered signals. `columns`, `time` and
+    `mode='inverse'` evaluates the inverse model of the diagram's identifiers on their own filtered signals. `first` is the record
+    that the estimates come from: its scores stand beside, as `there`. `columns`, `time` and
     the rest are those of `identify`.
     """
     if mode not in ("loop", "inverse"):
@@ -70,7 +71,7 @@ def validate(
         if estimates is not None:
             raise DiagramError("split finds the estimates itself; give either split or estimates.")
         first, record = cut_in_two(diagram, record, split, params, reading)
-        estimates = chosen_estimates(identify(diagram, first, params=params, **vars(reading)), block)
+        estimates = chosen_estimates(identify(diagram, first, params=params, **reading.options()), block)
     if mode == "inverse" and isinstance(estimates, (str, os.PathLike)):
         estimates = read_estimates(estimates, block)
     base = base_values(open_diagram(diagram), estimates) if mode == "inverse" else {}
@@ -79,9 +80,17 @@ def validate(
     notes = [f"note: {text}" for text in data.notes]
     entries, more = loop_fits(data, initial, skip) if mode == "loop" else inverse_fits(data, base)
     source = str(data.record.provenance.get("source", ""))
-    return Validation(
-        mode, tuple(entries), source, base or {n: v for n, v in values.items() if isinstance(v, (int, float))}, (*notes, *more)
-    )
+    numbers = base or {n: v for n, v in values.items() if isinstance(v, (int, float))}
+    options: dict[str, Any] = {
+        "block": block,
+        "mode": mode,
+        "initial": initial,
+        "skip": skip,
+        "params": params,
+        **reading.options(),
+    }
+    there = None if first is None else validate(diagram, first, estimates, **options)
+    return Validation(mode, tuple(entries), source, numbers, (*notes, *more), there)
 
 
 def fixed_values(diagram: Diagram, estimates: Any, block: str = "") -> dict[str, Any]:
@@ -95,10 +104,18 @@ def fixed_values(diagram: Diagram, estimates: Any, block: str = "") -> dict[str,
     owner = owner_of(estimates, diagram)
     plant = plant_at(diagram, owner)
     if plant is None or not plant.grouping:
-        return estimates.as_params(owner)
+        blocks = {path: node.block for path, node in walk(diagram)}
+        constants = {f"{owner}.{n}": v for n, v in estimates.details.get("held", {}).items()} if owner else {}  # by `known`
+        return whole_settings({**constants, **estimates.as_params(owner)}, lambda name: setting_in(blocks, name))
     standard = estimates.details.get("standard")  # of a physical robot, where one was asked for
     values = {**plant.values, **{n: e.value for n, e in estimates.items()}}
     return {f"{owner}.{n}": float(v) for n, v in (standard or plant.settings_of(values)).items()}
+
+
+def setting_in(blocks: Mapping[str, Any], name: str) -> Any:
+    """A setting of a block by path; None where there is none."""
+    path, _, key = name.rpartition(".")
+    return blocks[path].settings.get(key) if isinstance(blocks.get(path), Block) else None
 
 
 def plant_at(diagram: Diagram, path: str) -> Plant | None:
@@ -170,7 +187,7 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
             f"nothing can be compared: none of the measured signals {listing(data.signals)} is made by a running block that has "
             "inputs. Map what was measured in the loop, e.g. --map encoder=COLUMN."
         )
-    start = first_state_of_record(schedule, record) if initial == "record" else {}
+    start = first_states(schedule, {n: (record.time(n), record[n]) for n in record}) if initial == "record" else {}
     twin = twin_of(run, t, names, start=start)
     signals = twin.run({})
     late = t >= t[0] + skip
@@ -195,33 +212,6 @@ def running_signals(schedule: Schedule) -> set[str]:
         if isinstance(unit.block, Block) and unit.kind.of(Inport)
         for port in unit.kind.of(Outport)
     }
-
-
-def first_state_of_record(schedule: Schedule, record: Record) -> dict[str, Any]:
-    """Position and speed of every plant whose position was measured: a parabola through its first samples."""
-    start: dict[str, Any] = {}
-    for unit in schedule.units:
-        states = unit.kind.of(State)
-        if "q" not in states:
-            continue
-        name = next((n for n in record if n == f"{unit.path}.q" or reads(schedule, n, unit)), None)
-        if name is None:
-            continue
-        t, q = record.time(name), record[name]
-        count = min(FIRST_SAMPLES, len(t))
-        parabola = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count].reshape(count, -1), 2)
-        for state, values in (("q", parabola[0]), ("qd", parabola[1])):
-            if state in states:
-                start[f"{unit.path}.{state}"] = values.tolist() if len(values) > 1 else float(values[0])
-    return start
-
-
-def reads(schedule: Schedule, signal: str, plant: Unit) -> bool:
-    """Whether a signal is the reading of a sensor of a plant's position."""
-    sensor = schedule.by_path.get(signal.rpartition(".")[0])
-    if sensor is None or type(sensor.block).family != "sensors":
-        return False
-    return any(ref.block == plant.path and ref.port == "q" for refs in sensor.inputs.values() for ref in refs)
 
 
 # ---- the inverse model -------------------------------------------------------------------------------------------------

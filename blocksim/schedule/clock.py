@@ -107,7 +107,7 @@ def named_times(schedule: Schedule, times: dict[str, Fraction], logs: list[LogGr
     named += [
         ("log: every", tame(exact(e.every)), e.place) for e in diagram.log or () if e.every and tame(exact(e.every)) in grids
     ]
-    for unit in schedule.units:
+    for unit in (*schedule.units, *schedule.after_run):
         settings = {name: unit.settings.get(name) for name in unit.kind.of(Period)}
         named += [(f"block '{unit.path}': {name}", exact(v), unit.node.at(name)) for name, v in settings.items() if v is not None]
     return named

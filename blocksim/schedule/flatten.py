@@ -9,9 +9,10 @@ from ..contract.block import Block, RecordBlock
 from ..contract.declarations import Memory, Model, Period, State
 from ..contract.plant import Plant, plants_of
 from ..contract.times import exact
-from ..diagram.diagram import Diagram, Links, Ref, named_blocks, reference, resolve
+from ..diagram.diagram import Diagram, Links, Node, Ref, named_blocks, reference, resolve
 from ..diagram.diagram import kind as kind_name
 from ..errors import DiagramError, Problem, listing
+from .enabling import EnableSwitch, border, border_blocks, check_gates, switch_path
 from .named_starts import awaited, check_names
 from .ordering import feedthrough_edges, record_order, sort
 from .schedule import Group, Schedule, Unit, naming
@@ -21,14 +22,16 @@ from .sizes import settle_sizes
 def flatten(diagram: Diagram) -> Schedule:
     """Expand, size, clock and order a diagram. All problems of one stage are reported together."""
     if diagram.ports and diagram.ports.inputs:
-        raise DiagramError(
+        text = (
             f"{kind_name(diagram)} has inputs that nothing drives: {listing(diagram.ports.inputs)}. Use it as a block of "
             "another diagram: {type: ./its_file.yaml, in: ...}."
         )
+        raise DiagramError([Problem(text, diagram.spec.places.get("ports") if diagram.spec is not None else None)])
     units = expand(diagram)
     settle_sizes(units)
     groups = clock(units)
     postpone(units)
+    check_gates(units)
     running = [u for u in units if not u.after]
     needs = feedthrough_edges(units, running)
     order = sort(needs, units, diagram.simulate.algebraic_loops == "solve")
@@ -54,8 +57,11 @@ def expand(diagram: Diagram) -> list[Unit]:
     units: list[Unit] = []
     for prefix, (part, links) in scopes.items():
         blocks = named_blocks(part)
+        gates = gates_of(scopes, prefix)
         for node in part.nodes.values():
             if isinstance(node.block, Diagram):
+                if node.enable is not None:
+                    add_border(units, scopes, prefix, node, gates)
                 continue
             traced = {port: [follow(scopes, prefix, ref) for ref in refs] for port, refs in links[node.name].items()}
             inputs = {port: [r for r in refs if r is not None] for port, refs in traced.items()}
@@ -64,7 +70,11 @@ def expand(diagram: Diagram) -> list[Unit]:
                 settings = complete(node.block, kind)
                 plants = plants_of(node.block, blocks, prefix)
             units.append(Unit(len(units), prefix + node.name, node, node.block, kind, inputs, settings=settings, plants=plants))
-            units[-1].after = kind.after_run
+            units[-1].after, units[-1].gates = kind.after_run, gates or node.gates
+    if any(u.border for u in units):  # switches first: of several guards at one instant theirs are looked at before the others
+        units.sort(key=lambda u: not isinstance(u.block, EnableSwitch))
+        for index, unit in enumerate(units):
+            unit.index = index
     if not units:
         raise DiagramError([Problem("the diagram has no blocks.")])
     by_path = {u.path: u for u in units}
@@ -75,6 +85,32 @@ def expand(diagram: Diagram) -> list[Unit]:
                 block = by_path[driver.block].block
                 unit.plants[setting] = Plant(type(block), block.settings, driver.block)
     return units
+
+
+def gates_of(scopes: Scopes, prefix: str) -> tuple[str, ...]:
+    """The switches of the subsystems around a block, the outermost first."""
+    names = prefix.rstrip(".").split(".") if prefix else []
+    gates = []
+    for depth, name in enumerate(names):
+        outer = "".join(f"{n}." for n in names[:depth])
+        node = scopes[outer][0].nodes[name]
+        if node.enable is not None and isinstance(node.block, Diagram):
+            gates.append(switch_path(outer + name, node.block))
+    return tuple(gates)
+
+
+def add_border(units: list[Unit], scopes: Scopes, prefix: str, node: Node, gates: tuple[str, ...]) -> None:
+    """The switch of a subsystem, and what holds each of its outputs."""
+    part, path = node.block, prefix + node.name
+    assert isinstance(part, Diagram) and part.ports is not None
+    for name, block, port in border_blocks(path, node, part):
+        inputs = {"enable": [r for ref in scopes[prefix][1][node.name]["enable"] if (r := follow(scopes, prefix, ref))]}
+        if port:
+            inside = reference(part, part.ports.outputs[port], lambda _: None)
+            source = follow(scopes, f"{path}.", inside) if inside is not None else None
+            inputs = {"u": [source] if source is not None else [], "on": [Ref(switch_path(path, part), "on")]}
+        kind = kind_for(block, inputs)
+        units.append(Unit(len(units), name, node, block, kind, inputs, settings=complete(block, kind), gates=gates, border=True))
 
 
 def postpone(units: list[Unit]) -> None:
@@ -132,6 +168,8 @@ def follow(scopes: Scopes, prefix: str, ref: Ref) -> Ref | None:
     if not isinstance(block, Diagram):
         return Ref(prefix + ref.block, ref.port, ref.element)
     assert block.ports is not None  # an output of a subsystem: go in
+    if scopes[prefix][0].nodes[ref.block].enable is not None:
+        return border(prefix + ref.block, block, ref.port, ref.element)
     texts: list[str] = []
     inside = reference(block, block.ports.outputs[ref.port], texts.append)
     if inside is None:

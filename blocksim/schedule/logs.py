@@ -11,14 +11,15 @@ from ..diagram.diagram import REFERENCE, Diagram
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Problem, did_you_mean, listing
 from .clock import tame
-from .schedule import Element, LogGroup, Schedule
+from .enabling import output_path
+from .schedule import Element, LogGroup, Schedule, Unit
 
 
 def log_groups(diagram: Diagram, schedule: Schedule, every: Fraction) -> list[LogGroup]:
     """What is logged, by grid; signals that record blocks read are logged too."""
     entries = diagram.log
     if entries is None:
-        entries = [LogSpec(f"{u.path}.{p}") for u in schedule.units for p in u.kind.of(Outport)]
+        entries = [LogSpec(f"{u.path}.{p}") for u in schedule.units if not u.border for p in u.kind.of(Outport)]
     by_interval: dict[Fraction, dict[str, list[Element]]] = {every: {}}
     problems: list[Problem] = []
     late = {u.path for u in schedule.after_run} | {f"{u.path}.{p}" for u in schedule.after_run for p in u.kind.of(Outport)}
@@ -50,7 +51,10 @@ def named_signals(schedule: Schedule, entry: LogSpec, problems: list[Problem]) -
         return []
     path, element = match["path"], match["element"]
     by_path = {u.path: u for u in schedule.units}
-    if path in by_path:
+    border = held_output(schedule, path)
+    if border is not None:  # not what a block of that name inside does meanwhile
+        unit, ports = border, ["y"]
+    elif path in by_path:
         unit, ports = by_path[path], list(by_path[path].kind.of(Outport))
     elif path.rpartition(".")[0] in by_path and path.rpartition(".")[2] in by_path[path.rpartition(".")[0]].kind.of(Outport):
         unit, ports = by_path[path.rpartition(".")[0]], [path.rpartition(".")[2]]
@@ -76,8 +80,22 @@ def named_signals(schedule: Schedule, entry: LogSpec, problems: list[Problem]) -
                 )
                 return []
             elements = [elements[int(element)]]
-        result.append((f"{unit.path}.{port}" + (f"[{element}]" if element is not None else ""), elements))
+        name = path if border is not None else f"{unit.path}.{port}"
+        result.append((name + (f"[{element}]" if element is not None else ""), elements))
     return result
+
+
+def held_output(schedule: Schedule, path: str) -> Unit | None:
+    """What holds the output 'drive.q' of a subsystem that is switched."""
+    head, _, port = path.rpartition(".")
+    part: Any = schedule.diagram
+    node: Any = None
+    for name in head.split(".") if head else []:
+        node = part.nodes.get(name) if isinstance(part, Diagram) else None
+        part = node.block if node else None
+    if node is None or node.enable is None or port not in part.ports.outputs:
+        return None
+    return schedule.by_path[output_path(head, part, port)]
 
 
 def subsystem_output(schedule: Schedule, path: str) -> list[Element] | None:

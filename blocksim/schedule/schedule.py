@@ -43,6 +43,8 @@ class Unit:
     settings: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, FloatArray] = field(default_factory=dict)  # computed so far
     plants: dict[str, Plant] = field(default_factory=dict)  # by the setting that names each
+    gates: tuple[str, ...] = ()  # paths of the switches of the subsystems it is in
+    border: bool = False  # switches a subsystem or holds its output: no block of the file
 
     @property
     def wide(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Param, State, StatePort
-from ..errors import SimulationError
+from ..errors import SimulationError, listing
+from ..schedule.enabling import EnableSwitch
 from ..solvers import kernel, stores
 from .experiment import Experiment
 from .machine import DEFAULT_RTOL, Machine
@@ -31,9 +32,12 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
     source = machine.program.source
     if status == kernel.CHATTERING:
         unit, name, _ = source.guards[int(machine.f[stores.FIRED])]
+        switches = [u.path.rpartition(".")[0] for u in experiment.schedule.units if isinstance(u.block, EnableSwitch)]
+        more = f" Where enable: of {listing(switches)} depends on what it puts out at the same instant, a UnitDelay between does."
         return SimulationError(
             f"chattering at t = {t:.9g} s: guard '{name}' of block '{unit.path}' ({type(unit.block).__name__}) fires again "
-            "and again without time passing. A hysteresis, a smooth law, or a sampled block ends it.",
+            "and again without time passing. A hysteresis, a smooth law, or a sampled block ends it."
+            + (more if switches else ""),
             time=t,
             block=unit.path,
             state=name,

@@ -26,6 +26,8 @@ MOST_STATES = 200
 #: A mode counts as decaying where it falls by this share of its speed.
 DECAYING = 1e-6
 STEP_HALVINGS = 60
+#: Radians a step from which on an oscillation is drawn so badly that a step is to blame before a loop is.
+LEAST_TURN = 1.0
 #: What is larger is beyond all numbers when it is squared.
 LARGEST_PART = 1e150
 
@@ -106,5 +108,12 @@ def step_advice(experiment: Experiment) -> str:
                 f"A step of {step:g} s is too coarse for {method.name}: the fastest mode dies out with {-fastest.real:.3g} 1/s. "
                 f"A step of {largest_step(method, modes_at_start(experiment), step):g} s would do, or solver: rodas4, which is "
                 "for stiff systems."
+            )
+        modes = [complex(mode) for mode in modes_at_start(experiment) if abs(mode.imag) * step > LEAST_TURN]
+        if modes:
+            speed = max(abs(mode) for mode in modes)
+            return (
+                f"A step of {step:g} s draws the fastest mode, {speed:.3g} rad/s, in {2 * math.pi / speed / step:.2g} points"
+                " a turn: try a tenth of it, or solver: dopri5, which chooses its steps."
             )
     return "The loop is unstable, or grows by what drives it: look at signs and gains; blocksim check tells its poles."

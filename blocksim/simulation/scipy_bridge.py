@@ -96,6 +96,8 @@ class Bridge:
         if event:
             y[:] = self.inside(then).tolist()
         f[stores.NOW], x[:] = then, y
+        if event and "retain" in functions:
+            functions["retain"](then, x, *rest)
         if event and (functions["settle"](then, g, armed, f, x, *rest) < 0 or not functions["count_event"](then, f)):
             return kernel.CHATTERING, True
         return 0, event

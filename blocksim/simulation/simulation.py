@@ -19,8 +19,11 @@ from .noise import Draws, draw_noise
 from .overrides import Overrides
 from .pace import CHOSEN_STEPS, LOOK, Pace
 
-#: Seconds that compiling (or, from disk, loading) is taken to cost when CPython and compiled code are weighed.
-COMPILING, PER_BLOCK, LOADING, WARM = 2.5, 0.01, 0.7, 0.15
+#: Seconds that compiling (with so many for each character of the program, or, from disk, loading) is taken to cost when CPython
+#: and compiled code are weighed, and that importing the compiler adds to either.
+COMPILING, PER_CHARACTER, LOADING, IMPORTING = 0.1, 2.5e-5, 0.03, 0.15
+#: Seconds under CPython that are not worth a look.
+WARM = 0.05
 #: Seconds under CPython after which another process begins to compile.
 BESIDE = 0.5
 #: How many times what compiling costs another process may take before this one begins as well.
@@ -155,9 +158,9 @@ class Simulation:
     def cost_of_compiling(self) -> float:
         import sys
 
-        if self.machine.program.cached():
-            return WARM if "numba" in sys.modules else LOADING
-        return COMPILING + PER_BLOCK * len(self.experiment.schedule.units)
+        program = self.machine.program
+        importing = 0.0 if "llvmlite.binding" in sys.modules else IMPORTING
+        return importing + (LOADING if program.cached() else COMPILING + PER_CHARACTER * len(program.code.text))
 
     # ---- by hand ---------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .control import plan_next, shrink, step_length
-from .events import crossing, settle
+from .events import crossing, react
 from .kernel import (
     ADAPTIVE,
     CHATTERING,
@@ -29,10 +29,12 @@ from .kernel import (
     SPARE,
     STATE_STRETCH,
     TOLERANCE,
+    WRITTEN_OUT,
     attempt,
     hit,
     interpolate,
     maximum,
+    unrolled,
 )
 from .stores import (
     BUDGET,
@@ -91,10 +93,11 @@ def advance(
     while True:
         if clock[HANDLED] == 0:
             f[NOW] = t
+            f[FRESH] = 0.0
             if GUARDS:
-                if settle(t, g, armed, f, x, p, m, *rest) < 0:
+                if react(t, g, armed, f, x, p, m, *rest) < 0:
                     return CHATTERING
-            status = hit(tick, t, hits, logs, record, g, armed, f, x, p, m, *rest)
+            status = hit(tick, t, hits, logs, record, g, armed, f, k, x, p, m, *rest)
             if status != 0:
                 return status
             if LOOPS:
@@ -104,7 +107,6 @@ def advance(
                 if not credible(m, MEMORY, MEMORY_STRETCH):
                     return DIVERGED
             clock[HANDLED] = 1
-            f[FRESH] = 0.0
         if tick >= end:
             return 0
         stop = end
@@ -184,7 +186,7 @@ def integrate(
             plan_next(h, error, span, f)
         if GUARDS:
             if theta <= 1.0:
-                if settle(now, g, armed, f, x, p, m, *rest) < 0 or not count_event(now, f):
+                if react(now, g, armed, f, x, p, m, *rest) < 0 or not count_event(now, f):
                     return CHATTERING
         if f[STEPS] >= f[BUDGET] and now < t1:
             return PAUSED
@@ -203,8 +205,12 @@ def take(then: float, f: Any, y: Any, x: Any) -> bool:
     f[NOW] = then
     if not credible(y, NX, STATE_STRETCH):
         return False
-    for i in range(NX):
-        x[i] = y[i]
+    if NX <= WRITTEN_OUT:
+        for i in unrolled(NX):
+            x[i] = y[i]
+    else:
+        for i in range(NX):
+            x[i] = y[i]
     return True
 
 
@@ -247,4 +253,4 @@ def rows(
             if FIXED:
                 if not credible(z, NX, STATE_STRETCH):  # the run ends in this step; what came before is kept
                     return
-            hit(tick, at, hits, logs, record, g, armed, f, z, *rest)
+            hit(tick, at, hits, logs, record, g, armed, f, k, z, *rest)

@@ -10,8 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kernel import ADAPTIVE, GUARDS, MANY, NEAR, SPARE, guards, interpolate, maximum, reset
+from .kernel import ADAPTIVE, GATES, GUARDS, MANY, NEAR, SPARE, guards, interpolate, maximum, reset, retain
 from .stores import FIRED
+
+
+def react(t: float, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:
+    """What an instant brings: parts that are switched on keep what they give, then guards settle."""
+    if GATES:
+        retain(t, x, *rest)
+    return settle(t, g, armed, f, x, *rest)
 
 
 def settle(t: float, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from .kernel import ADAPTIVE, NX, STAGES, derivative, maximum, unrolled, weighted
+from .kernel import ADAPTIVE, NX, SHARED_SLOPE, STAGES, derivative, maximum, unrolled, weighted
 from .stores import ATOL, EVALUATIONS, FRESH, RTOL
 
 A, B, C, D, E = ((),), (1.0,), (0.0,), (0.0,), (0.0,)  # folded, as what follows
@@ -18,7 +18,11 @@ ERRORS = 0
 
 def attempt(now: float, h: float, f: Any, k: Any, y: Any, x: Any, *rest: Any) -> float:
     """y = x + h sum b_j k_j, k_j = f(now + c_j h, x + h sum a_jl k_l); the error in units of the tolerance, 0 for fixed steps."""
-    if not ADAPTIVE:
+    if SHARED_SLOPE:
+        if f[FRESH] < 1.5:
+            derivative(now, k[0], x, *rest)
+        f[FRESH] = 0.0
+    elif not ADAPTIVE:
         derivative(now, k[0], x, *rest)
     elif f[FRESH] < 0.5:
         derivative(now, k[0], x, *rest)

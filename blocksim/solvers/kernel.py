@@ -9,13 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 NX = 0  # continuous states
+WRITTEN_OUT = 8  # up to so many are copied one by one: as a block they would wait until all have been stored
 GROUPS = 0  # sample groups
 GUARDS = 0  # guards
 LOGS = 0  # log grids
 MEMORY = 0  # memories and held signals
 LOOPS = 0  # algebraic loops
+GATES = 0  # subsystems that are switched
 LOOP_FLAG = 0  # where in m a loop says that it failed
 ADAPTIVE = False
+SHARED_SLOPE = False  # a log row leaves the slope of the step that begins there in k[0]
 FIXED = False
 ORDER = 0.2  # 1 / (order of the error estimate + 1)
 FIRST = 0.2  # 1 / (order of the method + 1)
@@ -51,11 +54,15 @@ def guards(t: float, g: Any, x: Any, *rest: Any) -> None:
     """Margins of every guard."""
 
 
+def retain(t: float, x: Any, *rest: Any) -> None:
+    """Remember what switched subsystems put out, before anything happens at an instant."""
+
+
 def reset(i: int, t: float, x: Any, *rest: Any) -> None:
     """Apply the reset of guard i."""
 
 
-def hit(tick: int, t: float, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, x: Any, *rest: Any) -> int:
+def hit(tick: int, t: float, hits: Any, logs: Any, record: Any, g: Any, armed: Any, f: Any, k: Any, x: Any, *rest: Any) -> int:
     """Everything that happens at an instant."""
     return 0
 

@@ -23,6 +23,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "derivative": ("t", "dx"),
     "guards": ("t",),
     "reset": ("i", "t"),
+    "retain": ("t",),
     "settle": ("t",),
     "hit": ("tick", "t"),
     "advance": ("end",),
@@ -41,7 +42,7 @@ STORES = (
     Storage("g", REAL, ("guards", *WATCHING), "margins of the guards"),
     Storage("armed", REAL, WATCHING, "of every guard: armed, side watched from, 0 if both, armed since, fired last"),
     Storage("f", REAL, WATCHING, "the solver's numbers"),
-    Storage("k", ROWS, SOLVER, "the solver's rows of work: slopes of the stages, a spare row, errors"),
+    Storage("k", ROWS, INSTANT, "the solver's rows of work: slopes of the stages, a spare row, errors"),
     Storage("y", REAL, SOLVER, "continuous states at the end of a step"),
     Storage("x", REAL, EVERY, "continuous states"),
     Storage("p", REAL, EVERY, "parameters"),
@@ -82,7 +83,7 @@ CLOCK = {
 }
 F = {
     "H": "step wanted next [s]",
-    "FRESH": "0: no slope is known at the start of the step, 1: that of the last stage, 2: it is in place",
+    "FRESH": "0: no slope is known at the start of the step, 1: that of the last stage, 2: in place",
     "ERROR": "error of the last step in units of the tolerance",
     "RTOL": "relative tolerance",
     "ATOL": "absolute tolerance",

@@ -13,7 +13,7 @@ from ..estimation.process import Run
 from ..estimation.twin import twin_of
 from ..estimation.twin_diagram import Played
 from ..planning.fisher import Fisher, fisher
-from ..planning.information import reading_rows
+from ..planning.measuring import reading_rows
 from ..planning.readings import setting_value, whole_name
 from ..planning.sensitivities import Differences
 

@@ -21,6 +21,7 @@ from .spec import (
     STATISTICS,
     STUDY_KEYS,
     BoundSpec,
+    DetailSpec,
     MethodSpec,
     SignalSpec,
     StudySpec,
@@ -233,7 +234,7 @@ class StudyReader(SpecReader):
                     self.complain(f"collect: '{item.value}' is given twice.", item)
                 spec.blocks.append((item.value, self.place(item)))
             elif isinstance(item.value, dict):
-                self.signal(item, spec)
+                (self.detail if "detail" in item.value else self.signal)(item, spec)
             else:
                 text = brief_value(item.plain())
                 self.complain(f"collect: found {text}. Write an identifier, or {{signal: joint.q, statistic: rms}}.", item)
@@ -250,6 +251,16 @@ class StudyReader(SpecReader):
             self.complain(f"collect: the {statistic} of '{signal}' is given twice.", at)
         else:
             spec.signals.append(SignalSpec(signal, statistic, self.place(at)))
+
+    def detail(self, at: Lined, spec: StudySpec) -> None:
+        self.known_keys(at.value, ("detail", "of"), "a collected detail")
+        detail, block = (at.value[key].value if key in at.value else None for key in ("detail", "of"))
+        if not (isinstance(detail, str) and detail and isinstance(block, str) and block):
+            self.complain("collect: an entry names a detail and its identifier: {detail: relative_error, of: ls}.", at)
+        elif any((d.block, d.detail) == (block, detail) for d in spec.details):
+            self.complain(f"collect: '{detail}' of '{block}' is given twice.", at)
+        else:
+            spec.details.append(DetailSpec(block, detail, self.place(at)))
 
     def ablate(self, at: Lined, spec: StudySpec) -> None:
         entries = self.mapping(at, "ablate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from ..contract.arrays import FloatArray, MaskArray
     from .plan import Plan
     from .store import Store
+
+#: Repetitions of a row whose results are held while its tables are written; more are read once for every pass over them.
+HELD_RUNS = 2000
+NO_WORDS: list[str] = []
 
 
 @dataclass
@@ -37,7 +42,7 @@ class MethodResults:
     reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
     failures: dict[int, str] = field(default_factory=dict)  # why there are no numbers, by repetition
     unconverged: dict[int, str] = field(default_factory=dict)  # why the numbers are no answer, by repetition
-    warnings: dict[int, list[str]] = field(default_factory=dict)  # by repetition
+    warnings: dict[int, list[str]] = field(default_factory=dict)  # by repetition; what the first said, of others that they did
     runs: int = 0
 
     @property
@@ -67,10 +72,24 @@ def seen_blocks(plan: Plan, store: Store) -> list[dict[str, tuple[list[str], lis
     return tables
 
 
-def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], units: list[str], repeat: int) -> MethodResults:
+class RunsOfRow:
+    """The results of the repetitions of one row, by number; of many, each pass reads them anew and memory holds one."""
+
+    def __init__(self, store: Store, row: int, repeat: int):
+        self.store, self.first, self.repeat = store, row * repeat, repeat
+        self.few = list(self.passed()) if repeat <= HELD_RUNS else None
+
+    def passed(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        return ((result["run"] - self.first, result) for result in self.store.each(self.first, self.repeat))
+
+    def items(self) -> Iterable[tuple[int, dict[str, Any]]]:
+        return self.passed() if self.few is None else self.few
+
+
+def gathered(runs: RunsOfRow, block: str, names: list[str], units: list[str], repeat: int) -> MethodResults:
     """The arrays of one identifier; parameters it did not name at first come after the others."""
     names, units = list(names), list(units)
-    for result in runs.values():
+    for _, result in runs.items():
         report = result.get("estimates", {}).get(block)
         for name, unit in zip(report["names"], report["units"], strict=True) if report else ():
             if name not in names:
@@ -81,6 +100,7 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
     values, stds, truths, quantiles, bounds, still = arrays.values()
     results = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0, still)
     place = {name: column for column, name in enumerate(names)}
+    words: dict[str, str] = {}  # what many runs say is kept once
     for k, result in runs.items():
         results.runs += 1
         report = result.get("estimates", {}).get(block)
@@ -91,9 +111,9 @@ def gathered(runs: dict[int, dict[str, Any]], block: str, names: list[str], unit
                 if key in report:
                     array[k, columns] = report[key]
             if report.get("reason"):
-                results.reasons[k] = report["reason"]
+                results.reasons[k] = words.setdefault(report["reason"], report["reason"])
             if report.get("warnings"):
-                results.warnings[k] = report["warnings"]
+                results.warnings[k] = NO_WORDS if results.warnings else report["warnings"]
         if reason:
             results.failures[k] = reason
         elif report and report.get("converged") is False:

@@ -212,5 +212,7 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path) ->
         diagrams.append((f"{prefix}diagram.yaml", own))
     blocks = None if plan.spec.blocks is None else tuple(name for name, _ in plan.spec.blocks)
     statistics = tuple((s.signal, s.statistic) for s in plan.spec.signals)
+    details = tuple((d.block, d.detail) for d in plan.spec.details)
     home, options = str(folder.resolve()), dict(plan.spec.simulate)
-    return Job(identity, tuple(diagrams), home, options, blocks, statistics, *own_blocks(texts.values()), bound=plan.spec.bound)
+    own_classes = own_blocks(texts.values())
+    return Job(identity, tuple(diagrams), home, options, blocks, statistics, *own_classes, bound=plan.spec.bound, details=details)

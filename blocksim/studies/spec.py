@@ -10,7 +10,7 @@ seed: 7                              # the master seed all others come from
 sweep: {encoder.resolution: [1e-4, 1e-3], pid.kp: {linspace: [10, 40, 4]}}    # every combination
 zip: {pid.ki: [1, 2], pid.kd: [0.1, 0.2]}                                     # varied together
 methods: {slow: {params: {smooth.cutoff: 20}}, other: {diagram: other.yaml}}  # compared on the same seeds
-collect: [ls, didim, {signal: joint.q, statistic: rms}]
+collect: [ls, didim, {signal: joint.q, statistic: rms}, {detail: relative_error, of: ls}]
 ablate: {quantisation: {encoder.resolution: 1e-9}, noise: {encoder.noise_std: 0}}
 alone: true                          # each defect by itself, too
 bound: {parameters: [joint.J, joint.Fv], outputs: {joint.q: encoder.std}}     # Cramer-Rao, to compare the spread with
@@ -82,6 +82,15 @@ class SignalSpec:
 
 
 @dataclass(frozen=True)
+class DetailSpec:
+    """A number that an identifier says beside its estimates, such as its relative error."""
+
+    block: str
+    detail: str
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class BoundSpec:
     """What a Cramer-Rao bound is computed from."""
 
@@ -106,6 +115,7 @@ class StudySpec:
     methods: list[MethodSpec] = field(default_factory=list)
     blocks: list[tuple[str, Place]] | None = None  # collected identifiers; None: all there are
     signals: list[SignalSpec] = field(default_factory=list)
+    details: list[DetailSpec] = field(default_factory=list)
     ablate: dict[str, dict[str, Any]] = field(default_factory=dict)
     alone: bool = False
     bound: BoundSpec | None = None

@@ -14,7 +14,7 @@ import re
 import threading
 import zlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +125,16 @@ class Store:
 
     def read(self, first: int, count: int) -> list[dict[str, Any]]:
         """The results of runs first ... first + count - 1, by number; those not made are left out."""
-        results = []
+        return list(self.each(first, count))
+
+    def each(self, first: int, count: int) -> Iterator[dict[str, Any]]:
+        """The same one by one, so that memory holds one of them."""
         with open(self.path, "rb") as stream:
             for run in range(first, first + count):
                 if run in self:
                     if stream.tell() != self.offsets[run]:
                         stream.seek(self.offsets[run])
-                    results.append(self.read_line(stream.readline()))
-        return results
+                    yield self.read_line(stream.readline())
 
     def read_line(self, line: bytes) -> dict[str, Any]:
         value = complete_line(line)

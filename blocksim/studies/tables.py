@@ -1,6 +1,6 @@
 """The tables of a study: estimates, scores, budget of errors, signals and failures, sorted by run whatever order they came in.
 
-Read row by row from the store, so that memory holds one row of the study at a time.
+Read run by run from the store, so that memory holds the numbers of one row of the study at a time, and no text of many runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..estimation.estimates import NAN
 from ..records.writing import cell_text, text_cell, writing
 from . import budget as ablation
 from . import scores
-from .method_results import MethodResults, gathered, seen_blocks
+from .method_results import MethodResults, RunsOfRow, gathered, seen_blocks
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -56,7 +56,8 @@ class Remarks:
     failures: list[dict[str, Any]] = field(default_factory=list)
     unconverged: list[dict[str, Any]] = field(default_factory=list)
     warnings: dict[str, dict[str, Any]] = field(default_factory=dict)  # by method: runs with a warning, and the first
-    random: bool = False  # whether any two repetitions differ
+    pairs: int = 0  # repetitions that came to an end and could be compared with a first one
+    random: bool = False  # whether any two of them differ
 
     def note(self, method: str, results: MethodResults) -> None:
         if results.warnings:
@@ -66,6 +67,7 @@ class Remarks:
 
     def compare(self, values: FloatArray) -> None:
         """Repetitions are rows."""
+        self.pairs += max(len(values) - 1, 0)
         self.random = self.random or bool(len(values) > 1 and (values[1:] != values[0])[np.isfinite(values[1:])].any())
 
 
@@ -77,7 +79,7 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
         errors: dict[tuple[int, int, str], dict[str, MethodResults]] = {}
         for number in range(plan.rows):
             row = plan.row(number)
-            runs = {r["run"] % plan.repeat: r for r in store.read(number * plan.repeat, plan.repeat)}
+            runs = RunsOfRow(store, number, plan.repeat)
             for values in write_signals(plan, row, runs, sheets):
                 remarks.compare(values)
             for block, (names, units) in blocks[row.variant].items():
@@ -230,7 +232,7 @@ def error_of(results: MethodResults, name: str) -> FloatArray:
     return np.where(results.good, results.values[:, column] - results.truths[:, column], NAN)
 
 
-def write_signals(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]], sheets: Sheets) -> list[FloatArray]:
+def write_signals(plan: Plan, row: PlanRow, runs: RunsOfRow, sheets: Sheets) -> list[FloatArray]:
     """Gives the values of each signal, too."""
     head = sheets.head(row, plan.variants[row.variant].name) if plan.spec.methods else sheets.head(row)
     columns: dict[str, list[float]] = {}
@@ -253,7 +255,7 @@ def run_lines(plan: Plan, row: PlanRow, block: str, reasons: dict[int, str]) -> 
         yield failure_line(plan, row, plan.label(row.variant, block), k, reason)
 
 
-def signal_failures(plan: Plan, row: PlanRow, runs: dict[int, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def signal_failures(plan: Plan, row: PlanRow, runs: RunsOfRow) -> Iterator[dict[str, Any]]:
     for k, result in runs.items():
         if "failure" in result and "signals" not in result:
             yield failure_line(plan, row, plan.variants[row.variant].name, k, result["failure"])

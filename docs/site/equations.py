@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-GREEK = ("alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "sigma", "eta", "tau", "pi")
+GREEK = ("alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "sigma", "eta", "tau", "pi", "kappa")
 FUNCTIONS = {"sin", "cos", "tanh", "exp", "min", "max"}
 NAMES = {"sign", "round", "mean", "sum", "num", "den", "integral"}
 MARKS = {"...": r"\dots ", "<-": r"\leftarrow ", ">=": r"\ge ", "<=": r"\le ", "±": r"\pm ", "*": r"\, ", "+=": r"\mathrel{+}= "}

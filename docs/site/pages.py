@@ -16,8 +16,8 @@ SECTIONS = {
     "how-to": (
         "How-to guides",
         "Recipes for a task at hand.",
-        ["running", "studio", "measured-data", "from-csv", "studies", "excitation", "information", "linearize", "own-blocks",
-         "extending", "serial-robots"],
+        ["running", "studio", "measured-data", "from-csv", "studies", "excitation", "information", "linearize",
+         "linear-models", "own-blocks", "extending", "serial-robots"],
     ),
     "reference": (
         "Reference",
@@ -27,8 +27,8 @@ SECTIONS = {
     "explanation": (
         "Explanation",
         "Why it is as it is, what methods are worth, and four papers and a data set repeated.",
-        ["identification", "methods", "observers", "compare", "architecture", "emps", "thesis", "thesis-not-identifiable",
-         "tout2022", "gautier2001", "brunot2017", "contributing"],
+        ["identification", "methods", "observers", "compare", "pictures", "architecture", "emps", "thesis",
+         "thesis-not-identifiable", "predicted", "tout2022", "gautier2001", "brunot2017", "contributing"],
     ),
 }  # fmt: skip
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")

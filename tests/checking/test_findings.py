@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import blocksim as bs
+from blocksim.checking.loops import loop_poles
 from blocksim.cli.commands import app
 from blocksim.contract.library import library
 from blocksim.diagram.files import bundled_root
@@ -39,7 +40,9 @@ WRONG = [
     ("decimate: 10", "decimate: 10, skip: 3", "skip-too-long", "block 'ls' skips 3 s of a record that lasts 2 s"),
     ("cutoff: 60", "cutoff: 600", "above-nyquist", "has cutoff: 600 Hz and reads encoder.q_hat every 0.001 s"),
     ("decimate: 10", "decimate: 10, parameters: []", "nothing-sought", "block 'ls' (LeastSquares) has parameters: []"),
+    ("base_frequency: 0.5", "base_frequency: 600", "fast-source", "600 Hz; steps of 0.001 s hold nothing above 500 Hz"),
     ("kd: 0.3", "kd: 90", "unstable-loop", "it grows tenfold in 0.0"),
+    ("kp: 20, ki: 10, kd: 0.3", "kp: -500, ki: 10, kd: -10", "unstable-loop", "it grows tenfold in 0.0"),  # apart in 50 samples
     ("stop: 2, solver: rk4, step: 1e-3", "stop: 1, solver: rk4, step: 10", "stop-before-step", "before its first step of 10 s"),
 ]  # fmt: skip
 
@@ -182,7 +185,7 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 13
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 14
     assert names == {name for *_, name, _ in WRONG} | {"coarse-step", "nothing-random"}
 
 
@@ -240,3 +243,17 @@ blocks:
     assert not [f for f in bs.findings(text) if f.name == "coarse-step"]
     with pytest.raises(bs.SimulationError):
         bs.simulate(text)
+
+
+def test_who_looks_on_beside_a_loop_has_no_say_in_its_poles():
+    """A ring of past readings cannot be linearised; beside the loop it need not be, and the poles are those without it."""
+    beside = LOOP + "  mean:    {type: MovingAverage, Ts: 1e-3, window: 8, in: encoder}\n"
+    poles = {str(loop_poles(bs.experiment(text))) for text in (LOOP, beside)}
+    assert len(poles) == 1 and "closed-loop poles every 0.001 s" in poles.pop()
+
+
+def test_a_source_that_turns_a_million_times_is_told():
+    swing = "format: 1\nsimulate: {stop: 10}\nblocks:\n  u: {type: Sine, frequency: 1e300}\n  x: {type: Integrator, in: u}\n"
+    (finding,) = bs.findings(swing)
+    assert finding.name == "fast-source" and "1e+301 turns in 10 s" in str(finding) and finding.where.line == 4
+    assert not bs.findings(swing.replace("1e300", "100"))

@@ -3,7 +3,6 @@
 import json
 import re
 import runpy
-import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -16,8 +15,6 @@ ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "docs" / "course").glob("*.ipynb"))
 SOLUTIONS = sorted((ROOT / "docs" / "course" / "solutions").glob("*.ipynb"))
 QUICK = ("01", "02", "05", "07", "10")  # the others take half a minute together
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 
 def run_notebook(path, folder):
@@ -81,41 +78,30 @@ def lesson_two():
     return "<!doctype html><meta charset=utf-8><title>2</title><link rel=icon href='data:,'>" + "".join(forms)
 
 
-def test_lesson_two_is_answered_with_the_keyboard_alone(tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
-    if not browser_path:
-        pytest.skip("no browser is installed")
+def test_lesson_two_is_answered_with_the_keyboard_alone(tmp_path, open_page):
     path = tmp_path / "lesson.html"
     path.write_text(lesson_two(), encoding="utf-8")
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=browser_path, args=FLAGS)
-        page = browser.new_page()
-        complaints = []
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path.as_uri())
-        replies = page.locator("[role=status]")
-        page.keyboard.press("Tab")  # the number
-        for typed, words in (
-            ("", "A number is wanted."),
-            ("50", "It is less."),
-            ("1", "It is more."),
-            ("10", "Right. 1 / (1 + 3^2)"),
-        ):
-            page.keyboard.press("Control+a")
-            page.keyboard.press("Delete")
-            page.keyboard.type(typed)
-            page.keyboard.press("Enter")
-            assert replies.nth(0).inner_text().startswith(words)
-        page.keyboard.press("Tab")  # its button
-        page.keyboard.press("Tab")  # the choices
-        page.keyboard.press("Space")
+    page = open_page(path.as_uri())
+    replies = page.locator("[role=status]")
+    page.keyboard.press("Tab")  # the number
+    for typed, words in (
+        ("", "A number is wanted."),
+        ("50", "It is less."),
+        ("1", "It is more."),
+        ("10", "Right. 1 / (1 + 3^2)"),
+    ):
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Delete")
+        page.keyboard.type(typed)
         page.keyboard.press("Enter")
-        assert replies.nth(1).inner_text().startswith("No: more rows")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        assert replies.nth(1).inner_text().startswith("Right: a filter")
-        browser.close()
-    assert not complaints
+        assert replies.nth(0).inner_text().startswith(words)
+    page.keyboard.press("Tab")  # its button
+    page.keyboard.press("Tab")  # the choices
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    assert replies.nth(1).inner_text().startswith("No: more rows")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert replies.nth(1).inner_text().startswith("Right: a filter")
+    assert not page.watch.complaints

@@ -120,10 +120,10 @@ def test_identifications_are_counted_in_simulations(tmp_path):
 @pytest.mark.slow
 def test_one_command_prints_every_case(tmp_path):
     _, rows = table_of(tmp_path)
-    assert {row["case"] for row in rows} == set("abcdefghi")
+    assert {row["case"] for row in rows} == set("abcdefghijklm")
 
 
 def test_unknown_case_is_named():
     done = subprocess.run([sys.executable, str(FOLDER / "run.py"), "--only", "z"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert "there is no case z. Cases are: a, b, c, d, e, f, g, h, i." in done.stderr
+    assert "there is no case z. Cases are: a, b, c, d, e, f, g, h, i, j, k, l, m." in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from short_studies import lines, points, scores, short
-from test_pages import numbers, rounding, table
+from test_pages import DOCS, numbers, rounding, table
 
 import blocksim as bs
 
@@ -51,7 +52,7 @@ def check_thesis(study, names, columns, inputs, repeat, room):
                 assert near(value, printed, room), (label, method, name, value, printed)
         for name, printed in zip(names, numbers(cells[-1])[:2], strict=True):
             if kind in inputs:
-                line = found[next(iter(columns.values())), name, kind]
+                line = found[list(columns.values())[-1], name, kind]  # the first ones may have diverged
                 assert near(100 * line["crb_std"] / line["truth"], printed, 1.2) or not line["crb_std"], (label, name)
 
 
@@ -92,6 +93,53 @@ def test_rigid_body_of_the_thesis():
         assert entry.value == pytest.approx(value, abs=rounding(cells[1].split(" ")[0]) * 1.01) and entry.std == pytest.approx(
             std, rel=0.3
         )
+
+
+def test_mean_springs_of_the_thesis():
+    page, estimates = table("thesis", "", "k1", "k3"), bs.simulate("thesis/mean_spring").estimates
+    for cells, block in zip(page.values(), ("spring", "fair"), strict=True):
+        for entry, cell in zip(estimates[block].values(), cells, strict=True):
+            assert 100 * entry.relative_error == pytest.approx(numbers(cell)[0], abs=0.51), (block, entry.name)
+    text = (DOCS / "thesis.md").read_text(encoding="utf-8")
+    for block in ("few", "much"):
+        assert f"{estimates[block]['k1'].value / 1e6:.3f}e6" in text, block
+
+
+def test_the_locked_arm_of_the_thesis():
+    text = (DOCS / "thesis.md").read_text(encoding="utf-8")
+    entries = list(bs.simulate("thesis/arm_locked").estimates["cloe"].values())
+    assert f"to 0.01 % (z {entries[0].z:.1f} and {entries[1].z:.1f})" in text
+    assert max(abs(entry.relative_error) for entry in entries) < 1e-4
+
+
+@pytest.mark.slow
+def test_three_masses_of_the_thesis():
+    text = (DOCS / "thesis.md").read_text(encoding="utf-8")
+    found = bs.simulate("thesis/three_mass_search").estimates["hybrid"]
+    printed = dict(re.findall(r"(k2|Jg|d2) to ([0-9.]+) %", text))
+    assert max(abs(entry.z) for entry in found.values()) < 2.05
+    for name, percent in printed.items():
+        claimed = 100 * found[name].std / abs(found[name].truth)
+        assert min(claimed, 100 * abs(found[name].relative_error)) <= 1.1 * float(percent), name
+
+
+def test_conditions_of_gautier():
+    text = (DOCS / "gautier2001.md").read_text(encoding="utf-8").replace("\n", " ")
+    details = {name: own.details for name, own in bs.simulate("gautier2001/wls").estimates.items()}
+    pairs = [f"{details[n]['condition']:.0f} and {details[n]['relative_condition']:.0f}" for n in ("moving", "full", "essential")]
+    assert f"{pairs[0]} for `moving`, {pairs[1]} for `full`" in text and f"they are {pairs[2]}." in text
+
+
+def test_spectral_radii_of_tout(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from tout_radius import radius
+
+    page = table("tout2022", "sigma_w2", "factor 0.3", "0.7", "1", "1.3", "2")
+    for sigma_w2, label, columns in ((1e-4, "1e-4", (1, 3)), (0.01, "0.01", (0, 4)), (1, "1", (2,))):
+        for column in columns:
+            cell = page[label][column]
+            value = radius((0.3, 0.7, 1, 1.3, 2)[column], sigma_w2)
+            assert value == pytest.approx(float(cell), abs=1.1 * rounding(cell)), (label, column)
 
 
 @pytest.mark.slow
@@ -150,7 +198,7 @@ def test_standard_deviations_of_gautier():
         for name, cell in zip(
             ("ZZR1", "Fv1", "Fs1", "ZZ2", "LMX2", "LMY2", "Fv2", "Fs2"), page[f"{label}: claimed / spread"], strict=True
         ):
-            line = found[f"{kind}.moving", name]
+            line = found[kind, name]
             assert line["claimed_std"] / line["std"] == pytest.approx(float(cell), rel=0.5), (kind, name)
 
 

@@ -79,7 +79,8 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
 def test_there_is_a_page_for_each_block_and_each_public_name(site, pages):
     for name in (name for name, kind in bs.library().items() if kind.__module__.startswith("blocks.")):
         text = (site / "blocks" / f"{name}.html").read_text(encoding="utf-8")
-        assert all(word in text for word in (f"<h1>{name}", "<h2>Ports"))
+        parts = (f"<h1>{name}", 'display="block"', "<h2>Ports", "<h2>Example", f"images/{name}.svg", "type</span>")
+        assert [part for part in parts if part not in text] == [], name
     text = "".join(path.read_text(encoding="utf-8") for path in (site / "api").glob("*.html"))
     assert [name for name in bs.__all__ if not name.startswith("_") and f'id="blocksim.{name}"' not in text] == []
 
@@ -88,6 +89,25 @@ def test_mathematics_is_typeset_and_the_search_has_words(site):
     joint = (site / "blocks" / "GravityJoint.html").read_text(encoding="utf-8")
     assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in joint and "&#x003C4;" in joint
     assert "gravityjoint" in (site / "searchindex.js").read_text(encoding="utf-8").lower()
+
+
+def test_every_block_has_an_equation_that_can_be_typeset():
+    pytest.importorskip("latex2mathml")
+    from block_pages import block_equation
+    from latex2mathml.converter import convert
+
+    for name, kind in bs.library().items():
+        if kind.__module__.startswith("blocks."):
+            latex, _ = block_equation(kind)
+            assert latex, name
+            assert "\\" not in convert(latex), f"{name}: a command that is not typeset in {latex}"
+
+
+def test_the_example_of_a_recorded_source_runs_as_its_page_says(tmp_path):
+    from block_pages import RECORDED, write_recorded_example
+
+    record = bs.simulate(write_recorded_example(tmp_path))
+    assert abs(record["measured.y"]).max() > 0 and "FromRecord" in RECORDED
 
 
 @pytest.mark.parametrize(

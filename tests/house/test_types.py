@@ -49,7 +49,7 @@ TYPES = {
     'bs.run_study("bias.yaml", jobs=2)': "StudyResult",
     'bs.run_study("bias.yaml").failures': "list[dict[str, Any]]",
     "bs.plot(record)": "Figure",
-    "bs.library()": "dict[str, type[Block]]",
+    "bs.library()": "Mapping[str, type[Block]]",
     "Lag(T=2.0).k": "float",
 }
 HEAD = """

@@ -55,6 +55,24 @@ def test_signs_of_all_blocks_stay_in_their_square():
             assert 0 <= x <= 1 and 0 <= y <= 1, name
 
 
+def sign_of(name, kind, folder):
+    """What tells a block apart in a picture: its sign, its shape, a fraction, or a label that is a formula and no name."""
+    if not kind.example.strip():
+        return kind.icon
+    path = folder / f"{name}.yaml"
+    path.write_text(kind.example.strip() + "\n", encoding="utf-8")
+    diagram = bs.open_diagram(path)
+    key = next(key for key, node in diagram.nodes.items() if type(node.block).__name__ == name)
+    item = plan(diagram).graph.items[key]
+    words = any(part in name.lower() for part in re.findall(r"[a-z]{4,}", item.lines[0].lower()))
+    return item.icon or (item.shape if item.shape != "box" else "") or ("" if words else item.lines[0])
+
+
+def test_every_block_of_the_library_is_told_apart_by_a_sign(tmp_path):
+    kinds = {name: kind for name, kind in bs.library().items() if kind.__module__.startswith("blocks.")}
+    assert [name for name, kind in kinds.items() if not sign_of(name, kind, tmp_path)] == []
+
+
 def test_a_continuous_controller_is_not_coloured_as_a_plant():
     def colours(name):
         return {key: item.colour for key, item in plan(bs.build(bs.load(name))).graph.items.items()}

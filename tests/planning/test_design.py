@@ -203,23 +203,3 @@ def test_six_parameters_of_the_gear_with_30_newton_metres():
     assert max(result.predicted.relative_std.values()) <= 0.0012
     assert result.stop == "the target of 0.00119 is reached" and not any(margin.broken for margin in result.margins)
     assert result.simulations <= 8200
-
-
-@pytest.mark.slow
-def test_an_exciting_trajectory_for_the_scara():
-    """The condition number of W diag(beta) is at most half of that of the bundled trajectory, within its ranges and torques."""
-    names = ["ZZR1", "Fv1", "Fs1", "ZZ2", "LMX2", "Fv2", "Fs2"]  # LMY2 is 0: its column has no scale
-    result = bs.design({
-        "design": "scara", "diagram": "gautier2001/scara_pd", "plant": "robot", "parameters": [f"robot.{n}" for n in names],
-        "vary": {"ref": {"family": "fourier", "joints": 2, "harmonics": 5, "base_frequency": 0.125, "peak": [0.9, 0.8]}},
-        "limits": {"robot.q": {"max": [0.91, 1.6], "min": [-0.91, -0.8]}, "pd": {"peak": [14.1, 0.71]}},
-        "criterion": "condition_scaled",
-        "search": {"target": 300, "candidates": 40, "simulations": 1500, "seconds": 280}})  # fmt: skip
-    diagram = bs.open_diagram("gautier2001/scara_pd")
-    diagram.log = None
-    record = bs.simulate(diagram)
-    block = diagram.nodes["robot"].block
-    W = type(block).regressor(record["robot.q"], record["robot.qd"], record["robot.qdd"], "sign", 100.0).reshape(-1, 8)
-    kept = [block.inverse_parameters.index(n) for n in names]
-    bundled = np.linalg.cond(W[:, kept] * [block.settings[n] for n in names])
-    assert result.criterion <= bundled / 2 and result.criterion_before == pytest.approx(bundled, rel=0.02)

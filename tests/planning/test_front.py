@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blocksim as bs
-from blocksim.planning.figures import plot_ellipses, plot_front, plot_information
+from blocksim.planning.figures import plot_design, plot_ellipses, plot_front, plot_information, source_label
 
 LAG = """
 format: 1
@@ -23,9 +23,18 @@ def test_twice_the_peak_is_twice_the_accuracy_of_a_linear_system(tmp_path):
     front = bs.pareto(KEYS, "peak", [0.5, 1.0])
     assert front.criteria[0] == pytest.approx(2 * front.criteria[1], rel=1e-6) and "peak" in str(front)
     figure = plot_front(front, tmp_path / "front.png")
-    assert figure.axes[0].get_xlabel() == "peak" and (tmp_path / "front.png").stat().st_size > 1000
+    assert figure.axes[0].get_xlabel() == "peak of u" and (tmp_path / "front.png").stat().st_size > 1000
     with pytest.raises(bs.DiagramError, match="over peak or duration"):
         bs.pareto(KEYS, "noise", [1.0])
+
+
+def test_the_unit_of_a_source_comes_from_what_it_drives(tmp_path):
+    keys = {**KEYS, "diagram": "thesis/hysteresis", "simulate": {"stop": 1, "step": 4e-3}, "parameters": ["robot.Fv"],
+            "outputs": {"robot.w_m": 0.05}, "search": {"simulations": 8, "candidates": 4}}  # fmt: skip
+    result = bs.design(keys)
+    assert source_label(result) == "u [N m]"
+    labels = [axis.get_ylabel() for axis in plot_design(result).axes]
+    assert labels[:2] == ["u.y [N m]", "amplitude [N m]"]
 
 
 def test_pictures_of_an_information(tmp_path):

@@ -164,6 +164,41 @@ def test_the_table_of_the_reference():
     assert [100 * v for v in stiffness.relative_std.values()] == pytest.approx([4.1, 2.7e4], rel=0.1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("diagram", "expected"), [
+    ("thesis/u_slump", {"Fv": 50, "Fc": 1.0, "k1": 0.010, "k3": 519, "alpha": 41, "A": 0.05}),
+    ("thesis/u_bin", {"Fv": 9.8, "Fc": 0.22, "k1": 0.016, "k3": 232, "alpha": 0.35, "A": 0.003}),
+])  # fmt: skip
+def test_random_torques_of_the_reference(diagram, expected):
+    """Its draws are not ours: each number lies within 10 % of what some of our draws give."""
+    ranges = {name: [] for name in expected}
+    for seed in range(1, 9):
+        for pair in (["Fv", "Fc"], ["k1", "k3"], ["alpha", "A"]):
+            params = {"robot.alpha": 1e3, "robot.A": 1e7} if "A" in pair else {}
+            speed = bs.simulate(diagram, params=params, seed=seed)["robot.w_m"]
+            std = 0.01 * float(np.median(np.abs(speed)))
+            names = [f"robot.{name}" for name in pair]
+            info = bs.information(diagram, names, "robot.w_m", noise_std=std, params=params, seed=seed)
+            for name in pair:
+                ranges[name].append(100 * info.relative_std[f"robot.{name}"])
+    for name, value in expected.items():
+        assert 0.9 * min(ranges[name]) < value < 1.1 * max(ranges[name]), name
+
+
+def test_a_second_order_system_in_coloured_noise():
+    """The free spring read in an autoregression e[k] = 0.8 e[k-1] + w[k]: psi' R^-1 psi with its Toeplitz matrix."""
+    a, sigma, dt = 0.8, 0.01, 0.01
+    f = np.linspace(0, 50, 2001)
+    density = 2 * dt * sigma**2 / np.abs(1 - a * np.exp(-2j * np.pi * f * dt)) ** 2
+    info = bs.information(
+        SPRING, ["k.k", "d.k"], "x", noise_std={"spectrum": {"frequency": f.tolist(), "density": density.tolist()}}
+    )
+    t, h = np.arange(401) * dt, 1e-30
+    columns = [-spring(t, 9.0 + 1j * h * (i == 0), 0.6 + 1j * h * (i == 1), 1.0).imag / h for i in range(2)]
+    R = toeplitz(sigma**2 / (1 - a * a) * a ** np.arange(401))
+    assert list(info.std.values()) == pytest.approx(bounds(np.stack(columns, axis=1), R), rel=2e-3)
+
+
 def test_mistakes_are_told():
     cases = [
         ((["lag.z"], "lag"), {"noise_std": 1.0}, "block 'lag' has no parameter 'z'"),

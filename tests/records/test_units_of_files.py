@@ -127,3 +127,23 @@ class TestScale:
         record = bs.identify(PIPELINE, path, columns={"encoder": {"column": "q", "scale": 0.5}})
         assert record["encoder.q_hat"] == pytest.approx(15 * np.sin(record.t)) and record.unit("encoder.q_hat") == "rad"
         assert any("q is in V; scale: 0.5 is taken to make it rad" in note for note in record.provenance["notes"])
+
+
+@pytest.mark.parametrize("column", [{"column": "q", "unit": "deg"}, {"column": "q [deg]"}], ids=["mapping", "head"])
+def test_a_unit_is_converted_where_the_signal_has_none(tmp_path, column):
+    """A Gain of a Constant has no unit; who says deg still does not mean rad. A scale beside a head's unit converts."""
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 1e-2}
+blocks:
+  zero:   {type: Constant, value: 0}
+  angle:  {type: Gain, in: zero}
+  smooth: {type: IRWSmoother, order: 2, bandwidth: 10, in: angle}
+"""
+    path = written(tmp_path / "lab.csv", f"t,{column['column']}")
+    named = {**column, "column": "q"}
+    record = bs.identify(text, path, columns={"angle": named})
+    assert record["angle"] == pytest.approx(np.radians(30 * np.sin(record["t"])), abs=1e-12)
+    if "unit" not in column:
+        scaled = bs.identify(text, path, columns={"angle": {**named, "scale": math.pi / 180}})
+        assert scaled["angle"] == pytest.approx(record["angle"], abs=1e-12)

@@ -53,6 +53,20 @@ def test_an_exploding_fixed_step_names_the_step_that_would_do(solver, most):
     assert bs.simulate(LAG, solver="rodas4")["y"][-1] == pytest.approx(1.0)
 
 
+def test_a_step_that_draws_a_mode_in_two_points_a_turn_is_named_before_the_loop_is():
+    # k1, Jm and Ja of the robot's defaults swing with about 54 rad/s: 2.3 steps of 0.05 s a turn, just inside RK4's region.
+    text = """
+format: 1
+simulate: {stop: 5, step: 0.05, solver: rk4}
+blocks:
+  tau:   {type: Sine, amplitude: 1, frequency: 1}
+  robot: {type: TwoMassRobot, in: tau}
+"""
+    with pytest.raises(bs.SimulationError, match=r"fastest mode, 54\.\d rad/s, in 2\.3 points a turn: try a tenth of it"):
+        bs.simulate(text)
+    assert abs(bs.simulate(text, step=0.005)["robot.w_m"]).max() < 10
+
+
 def test_numbers_that_are_large_but_credible_run_on():
     grown = bs.simulate("""
 format: 1

@@ -44,6 +44,42 @@ def test_every_lane_has_the_bits_of_its_run_alone(always):
     assert same(together[4], bs.simulate(ready, params=TABLE[4], seed=3, engine="python"))
 
 
+def test_with_libm_each_lane_has_the_bits_of_its_run_alone(always):
+    ready = bs.experiment(LOOP, math="libm")
+    assert why_single(ready) == "" and [len(part) for part in batches([ready] * 11)] == [8, 1, 1, 1]
+    assert [len(part) for part in batches([ready] * 14, jobs=2)] == [8, 6]
+    assert [len(part) for part in batches([ready] * 11, jobs=2)] == [1] * 11  # two cores have them sooner one by one
+    together = bs.simulate_many(ready, params=TABLE, seeds=[3], jobs=1)
+    for params, lane in zip(TABLE, together, strict=True):
+        assert same(lane, bs.simulate(ready, params=params, seed=3, engine="compiled"))
+    assert same(together[4], bs.simulate(ready, params=TABLE[4], seed=3, engine="python"))
+
+
+def test_show_says_how_many_runs_go_and_why(tmp_path):
+    from typer.testing import CliRunner
+
+    from blocksim.cli.commands import app
+
+    def shown(text: str) -> str:
+        (tmp_path / "loop.yaml").write_text(text)
+        return CliRunner().invoke(app, ["show", str(tmp_path / "loop.yaml"), "--schedule"]).output
+
+    assert shown(LOOP).rstrip().endswith("Many runs go eight at a time.")
+    assert "elementary functions one by one; math: portable" in shown(LOOP.replace("portable", "libm"))
+    assert "one by one: dopri5 chooses its steps" in shown(LOOP.replace("rk4, step: 1e-3", "dopri5"))
+    assert "one by one: it has events" in shown(LOOP.replace("Ms: 0.03", "Ms: 0.03, friction: sign"))
+
+
+def test_processes_have_the_bits_of_threads_and_of_one_run(always):
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        there = pool.submit(bs.simulate_many, LOOP, params=TABLE[:3], seeds=[3], jobs=1).result()
+    for params, record in zip(TABLE, there, strict=False):
+        assert same(record, bs.simulate(LOOP, params=params, seed=3, engine="compiled"))
+
+
 def test_a_lane_that_fails_ends_as_it_would_alone_and_takes_no_other_with_it(always):
     table = [*TABLE[:5], {"joint.J": 1e-60}, *TABLE[5:8]]
     results = bs.simulate_many(LOOP, params=table, on_error="keep")
@@ -54,8 +90,7 @@ def test_a_lane_that_fails_ends_as_it_would_alone_and_takes_no_other_with_it(alw
 
 
 @pytest.mark.parametrize(
-    "options, word",
-    [({"math": "libm"}, "libm"), ({"solver": "dopri5"}, "chooses its steps"), ({"solver": "scipy:RK45"}, "not compiled")],
+    "options, word", [({"solver": "dopri5"}, "chooses its steps"), ({"solver": "scipy:RK45"}, "not compiled")]
 )
 def test_why_runs_go_one_by_one(options, word):
     assert word in why_single(bs.experiment(LOOP, **options))

@@ -10,6 +10,7 @@ import pytest
 import blocksim as bs
 from blocksim.cli.verdict import check_diagram
 from blocksim.diagram.build import open_diagram
+from blocksim.diagram.files import bundled_root
 from blocksim.simulation import experiment
 
 UNIT = "  s: {type: Constant}\n  x: {type: UnitDelay, Ts: 1, in: s}\n"
@@ -46,6 +47,12 @@ def test_times_that_cannot_be_counted_have_a_line(source, line, words):
     message = refusal(source)
     assert f"<text>:{line}: " in message and words in message
     assert all(one.startswith("<text>:") for one in message.splitlines())
+
+
+def test_so_have_those_of_blocks_that_work_after_the_run():
+    text = (bundled_root() / "gautier2001/rls.yaml").read_text(encoding="utf-8")
+    message = refusal(text.replace('Ts: "${Ts}", model', "Ts: 1e80, model"))
+    assert "block 'rls': Ts: 1e+80 s is too long to be counted exactly" in message and message.startswith("<text>:")
 
 
 def test_options_that_cannot_be_counted_are_said_too():

@@ -37,7 +37,13 @@ class MeanOf(RecordBlock):
         if tired:
             value, reason = 1e6 * level, "stopped after 7 iterations without an end"
         item = Estimate("level", value, std, self.truth, "V")
-        return Estimates("mean", (item,), np.array([[std**2]]), reason=reason, details={"crb_std": bound, **tired})
+        return Estimates(
+            "mean",
+            (item,),
+            np.array([[std**2]]),
+            reason=reason,
+            details={"crb_std": bound, "samples": len(y), "above": level > self.truth, **tired},
+        )
 
 
 class LineOf(RecordBlock):

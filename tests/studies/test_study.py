@@ -65,6 +65,29 @@ def test_bias_spread_coverage_nees_and_bound_of_an_honest_method():
     assert line["z_std"] == pytest.approx(math.sqrt(99 / 97), rel=0.08)
 
 
+def test_numbers_beside_the_estimates_are_collected():
+    """A number of the details, and the share of runs in which one is true; one that is not there fails in words."""
+    details = [{"detail": "samples", "of": "mean"}, {"detail": "above", "of": "mean"}]
+    result = bs.run_study({**BASIC, "collect": ["mean", *details]}, jobs=1, report=False)
+    lines = {line["signal"]: line for line in table_lines(result.folder / "signal_scores.csv")}
+    assert float(lines["samples(mean)"]["mean"]) == float(lines["samples(mean)"]["max"]) > 1
+    above = [float(line["value"]) > 1.0 for line in table_lines(result.folder / "estimates.csv")]
+    assert float(lines["above(mean)"]["mean"]) == pytest.approx(sum(above) / 60)
+    for wrong, words in (({"detail": "sample", "of": "mean"}, "'mean' says no 'sample' beside its estimates; it says samples"),
+                         ({"detail": "samples"}, "names a detail and its identifier"),
+                         ({"detail": "samples", "of": "men"}, "no diagram has an identifier 'men'")):  # fmt: skip
+        try:
+            told = str(bs.run_study({**BASIC, "repeat": 2, "collect": ["mean", wrong]}, jobs=1, report=False).failures)
+        except bs.BlocksimError as error:
+            told = str(error)
+        assert words in told
+
+
+def table_lines(path):
+    with open(path, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
 def test_an_overconfident_method_is_seen():
     line = bs.run_study({**BASIC, "repeat": 400, "params": {"mean.claim": 0.5}}, jobs=1).scores.iloc[0]
     expected = math.erf(0.5 * 1.959964 / math.sqrt(2))  # half the width covers 67 %
@@ -287,7 +310,8 @@ def test_a_run_that_diverges_is_a_failure_and_the_others_go_on():
     assert [(f["point"], "'x'" in f["reason"]) for f in result.failures] == [(0, True)]
     assert list(result.scores["n"]) == [0, 1] and list(result.scores["failures"]) == [1, 0]
     assert "1 failed" in str(result) and not result.hopeless
-    assert bs.run_study({"study": "Growing", "diagram": GROWING}, jobs=1).hopeless
+    nothing = bs.run_study({"study": "Growing", "diagram": GROWING, "repeat": 2}, jobs=1)
+    assert nothing.hopeless and "gave the same numbers" not in str(nothing)  # of runs that failed none can be compared
 
 
 # ---- interruptions ------------------------------------------------------------------------------------------------------

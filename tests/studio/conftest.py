@@ -1,27 +1,20 @@
-"""A studio of its own and a real browser for these tests; without either they are skipped, in words."""
+"""A studio of its own for these tests; without it they are skipped, in words."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-PATIENCE = 60_000  # ms: the first run of a diagram compiles, on a busy machine
 
-
-def start_studio(name: str, folder: Path | None = None) -> tuple[subprocess.Popen[str], str]:
+def start_studio(name: str, folder: Path | None = None, *options: str) -> tuple[subprocess.Popen[str], str]:
     """A studio in a process of its own, and its address."""
-    command = [sys.executable, "-m", "blocksim.cli", "studio", name, "--no-browser"]
+    command = [sys.executable, "-m", "blocksim.cli", "studio", name, "--no-browser", *options]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=folder, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     )
@@ -29,72 +22,29 @@ def start_studio(name: str, folder: Path | None = None) -> tuple[subprocess.Pope
     return process, line.split()[-1]
 
 
+@contextmanager
+def running_studio(name: str, folder: Path | None = None, *options: str) -> Iterator[str]:
+    """The address of a studio that ends with the block."""
+    pytest.importorskip("starlette", reason="the extra 'studio' is not installed")
+    pytest.importorskip("uvicorn", reason="the extra 'studio' is not installed")
+    process, address = start_studio(name, folder, *options)
+    try:
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
 @pytest.fixture(scope="session")
 def studio() -> Iterator[str]:
     """The address of a studio on one_dof/identify."""
-    pytest.importorskip("starlette", reason="the extra 'studio' is not installed")
-    pytest.importorskip("uvicorn", reason="the extra 'studio' is not installed")
-    process, address = start_studio("one_dof/identify")
-    yield address
-    process.terminate()
-    process.wait(10)
+    with running_studio("one_dof/identify") as address:
+        yield address
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next((p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-def until(page: Any, expression: str) -> None:
-    """Wait until an expression holds in the page, whose own rules forbid to wait in it."""
-    begin = time.monotonic()
-    while not page.evaluate(f"Boolean({expression})"):
-        assert time.monotonic() - begin < PATIENCE / 1000, (
-            f"waited in vain for {expression}; it complains: {page.watch.complaints}"
-        )
-        page.wait_for_timeout(30)
-
-
-@dataclass
-class Watch:
-    """What a page asked for and complained of."""
-
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-    def outside(self, address: str) -> list[str]:
-        own = address.split("/")[2]
-        return [url for url in self.requests if url.split("/")[2] != own and not url.startswith(("data:", "blob:"))]
-
-
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Any]:
-    """A function that opens an address in a window of its own; its page watches requests and complaints as `page.watch`,
-    and waits by `page.until(expression)`.
-    """
-    contexts = []
-
-    def opened(address: str, width: int = 1440, height: int = 900, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.watch = Watch()
-        page.on("request", lambda request: page.watch.requests.append(request.url))
-        page.on("websocket", lambda socket: page.watch.requests.append(socket.url))
-        page.on("console", lambda message: message.type == "error" and page.watch.complaints.append(message.text))
-        page.on("pageerror", lambda error: page.watch.complaints.append(str(error)))
-        page.until = lambda expression: until(page, expression)
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
+@pytest.fixture(scope="module")
+def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A studio on `joint.yaml` of the module's own `folder`, whose drafts are its own too."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    with running_studio("joint.yaml", folder) as where:
+        yield where

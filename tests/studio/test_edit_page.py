@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from conftest import start_studio
 
 #: A joint under control, with names, comments and columns of its own.
 JOINT_FILE = """format: 1
@@ -39,19 +38,6 @@ def folder(tmp_path_factory):
     for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "begin"]):
         subprocess.run(["git", *command], cwd=place, check=True)
     return place
-
-
-@pytest.fixture(scope="module")
-def address(folder, tmp_path_factory):
-    pytest.importorskip("starlette", reason="the extra 'studio' is not installed")
-    pytest.importorskip("uvicorn", reason="the extra 'studio' is not installed")
-    import os
-
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
-    process, where = start_studio("joint.yaml", folder)
-    yield where
-    process.terminate()
-    process.wait(10)
 
 
 @pytest.fixture
@@ -178,3 +164,47 @@ def test_exports(edit_page, tmp_path, what, begin):
         edit_page.get_by_test_id(f"export-{what}").click()
     download.value.save_as(tmp_path / "file")
     assert begin in (tmp_path / "file").read_bytes()[:200]
+
+
+def test_values_of_sliders_are_written_into_the_text_and_taken_back(edit_page, folder):
+    page = edit_page
+    before = text_of(page)
+    page.get_by_test_id("tab-bench").click()
+    page.until("studio.idle() && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent")
+    assert page.get_by_test_id("keep-sliders").is_hidden()
+    field = page.get_by_test_id("number-smooth.bandwidth")
+    field.fill("25")
+    field.press("Enter")
+    page.until("studio.idle()")
+    shown = page.get_by_test_id("row-ls-J").inner_text()
+    page.get_by_test_id("keep-sliders").click()
+    page.until("document.querySelector('[data-testid=status]').textContent.includes('smooth.bandwidth in the text now')")
+    page.until("studio.idle() && !Object.keys(studio.store.get('changes')).length")
+    assert field.input_value() == "25" and page.get_by_test_id("row-ls-J").inner_text() == shown
+    assert page.get_by_test_id("keep-sliders").is_hidden()
+    page.get_by_test_id("tab-edit").click()
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('bandwidth: 25')")
+    page.keyboard.press("Control+s")
+    page.until("document.querySelector('[data-testid=edit-file]').textContent === 'saved'")
+    assert word_diff(folder) == ["-10", "+25"]
+    page.get_by_test_id("edit-undo").click()
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('bandwidth: 10')")
+    assert text_of(page) == before
+    assert not page.watch.complaints
+
+
+def test_what_another_pane_keeps_stands_beside_what_is_typed_here(edit_page):
+    page = edit_page
+    page.get_by_test_id("edit-text").fill(text_of(page).replace("ki: 10", "ki: 12"))
+    page.until("document.querySelector('[data-testid=edit-file]').textContent === 'not saved' && !studio.wire.pending.size")
+    page.get_by_test_id("tab-bench").click()
+    page.until("studio.idle() && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent")
+    field = page.get_by_test_id("number-smooth.bandwidth")
+    field.fill("15")
+    field.press("Enter")
+    page.until("studio.idle()")
+    page.get_by_test_id("keep-sliders").click()
+    page.until("studio.idle() && !Object.keys(studio.store.get('changes')).length")
+    page.get_by_test_id("tab-edit").click()
+    page.until("document.querySelector('[data-testid=edit-text]').value.includes('bandwidth: 15')")
+    assert "ki: 12" in text_of(page)

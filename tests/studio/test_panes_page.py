@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import math
 
+import numpy as np
 import pytest
-from conftest import start_studio
+from scipy.io import savemat
 
 import blocksim as bs
 
@@ -28,17 +29,6 @@ def folder(tmp_path_factory):
     (place / "joint.yaml").write_text(JOINT, encoding="utf-8")
     bs.simulate(JOINT, seed=5).select("push.y", "sense.tau_hat").save(place / "lab.csv")
     return place
-
-
-@pytest.fixture(scope="module")
-def address(folder, tmp_path_factory):
-    pytest.importorskip("starlette", reason="the extra 'studio' is not installed")
-    pytest.importorskip("uvicorn", reason="the extra 'studio' is not installed")
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
-    process, where = start_studio("joint.yaml", folder)
-    yield where
-    process.terminate()
-    process.wait(10)
 
 
 def peak_text(page) -> str:
@@ -73,6 +63,28 @@ def test_a_line_is_dragged_over_its_limit_and_back(address, open_page):
         page.get_by_test_id("excitation-csv").click()
     assert download.value.suggested_filename == "push.csv"
     assert not page.watch.complaints and not page.watch.outside(address)
+
+
+def test_improve_is_stopped_and_undone(address, open_page):
+    page = open_page(f"{address}#excitation")
+    page.until("document.querySelectorAll('[data-testid=excitation-table] tr').length > 3 && !studio.wire.pending.size")
+    before, table = peak_text(page), page.get_by_test_id("excitation-table").inner_text()
+    page.get_by_test_id("excitation-seconds").fill("600")
+    page.get_by_test_id("excitation-improve").click()
+    page.until("document.querySelector('td.searching')?.textContent.includes('%')")
+    page.get_by_test_id("excitation-stop").click()
+    page.until("!document.querySelector('[data-testid=excitation-improve]').disabled && !studio.wire.pending.size")
+    assert "interrupted" in page.get_by_test_id("excitation-word").inner_text()
+    assert page.get_by_test_id("excitation-stop").is_hidden()
+    assert "Undo gives the earlier one back" in page.get_by_test_id("excitation-word").inner_text()
+    assert peak_text(page) != before
+    page.get_by_test_id("excitation-undo").click()
+    page.until(f"document.querySelector('[data-testid=excitation-numbers]').innerText === {before!r}")
+    head = " ".join(table.split("\n")[1].split()[:4])
+    page.until(
+        f"document.querySelector('[data-testid=\"foretold-joint.J\"]').innerText.replace(/\\s+/g, ' ').startsWith({head!r})"
+    )
+    assert not page.watch.complaints
 
 
 def test_a_study_is_dropped_together_run_and_one_dot_opened_on_the_bench(address, open_page, folder):
@@ -111,4 +123,43 @@ def test_a_dropped_file_is_mapped_and_identified(address, open_page, folder):
     for entry in estimates.entries:
         text = page.get_by_test_id(f"data-row-ls-{entry.name}").locator("td").nth(1).inner_text()
         assert float(text) == pytest.approx(entry.value, rel=1e-4)
+    assert not page.watch.complaints and not page.watch.outside(address)
+
+
+def test_a_mat_file_with_a_late_column_and_one_with_a_gap_and_validation_on_a_second(address, open_page, folder):
+    """Files as MATLAB writes them: degrees, own names; the lag is told, the gap is told, the fit is that of `validate`."""
+    first, second = (bs.simulate(JOINT, seed=seed) for seed in (5, 6))
+    late = np.interp(first.t - 0.0125, first.t, first["sense.tau_hat"])
+    for name, record in (("first.mat", first), ("second.mat", second)):
+        angle = np.degrees(record["sense.tau_hat"])
+        savemat(folder / name, {"time": record.t, "angle": angle, "torque": record["push.y"], "late": np.degrees(late)})
+    kept = np.r_[0:100, 160 : len(first.t)]
+    savemat(folder / "gap.mat", {"time": first.t[kept], "angle": first["joint.q"][kept]})
+    page = open_page(f"{address}#data")
+    page.get_by_test_id("data-file").set_input_files([str(folder / name) for name in ("first.mat", "gap.mat", "second.mat")])
+    page.get_by_test_id("data-time").fill("time")
+    page.get_by_test_id("data-time").press("Enter")
+    page.until("document.querySelector('[data-testid=data-words]').textContent.includes('evenly sampled')")
+    page.get_by_test_id("lag-one").select_option("angle")
+    page.get_by_test_id("lag-other").select_option("late")
+    page.get_by_test_id("lag-go").click()
+    page.until("document.querySelector('[data-testid=lag-words]').textContent.includes('late comes 12')")
+    page.get_by_test_id("data-which").select_option("gap.mat")
+    page.until("document.querySelector('[data-testid=data-words]').textContent.includes('gap of 0.305 s at 0.495 s')")
+    page.get_by_test_id("data-which").select_option("first.mat")
+    page.get_by_test_id("map-angle").wait_for()
+    page.until("document.querySelector('[data-testid=data-words]').textContent.includes('evenly sampled')")
+    page.get_by_test_id("map-angle").select_option("sense.tau_hat")
+    page.get_by_test_id("scale-angle").fill(repr(math.pi / 180))
+    page.get_by_test_id("map-torque").select_option("push.y")
+    page.get_by_test_id("map-torque").focus()
+    page.get_by_test_id("data-identify").click()
+    page.get_by_test_id("data-ls").wait_for()
+    for entry in first.estimates["ls"].entries:
+        text = page.get_by_test_id(f"data-row-ls-{entry.name}").locator("td").nth(1).inner_text()
+        assert float(text) == pytest.approx(entry.value, rel=1e-3)
+    page.get_by_test_id("data-second").select_option("second.mat")
+    page.get_by_test_id("data-validate").click()
+    page.until("document.querySelector('[data-testid=data-fits] canvas')")
+    assert page.get_by_test_id("data-said").is_hidden()
     assert not page.watch.complaints and not page.watch.outside(address)

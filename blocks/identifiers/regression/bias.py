@@ -13,7 +13,7 @@ diagram says of its sensors is then the better witness: the same loop, the same 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,17 +37,24 @@ class Bias:
     std: np.ndarray
     draws: int
 
+    noise: Mapping[str, float] = field(default_factory=dict)  # that was added again to what was measured
+
     def text(self, names: Sequence[str], estimates: np.ndarray) -> str:
         """'bias of J -0.5 %, Fv +0.1 % (16 draws)'; in the parameter's unit where the estimate is 0."""
         shares = [
             f"{n} {100 * b / abs(v):+.2g} %" if v else f"{n} {b:+.2g}"
             for n, b, v in zip(names, self.values, estimates, strict=True)
         ]
-        return f"bias {', '.join(shares)} ({self.draws} draws)"
+        again = ", ".join(f"{std:.2g} to {signal}" for signal, std in self.noise.items())
+        return f"bias {', '.join(shares)} ({self.draws} draws{f' of noise added again: {again}' if again else ''})"
 
 
 def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, draws: int) -> Bias:
     """The bias of the regression at run.path, at these estimates."""
+    if not run.simulated:
+        from ..added_noise import added_noise_bias
+
+        return added_noise_bias(run, names, values, draws)
     table = drawn_values(run, {f"{model}.{n}": float(v) for n, v in zip(names, values, strict=True)}, names, draws, {}, "bias")
     return mean_bias(table, values)
 
@@ -128,6 +135,7 @@ def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
     covariance = None if estimates.covariance is None else estimates.covariance + np.diag(extra)
     words = {"corrected": f"{text}, taken away", "widened": f"{text}, in the standard deviations"}.get(use, text)
     details = {**estimates.details, "bias": bias.values, "bias_std": bias.std, "bias_draws": bias.draws}
+    details |= {"bias_noise": dict(bias.noise)} if bias.noise else {}
     return replace(
         estimates.warned(*remarks), entries=entries, covariance=covariance, reason=f"{estimates.reason}; {words}", details=details
     )

@@ -54,7 +54,8 @@ class LeastSquares(RecordBlock):
     `errors: blocks` the record is also fitted in `parts`, and what these disagree by beyond their intervals is added; by `errors:
     drawn` the experiment is simulated again at the estimate, with other `draws` of its noise. All but that take
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. `bias: told` says how much: the
-    experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters. A
+    experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters; to a
+    measured record as much noise as its third differences show is added once more, which moves the estimate by as much again. A
     bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. A delay biases
     as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it
     (MovingAverage, window 2) fits motion without phase.
@@ -66,6 +67,7 @@ class LeastSquares(RecordBlock):
 
     family = "identification"
     icon = "0,0 1,0.9; 0.1,0.25 0.16,0.25; 0.3,0.15 0.36,0.15; 0.5,0.6 0.56,0.6; 0.72,0.5 0.78,0.5; 0.86,0.95 0.92,0.95"
+    formula = r"\min_{x} \left| G \, (\tau - W x) \right|^{2}"
     example = """
 format: 1
 simulate: {stop: 4.0, solver: rk4, step: 1e-3, seed: 1}

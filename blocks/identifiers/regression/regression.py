@@ -123,7 +123,7 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
 
 def triangle(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R."""
-    R = upper(np.c_[W, y])
+    R = upper(np.column_stack((W, y)))
     return R[:, :-1], R[:, -1]
 
 

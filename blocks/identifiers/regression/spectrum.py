@@ -10,6 +10,7 @@ carry more: what they have on average is continued to line zero by a parabola.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ MEMORIES = 8  # in a record, at the least: an autoregression that remembers for 
 SHALLOWEST = 0.33  # of the mean of all lines: a dip is not believed to be deeper
 PIECES = 512  # of time, in which cosines are taken for constant
 COSINE_LIMIT = 200_000  # rows of which all cosines together would not fit the memory
+AT_ONCE = 64  # products of columns that are made together; more would not stay in the cache
 LEFT = 0.2  # of a variance that the fit and the parabola may leave, else the mean of all lines is taken
 
 
@@ -94,21 +96,29 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
 
 def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray) -> list[Series]:
     table = []
-    for group in np.unique(groups).tolist():
-        own = groups == group
+    numbers = group_numbers(groups)
+    for group in numbers:
+        own = groups == group if len(numbers) > 1 else slice(None)
         there = used[own]
         e = np.where(there, rest[own], 0.0)
         count = int(np.count_nonzero(there))
         if count:
             rho = memory_of(rest[own], there, X.shape[1]) if count > 2 and e.any() else 0.0
-            inside, fitted = (np.where(there[:, None], A[own], 0.0) for A in (X, G))
+            whole = count == len(there)
+            inside, fitted = (A[own] if whole and A.flags.c_contiguous else np.where(there[:, None], A[own], 0.0) for A in (X, G))
             table.append(Series(inside, fitted, e, rho, float(np.einsum("i,i->", e, e)) / count))
     return table
 
 
+def group_numbers(groups: np.ndarray) -> list[int]:
+    """Which groups there are; most often one, of number 0."""
+    return [int(group) for group in np.unique(groups)] if groups.any() else [0]
+
+
 def cosines(used: np.ndarray, groups: np.ndarray, parameters: int, lines: float) -> int:
     """How many: two for each line, fewer where there are few rows."""
-    rows = [used[groups == group] for group in np.unique(groups).tolist()]
+    numbers = group_numbers(groups)
+    rows = [used[groups == group] for group in numbers] if len(numbers) > 1 else [used]
     least = min(int(np.count_nonzero(there)) for there in rows if there.any())
     return min(max(FEWEST_COSINES, min(round(2 * lines), (least - parameters) // COSINE_ROWS)), len(rows[0]) - 1)
 
@@ -144,19 +154,36 @@ def by_rows(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, floa
 def by_pieces(series: list[Series], count: int) -> Iterator[tuple[np.ndarray, float]]:
     """The same of a long record: products of columns are added up over pieces of time in which no cosine changes much."""
     rows = len(series[0].X)
-    firsts = np.linspace(0, rows, PIECES, endpoint=False).astype(int)
-    table = cosine_table(rows, count, (firsts + np.append(firsts[1:], rows)) / 2)
-
-    def added(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return np.asarray(np.add.reduceat(A * B, firsts))
-
+    firsts, table = pieces_of_time(rows, count)
     coloured = [one.coloured(one.X) for one in series]
+    power = np.sum([piece.T @ piece for piece in coloured], axis=0)
+    owns = [sums_by_column(piece, piece, firsts) for piece in coloured]
+    losses = [sums_by_column(one.G, one.X, firsts) for one in series]
     for i in range(series[0].X.shape[1]):
-        own = np.sum([added(piece, piece[:, i : i + 1]) for piece in coloured], axis=0)  # X' C x, by piece
-        lost = table @ np.sum([added(one.G, one.X[:, i : i + 1]) for one in series], axis=0)
-        cross, power = table @ own @ lost.T, np.sum([piece.T @ piece for piece in coloured], axis=0)
+        own = np.sum([next(sums) for sums in owns], axis=0)  # X' C x, by piece
+        lost = table @ np.sum([next(sums) for sums in losses], axis=0)
+        cross = table @ own @ lost.T
         K = (table * own[:, i]) @ table.T - cross - cross.T + lost @ power @ lost.T
         yield K, float(own[:, i].sum())
+
+
+@functools.lru_cache(maxsize=4)
+def pieces_of_time(rows: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each piece, and the cosines in its middle."""
+    firsts = np.linspace(0, rows, PIECES, endpoint=False).astype(int)
+    return firsts, cosine_table(rows, count, (firsts + np.append(firsts[1:], rows)) / 2)
+
+
+def sums_by_column(A: np.ndarray, B: np.ndarray, firsts: np.ndarray) -> Iterator[np.ndarray]:
+    """Of each column of B in turn: its products with all columns of A, added up over pieces; all at once where they are few."""
+    if A.shape[1] * B.shape[1] > AT_ONCE:
+        for i in range(B.shape[1]):
+            yield np.asarray(np.add.reduceat(A * B[:, i : i + 1], firsts))
+        return
+    products = (B[:, :, None] * A[:, None, :]).reshape(len(A), -1)
+    sums = np.add.reduceat(products, firsts).reshape(len(firsts), B.shape[1], A.shape[1])
+    for i in range(B.shape[1]):
+        yield np.ascontiguousarray(sums[:, i])
 
 
 def cosine_table(rows: int, count: int, times: np.ndarray) -> np.ndarray:

@@ -55,6 +55,10 @@ class SerialRobot(Block):
     abstract = True
     family = "robots"
     icon = "0.1,0 0.4,0; 0.25,0 0.25,0.35 0.6,0.95 1,0.75"
+    formula = (
+        r"M(q) \, \ddot{q} = \tau - c(q, \dot{q}) - g(q) - F_{v} \dot{q} - F_{c} \operatorname{sign}(\dot{q}) - "
+        r"\mathrm{off}"
+    )
     colour = "plant"
     example = """
 format: 1

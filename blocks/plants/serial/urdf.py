@@ -88,6 +88,8 @@ def parsed_tree(text: bytes) -> XmlElement:
             raise UrdfError(f"line {line}: more than {URDF_ELEMENTS} elements.")
         if len(stack) > DEEPEST_ELEMENT:
             raise UrdfError(f"line {line}: elements are nested deeper than {DEEPEST_ELEMENT} levels.")
+        if name.startswith("xacro:"):
+            raise UrdfError(f"line {line}: <{name[:40]}>: this is a xacro file; expand it first: xacro arm.xacro > arm.urdf.")
         element = XmlElement(name, attributes, line)
         stack[-1].children.append(element)
         stack.append(element)
@@ -102,6 +104,10 @@ def parsed_tree(text: bytes) -> XmlElement:
         parser.Parse(text, True)
     except expat.ExpatError as error:
         raise UrdfError(f"line {error.lineno}: this is not XML: {expat.errors.messages[error.code]}.") from None
+    except (LookupError, ValueError) as error:  # an encoding that nobody knows
+        if isinstance(error, UrdfError):
+            raise
+        raise UrdfError(f"line 1: this is not XML: {error}.") from None
     root = stack[0].child("robot")
     if root is None:
         raise UrdfError("there is no <robot>; the file is no URDF (a xacro file is expanded first).")
@@ -186,14 +192,18 @@ def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]]
     """Bodies by link, joints by parent, and the root."""
     with open(path, "rb") as stream:
         root = parsed_tree(stream.read(URDF_BYTES + 1))
-    bodies = {link.text("name"): body_of(link) for link in root.children if link.name == "link"}
-    joints = [joint_of(element) for element in root.children if element.name == "joint"]
+    bodies: dict[str, np.ndarray] = {}
+    for link in named_once(root, "link"):
+        bodies[link.text("name")] = body_of(link)
+    joints = [joint_of(element) for element in named_once(root, "joint")]
     by_parent: dict[str, list[Joint]] = {}
     children: dict[str, Joint] = {}
     for joint in joints:
-        for link in (joint.parent, joint.child):
-            if link not in bodies:
-                raise UrdfError(f"line {joint.line}: joint '{joint.name}' names the link '{link}', which is not there.")
+        for end in (joint.parent, joint.child):
+            if end not in bodies:
+                raise UrdfError(f"line {joint.line}: joint '{joint.name}' names the link '{end}', which is not there.")
+        if joint.child == joint.parent:
+            raise UrdfError(f"line {joint.line}: joint '{joint.name}' joins the link '{joint.child}' to itself: a loop.")
         if joint.child in children:
             both = f"'{children[joint.child].name}' and '{joint.name}'"
             raise UrdfError(f"line {joint.line}: link '{joint.child}' hangs on two joints, {both}: a loop, no open chain.")
@@ -204,6 +214,18 @@ def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]]
         state = f"the roots are {listing(roots)}" if roots else "none: the joints go round in a loop"
         raise UrdfError(f"one link must be the root of all others; {state}.")
     return bodies, by_parent, roots[0]
+
+
+def named_once(root: XmlElement, kind: str) -> list[XmlElement]:
+    """The links or joints of a file, no two of one name."""
+    elements = [element for element in root.children if element.name == kind]
+    first: dict[str, XmlElement] = {}
+    for element in elements:
+        name = element.text("name")
+        if name in first:
+            raise UrdfError(f"line {element.line}: there is a {kind} '{name}' already, in line {first[name].line}.")
+        first[name] = element
+    return elements
 
 
 def moving_below(joint: Joint, by_parent: dict[str, list[Joint]]) -> bool:
@@ -264,8 +286,10 @@ def urdf_chain(path: str, tip: str | None) -> tuple[tuple[ChainLink, ...], tuple
 def cached_chain(path: str, tip: str | None, stamp: tuple[int, int]) -> Any:
     try:
         return urdf_chain(path, tip), ""
-    except (UrdfError, RecursionError) as error:
-        return None, str(error) or "joints are nested too deeply."
+    except UrdfError as error:
+        return None, str(error)
+    except RecursionError:
+        return None, "joints are nested too deeply."
 
 
 def chain_or_problem(path: str, tip: str | None) -> Any:

@@ -65,6 +65,8 @@ def block_again(meaning: Meaning, entry: Any, again: Callable[[Any], Any]) -> An
 def spoken(meaning: Meaning, entry: Mapping[str, Any], key: str, value: Any, again: Callable[[Any], Any]) -> Any:
     """One key of a block with the blocks it names put through `again`."""
     kind = library().get(entry.get("type", ""))
+    if key == "enable" and kind is None:  # of a subsystem
+        return log_again(value, again)
     if key == "in":
         if isinstance(value, dict):
             return {port: [again(s) for s in item] if isinstance(item, list) else again(item) for port, item in value.items()}

@@ -72,10 +72,10 @@ def with_block(meaning: Meaning, name: str, entry: dict[str, Any]) -> Meaning:
 def set_setting(meaning: Meaning, block: str, key: str, value: Any) -> Change:
     """Give a block a setting, where it stands or before its inputs."""
     entry = block_of(meaning, block)
-    if key in ("in", "flip"):
+    if key in ("in", "flip", "enable"):
         before: tuple[str, ...] = ()
     else:
-        before = ("in", "flip")
+        before = ("in", "flip", "enable")
     return Change(with_block(meaning, block, with_entry(entry, key, value, before)), f"{block}.{key} = {value}")
 
 

@@ -25,7 +25,7 @@ def connect_input(meaning: Meaning, block: str, port: str, signal: str, ports: P
     inputs = inputs_with(entry.get("in"), port, signal, ports)
     if ports[port]:
         entry = {k: v + SIGN_SETTINGS[k] if k in SIGN_SETTINGS and v and len(v) == count else v for k, v in entry.items()}
-    return Change(with_block(meaning, block, with_entry(entry, "in", inputs, ("flip",))), f"{signal} to {block}.{port}")
+    return Change(with_block(meaning, block, with_entry(entry, "in", inputs, ("flip", "enable"))), f"{signal} to {block}.{port}")
 
 
 def disconnect_input(meaning: Meaning, block: str, port: str, ports: Ports, signal: str = "") -> Change:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...contract.block import Block
 from ...contract.declarations import Memory, State
-from ...diagram.diagram import Diagram, Node, Ref, inports, outports, reference, resolve_node, walk
+from ...diagram.diagram import Diagram, Node, Ref, inports_of, outports, reference, resolve_node, walk
 from ...notation import FRACTION_BAR, brief, unit_label
 from .lettering import clean, cut_short, settings_lines
 
@@ -104,7 +104,7 @@ def read_graph(diagram: Diagram) -> BlockGraph:
 
 def slots(item: Item, node: Node, port: str, refs: list[Ref]) -> list[tuple[str, int, Ref]]:
     """Add the input's ports to the item; one for each signal of a port that takes many."""
-    declared = inports(node.block)
+    declared = inports_of(node)
     label = clean(port) if len(declared) > 1 else ""
     if not refs and not declared[port].optional:
         item.inputs.append(Port(port, label))
@@ -139,6 +139,9 @@ def item_of(node: Node, index: int) -> Item:
     block, name = node.block, clean(node.name)
     if isinstance(block, Diagram):
         title = f"{name}: subsystem {block.name or block.path}, {len(block.nodes)} blocks"
+        if node.enable is not None:
+            states, outputs = node.enable.states, node.enable.outputs
+            title += f"\non while {node.enable.signal} is above 0.5; states {states}; outputs {outputs} while it is off"
         return Item(
             node.name,
             name,

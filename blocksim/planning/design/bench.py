@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...compiler.slots import array_value
-from ...contract.declarations import Param, Period, State, Table
+from ...contract.block import Block
 from ...contract.library import find
-from ...contract.plant import Plant
 from ...contract.times import exact
 from ...diagram.build import open_diagram
 from ...diagram.diagram import Diagram
@@ -27,16 +25,17 @@ from ...simulation.prepare import prepared
 from ...simulation.settings import find_setting
 from ...simulation.simulation import Simulation, run_experiment
 from ..colour import Colour
-from ..information import reading_rows
-from ..readings import noise_colour, noisy_outputs, whole_name
+from ..measuring import put_settings, reading_rows
+from ..readings import noise_colour, noisy_outputs, own_noise, whole_name
 from ..sensitivities import side_by_side
-from .criteria import SEES_NOTHING, condition_number, judged, relative_covariance, together, vector_of
-from .families import AnyNumber, Family, family_of, unknowns_by_family
+from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
+from .families import DURATION, AnyNumber, RunLength, family_of, unknowns_by_family
+from .family import Family
 from .limits import Margin, margins_of
+from .regressor import regressor_criterion
 from .spec import DesignSpec
 
 if TYPE_CHECKING:
-    from ...compiler.slots import Numbers
     from ...contract.arrays import FloatArray
     from ...simulation.experiment import Experiment
 
@@ -72,10 +71,14 @@ class Bench:
         self.learnt = np.zeros((1, 1)) if learnt is None else learnt
         diagram = open_diagram(spec.diagram if spec.diagram else spec.plain["diagram"])
         options = {**spec.simulate, **({"step": step} if step is not None else {})}
-        stop = spec.simulate.get("stop", diagram.simulate.stop)
+        #: Whether the duration is sought: then a run counts once at least, also that of the diagram as it was.
+        self.once = DURATION in spec.plain.get("vary", spec.vary)
+        free = spec.vary.get(DURATION)  # the longest run is made ready, and shorter ones are cut out of it
+        stop = free["max"] if free else spec.simulate.get("stop", diagram.simulate.stop)
+        options = {**options, **({"stop": stop} if free else {})}
         self.duration = float(exact(stop))
         self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items()]
-        self.names = [*spec.parameters, *spec.nuisance]
+        self.names = [] if spec.by_regressor else [*spec.parameters, *spec.nuisance]  # those that are changed to see what they do
         self.diagram = self.with_sources(diagram)
         self.simulations = 0
         ready, changes = prepared(self.diagram, spec.params, options)
@@ -92,27 +95,33 @@ class Bench:
 
         random = np.random.default_rng(0)
         nodes = dict(diagram.nodes)
+        own: list[FloatArray | None] = []
         for family in self.families:
             if isinstance(family, AnyNumber):
+                own.append(None)
                 continue
             if family.block not in nodes:
                 raise DiagramError(f"vary: there is no block '{family.block}'. Blocks are: {listing(nodes)}.")
-            block = find(family.type)(**family.settings(family.draw(random)))
+            before = nodes[family.block].block
+            alike = type(before).__name__ == family.type
+            own.append(family.unknowns_of(before.settings) if alike and isinstance(before, Block) else None)
+            block = find(family.type)(**family.settings(family.draw(random), self.duration))
             nodes[family.block] = replace(nodes[family.block], block=block)
+        #: The unknowns of the diagram as it was, where it is one of the candidates.
+        parts = [part for part in own if part is not None]
+        self.original: FloatArray | None = np.concatenate(parts) if parts and len(parts) == len(own) else None
         return replace(diagram, nodes=nodes)
 
     def make_twin(self, ready: Experiment, changes: Mapping[str, Any]) -> None:
         """One run for the grid, and the twin that gives what is read, what is limited, and the plant's motion."""
         spec, diagram = self.spec, ready.schedule.diagram
-        for name in self.names:
-            find_setting(ready.schedule, name)
         self.changes = dict(changes)
         self.ready = ready
         record = run_experiment(ready, changes, draw_noise(ready))
         self.outputs = [whole_name(diagram, name) for name in spec.outputs]
         self.limits = {whole_name(diagram, name, "limits"): kinds for name, kinds in spec.limits.items()}
-        self.plant = self.plant_of(ready) if spec.criterion.startswith("condition") else None
-        motion = [f"{self.plant.path}.{name}" for name in self.plant.motion] if self.plant else []
+        self.regressor = regressor_criterion(ready, spec) if spec.by_regressor else None
+        motion = self.regressor.motion if self.regressor else []
         source = next((name for name in spec.plain.get("vary", spec.vary) if name in diagram.nodes), "")
         self.source = whole_name(diagram, source) if source and spec.criterion == "power" else ""
         own = [self.source] if self.source else []
@@ -124,8 +133,15 @@ class Bench:
         sizes = {name: 1 if v.ndim == 1 else v.shape[1] for name, v in self.twin.run({}).items()}
         words = {name: spec.outputs[key] for key, name in zip(spec.outputs, self.outputs, strict=True)}
         readings = noisy_outputs(ready, changes, self.outputs, words) if self.outputs else []
-        step = self.interval * (self.rows.step or 1)
-        self.colour: Colour | None = noise_colour(readings or [], sizes, step) if self.outputs else None
+        self.reading_interval = self.interval * (self.rows.step or 1)
+        self.own_noise = readings is None
+        self.colour: Colour | None = None
+        if self.outputs and readings is not None:
+            self.colour = noise_colour(readings, sizes, self.reading_interval)
+        elif self.outputs:
+            self.colour = own_noise(ready, changes, self.outputs, side_by_side(self.twin.run({}), self.outputs), None)
+        for name in self.names:
+            find_setting(ready.schedule, name)
         self.values = {name: float(Overrides(changes).value(ready.schedule, name)) for name in self.names}
         self.varied = [(family, self.unit_of(family)) for family in self.families if not isinstance(family, AnyNumber)]
         if self.twin.experiment.method.compiled:
@@ -136,13 +152,6 @@ class Bench:
         if family.block not in schedule.by_path:
             raise DiagramError(f"vary: nothing that is read depends on '{family.block}'.")
         return schedule.unit(family.block)
-
-    def plant_of(self, ready: Experiment) -> Plant:
-        """The plant whose regressor is judged by its condition number."""
-        unit = ready.schedule.unit(self.spec.plant)
-        plant = Plant(type(unit.block), unit.settings, unit.path)
-        plant.row_function()
-        return plant
 
     def prior_samples(self) -> list[dict[str, float]]:
         """The parameters as they may be: those of the diagram first, then draws."""
@@ -169,7 +178,23 @@ class Bench:
 
     def settings_of(self, x: FloatArray) -> dict[str, dict[str, Any]]:
         """The new settings of every varied block, by its path; of a number, under its own name."""
-        return {f.block: f.settings(part) for f, part in zip(self.families, unknowns_by_family(self.families, x), strict=True)}
+        parts, duration = unknowns_by_family(self.families, x), self.duration_of(x)
+        return {f.block: f.settings(part, duration) for f, part in zip(self.families, parts, strict=True)}
+
+    def duration_of(self, x: FloatArray) -> float:
+        """How long the run of a candidate lasts."""
+        parts = zip(self.families, unknowns_by_family(self.families, x), strict=True)
+        return next((family.seconds(part) for family, part in parts if isinstance(family, RunLength)), self.duration)
+
+    def on_grid(self, x: FloatArray) -> FloatArray:
+        """The candidate with a duration that ends with a reading."""
+        result, place = x.copy(), 0
+        for family in self.families:
+            if isinstance(family, RunLength):
+                whole = int((family.seconds(x[place:]) - self.t[0]) / self.reading_interval + 1e-6)
+                result[place] = family.unknown_of(self.t[0] + whole * self.reading_interval)
+            place += family.unknowns
+        return result
 
     def experiment_of(self, x: FloatArray) -> tuple[Experiment, dict[str, float]]:
         """The experiment with the candidate's numbers in place, and those of its numbers that are given with the run."""
@@ -207,20 +232,27 @@ class Bench:
         import numpy as np
 
         here = self.run(ready, changes)
-        margins = list(margins_of(self.limits, here, self.interval))
+        duration = changes.get(DURATION)
+        limited = here if duration is None else {n: v[self.t[: len(v)] <= duration + 1e-9] for n, v in here.items()}
+        margins = list(margins_of(self.limits, limited, self.interval))
         count = len(self.spec.parameters)
-        if self.plant is not None:
-            motion = {name: here[f"{self.plant.path}.{name}"][self.rows] for name in self.plant.motion}
-            W = self.plant.regressor(motion)
-            names = [name.rpartition(".")[2] for name in self.spec.parameters] or list(self.plant.parameters)
-            W = W.reshape(-1, W.shape[-1])[:, [self.plant.parameters.index(n) for n in names]]
-            beta = np.array([self.plant.truth[n] for n in names]) if self.spec.criterion == "condition_scaled" else None
-            return condition_number(W, beta), np.full(count, np.nan), margins
+        if self.regressor is not None:
+            return (*self.regressor.judge(limited, self.rows), margins)
         psi = self.relative_slopes(ready, changes, self.readings(here))
+        if duration is not None:
+            psi = psi * self.last_share(duration, len(psi))[:, None]
         covariance = relative_covariance(np.einsum("ni,nj->ij", psi, psi) + self.learnt, count)
         stds = np.full(count, np.inf) if covariance is None else np.sqrt(np.diag(covariance))
-        cost = self.cost(here)
-        return judged(self.spec.criterion, covariance, self.weights, self.accuracy, cost), stds, margins
+        cost = self.cost(limited, duration)
+        return judged(self.spec.criterion, covariance, self.weights, self.accuracy, cost, self.once), stds, margins
+
+    def last_share(self, duration: float, rows: int) -> FloatArray:
+        """The root of how much each row of psi counts: the reading after the end by a share, so that the end has a gradient."""
+        import numpy as np
+
+        t = np.repeat(self.t[self.rows], len(self.colour.stds) if self.colour else 1)[:rows]
+        share: FloatArray = np.sqrt(np.clip((duration - t) / self.reading_interval + 1.0, 0.0, 1.0))
+        return share
 
     def readings(self, signals: Mapping[str, FloatArray]) -> FloatArray:
         """What is read of a run, [time, reading]."""
@@ -245,32 +277,21 @@ class Bench:
             return self.colour.whiten(signals)
         return signals / self.colour.stds.reshape(-1, *([1] * (signals.ndim - 2)))
 
-    def cost(self, signals: Mapping[str, FloatArray]) -> float:
+    def cost(self, signals: Mapping[str, FloatArray], duration: float | None) -> float:
         """What the criteria time and power count: the seconds of the run, or the mean square of the source."""
         import numpy as np
 
         if self.spec.criterion == "power":
             return float(np.mean(np.square(signals[self.source])))
-        return self.duration
+        return self.duration if duration is None else duration
 
     def run(self, ready: Experiment, changes: Mapping[str, float]) -> dict[str, FloatArray]:
+        """The signals of one run; where the duration varies, up to the reading that follows its end."""
         self.simulations += 1
-        return self.twin.signals_of(Simulation(ready, changes, self.twin.noise))
-
-
-def put_settings(experiment: Experiment, numbers: Numbers, unit: Any, settings: Mapping[str, Any]) -> None:
-    """Write a block's new settings into the numbers of its program: scalars, and tables computed from them."""
-    changed = replace(unit, settings={**unit.settings, **settings}, tables={})
-    for name, declared in unit.kind.declared.items():
-        region = experiment.slots.arrays.get((unit.index, name))
-        if region is not None and isinstance(declared, (Param, Table)) and not isinstance(declared, State):
-            value = array_value(changed, name).reshape(-1)
-            begin, end = int(numbers.o[region.index]), int(numbers.o[region.index + 1])
-            if end - begin != value.size:
-                raise DiagramError(f"block '{unit.path}': {name} has {value.size} numbers where the program has {end - begin}.")
-            numbers.a[begin:end] = value
-            continue
-        places = experiment.slots.where.get((unit.index, name))
-        if places and isinstance(declared, Param) and not isinstance(declared, Period) and name in settings:
-            store = numbers.m if name in unit.kind.of(State) else numbers.p
-            store[places] = settings[name]
+        own = dict(changes)
+        duration = own.pop(DURATION, None)
+        signals = self.twin.signals_of(Simulation(ready, own, self.twin.noise))
+        if duration is None:
+            return signals
+        rows = int((duration + self.reading_interval - self.t[0]) / self.interval - 1e-6) + 1
+        return {name: values[:rows] for name, values in signals.items()}

@@ -28,11 +28,19 @@ def relative_covariance(matrix: FloatArray, count: int) -> FloatArray | None:
     return covariance if (np.diag(covariance) > 0).all() else None
 
 
-def judged(criterion: str, covariance: FloatArray | None, weights: FloatArray, accuracy: FloatArray, cost: float = 1.0) -> float:
+def judged(
+    criterion: str,
+    covariance: FloatArray | None,
+    weights: FloatArray,
+    accuracy: FloatArray,
+    cost: float = 1.0,
+    once: bool = False,
+) -> float:
     """The criterion of a covariance of relative errors, each times its weight.
 
     D is the geometric mean of the axes of the ellipsoid, A the root mean square of the errors, E its longest axis, worst the
-    largest error; time and power are what of them is needed for the asked accuracies, since variances fall with either.
+    largest error; time and power are what of them is needed for the asked accuracies, since variances fall with either. A run
+    that is made `once` at least, since its own duration is sought, cannot cost less than itself.
     """
     import numpy as np
 
@@ -49,7 +57,8 @@ def judged(criterion: str, covariance: FloatArray | None, weights: FloatArray, a
         return float(np.sqrt(np.linalg.eigvalsh(weighted)[-1]))
     if criterion == "worst":
         return float(stds.max())
-    return cost * float(np.square(np.sqrt(np.diag(covariance)) / accuracy).max())
+    times = float(np.square(np.sqrt(np.diag(covariance)) / accuracy).max())
+    return cost * (max(times, 1.0) if once and criterion == "time" else times)
 
 
 def condition_number(rows: FloatArray, scale: FloatArray | None) -> float:

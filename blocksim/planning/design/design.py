@@ -16,7 +16,7 @@ from ...errors import DiagramError
 from ...records.writing import write_json, writing
 from ..information import Information, information
 from .bench import Bench, Trial
-from .families import AnyNumber
+from .families import DURATION, AnyNumber
 from .file import load_design
 from .limits import Margin
 from .search import DesignSearch, SearchProgress
@@ -56,7 +56,12 @@ class DesignResult:
     @property
     def params(self) -> dict[str, Any]:
         """The numbers of blocks that were found, as `params` of simulate; sources are in `diagram`."""
-        return {path: settings[""] for path, settings in self.settings.items() if "" in settings}
+        return {path: settings[""] for path, settings in self.settings.items() if "" in settings and path != DURATION}
+
+    @property
+    def duration(self) -> float | None:
+        """How long the run lasts, where that was sought; `diagram` has it as its end."""
+        return self.settings[DURATION][""] if DURATION in self.settings else None
 
     @property
     def yaml(self) -> str:
@@ -95,6 +100,7 @@ class DesignResult:
             lines.append(f"{'parameter':20} {'before %':>10} {'designed %':>10}")
             for name, share in self.predicted.relative_std.items():
                 lines.append(f"{name:20} {100 * self.before.relative_std[name]:10.3g} {100 * share:10.3g}")
+        lines += [] if self.duration is None else [f"duration {self.duration:.4g} s"]
         lines += [f"limit: {margin}" for margin in self.margins]
         lines.append(f"{self.simulations} simulations in {self.progress.seconds:.3g} s; ended because {self.stop}")
         return "\n".join(lines)
@@ -159,40 +165,51 @@ def nearest(search: DesignSearch) -> str:
 def checked_result(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> DesignResult:
     """The best candidate with the diagram's own solver, limits on the fine grid, and the diagram as it was beside it."""
     assert ending.best is not None
-    settings = bench.settings_of(ending.best.x)
-    numbers = {path: own[""] for path, own in settings.items() if "" in own}
-    nodes = dict(bench.diagram.nodes)
-    for family in bench.families:
-        if not isinstance(family, AnyNumber):
-            nodes[family.block] = replace(nodes[family.block], block=find(family.type)(**settings[family.block]))
-    diagram = replace(bench.diagram, nodes=nodes)
-    fine, margins = fine_trial(spec, bench, ending.best)
-    if any(margin.broken for margin in margins):
-        broken = "; ".join(str(margin) for margin in margins if margin.broken)
-        raise DiagramError(
-            f"the best candidate keeps its limits while searching, and breaks them on the fine grid: {broken}. Ask for a little "
-            "less, or search with a finer step."
-        )
+    x, fine = best_on_fine_grid(spec, bench, ending)
+    settings = bench.settings_of(x)
+    numbers = {path: own[""] for path, own in settings.items() if "" in own and path != DURATION}
+    diagram = with_settings(bench, settings)
     predicted = before = None
-    if spec.outputs and bench.plant is None:
+    if not spec.by_regressor:
         options = {key: value for key, value in spec.simulate.items() if key in ("stop", "step", "solver", "seed")}
+        end = {"stop": diagram.simulate.stop} if DURATION in settings else {}
         words = dict(spec.outputs)
         ask = {"nuisance": spec.nuisance, "every": spec.every, "skip": spec.skip, **options}
         names = list(spec.parameters)
-        predicted = information(diagram, names, list(words), words, params={**spec.params, **numbers}, **ask)
+        predicted = information(diagram, names, list(words), words, params={**spec.params, **numbers}, **{**ask, **end})
         before = information(spec.diagram, names, list(words), words, params=spec.params, **ask)
     return DesignResult(
-        spec, settings, predicted, before, fine.criterion, original_criterion(spec), margins, ending, diagram, ending.best.x
+        spec, settings, predicted, before, fine.criterion, original_criterion(spec), fine.margins, ending, diagram, x
     )
 
 
-def fine_trial(spec: DesignSpec, bench: Bench, best: Trial) -> tuple[Trial, tuple[Margin, ...]]:
-    """The same candidate judged with the diagram's own step, its limits at every step of the solver."""
-    own = Bench(
-        replace(spec, every=spec.every or bench.interval, simulate={**spec.simulate, **fine_log(bench)}), learnt=bench.learnt
+def with_settings(bench: Bench, settings: Mapping[str, Mapping[str, Any]]) -> Diagram:
+    """The diagram with the sources that were found, ending when they do."""
+    nodes, simulate = dict(bench.diagram.nodes), bench.diagram.simulate
+    for family in bench.families:
+        if not isinstance(family, AnyNumber):
+            nodes[family.block] = replace(nodes[family.block], block=find(family.type)(**settings[family.block]))
+    if DURATION in settings:
+        simulate = replace(simulate, stop=float(f"{settings[DURATION]['']:.10g}"))
+    return replace(bench.diagram, nodes=nodes, simulate=simulate)
+
+
+def best_on_fine_grid(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> tuple[FloatArray, Trial]:
+    """The best candidate judged with the diagram's own step; where it breaks a limit there, the last before it that does not."""
+    fine_keys = {**spec.simulate, **fine_log(bench)}
+    own = Bench(replace(spec, every=spec.every or bench.interval, simulate=fine_keys), learnt=bench.learnt)
+    first: Trial | None = None
+    for candidate in reversed(ending.bests):
+        x = bench.on_grid(candidate.x)
+        trial = own.try_out(x)
+        if trial.allowed:
+            return x, trial
+        first = first or trial
+    broken = "; ".join(str(margin) for margin in (first.margins if first else ()) if margin.broken)
+    raise DiagramError(
+        f"the best candidates keep their limits while searching, and break them on the fine grid: {broken}. Ask for a little "
+        "less, or search with a finer step."
     )
-    trial = own.try_out(best.x)
-    return trial, trial.margins
 
 
 def fine_log(bench: Bench) -> dict[str, Any]:

@@ -1,58 +1,18 @@
-"""Families: how a source may vary. Unknowns in, settings of its block out.
-
-An unknown lies between 0 and 1 or, an angle or a coefficient, between -1 and 1; a family scales what it makes so that the peak or
-the rms asked for is met exactly. It names the type of its block and never imports it.
-"""
+"""Families of torques and forces: lines, steps, bits, switching times, registers, sweeps; and any number, and the duration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ...errors import DiagramError, listing
+from .family import Family
+from .trajectories import Harmonics, Trapezoids, WayPoints
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...contract.arrays import FloatArray
-
-
-@dataclass
-class Family:
-    """A source of a diagram that a search may change: `unknowns` numbers between `low` and `high`."""
-
-    block: str  # its path in the diagram
-    words: Mapping[str, Any]
-    duration: float
-    keys: ClassVar[tuple[str, ...]] = ()
-    type: ClassVar[str] = ""
-    binary: ClassVar[bool] = False
-    low: ClassVar[float] = -1.0
-    unknowns: int = field(init=False, default=0)
-
-    def __post_init__(self) -> None:
-        strange = [key for key in self.words if key not in ("family", *self.keys)]
-        if strange:
-            raise DiagramError(f"vary: {self.block}: no key '{strange[0]}'. This family takes: {listing(self.keys)}.")
-        self.prepare()
-
-    def prepare(self) -> None:
-        """Count the unknowns, and whatever is the same for all candidates."""
-
-    def number(self, key: str, default: float | None = None) -> float:
-        value = self.words.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise DiagramError(f"vary: {self.block}: {key}: a number is wanted, found {value!r}.")
-        return float(value)
-
-    def draw(self, random: np.random.Generator) -> FloatArray:
-        """A candidate out of the blue."""
-        return random.uniform(self.low, 1.0, self.unknowns)
-
-    def settings(self, x: FloatArray) -> dict[str, Any]:
-        """The settings of the block for these unknowns."""
-        raise NotImplementedError
+    from ...contract.arrays import FloatArray, MaskArray
 
 
 class SpectralLines(Family):
@@ -87,7 +47,7 @@ class SpectralLines(Family):
         band = np.exp(-0.5 * np.square((np.arange(n) - centre) / width)) * random.uniform(0.3, 1.0, n)
         return np.concatenate([band, random.uniform(-1.0, 1.0, n)]) if self.free_phases else band
 
-    def settings(self, x: FloatArray) -> dict[str, Any]:
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         import numpy as np
 
         n = len(self.f)
@@ -112,34 +72,84 @@ class Steps(Family):
         self.unknowns = max(2, round(self.duration / self.number("clock")))
 
     def draw(self, random: np.random.Generator) -> FloatArray:
+        return self.band_noise(random, self.unknowns)
+
+    def band_noise(self, random: np.random.Generator, count: int) -> FloatArray:
         """Noise in a band, the band drawn too: a resonance is found by chance soon."""
         import numpy as np
 
-        noise = np.fft.rfft(random.standard_normal(self.unknowns))
+        noise = np.fft.rfft(random.standard_normal(count))
         line = np.arange(len(noise)) / len(noise)
         centre, width = random.uniform(0.0, 0.7), 10 ** random.uniform(-1.7, 0.0)
         shape = np.exp(-0.5 * np.square((line - centre) / width)) + random.uniform(0.0, 0.2)
-        y = np.fft.irfft(noise * shape, self.unknowns)
+        y = np.fft.irfft(noise * shape, count)
         return np.clip(y / (1.5 * np.std(y)), -1.0, 1.0)
 
-    def settings(self, x: FloatArray) -> dict[str, Any]:
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         return {"values": x.tolist(), "amplitude": self.number("peak"), "clock": self.words["clock"]}
 
 
 class Bits(Steps):
-    """binary: plus or minus the peak at every tick of a clock; one as fast as the sampling leaves the switching times free."""
+    """binary: plus or minus the peak at every tick of a clock; with `clock: [shortest, longest]` the clock is drawn as well.
+
+    A drawn clock is a whole number of ticks of the shortest one, in which each bit is then written.
+    """
 
     binary = True
+
+    def prepare(self) -> None:
+        clock = self.words.get("clock")
+        pair = clock if isinstance(clock, list) else [self.number("clock")] * 2
+        if len(pair) != 2 or not all(isinstance(end, (int, float)) for end in pair) or not 0 < pair[0] <= pair[1]:
+            raise DiagramError(f"vary: {self.block}: clock: a time, or [shortest, longest], is wanted, found {clock!r}.")
+        self.clock, self.longest = float(pair[0]), int(pair[1] / pair[0] + 1e-9)
+        self.count = max(2, round(self.duration / self.clock))
+        self.unknowns = self.count + (self.longest > 1)
+
+    def bits(self) -> MaskArray:
+        import numpy as np
+
+        return np.arange(self.unknowns) < self.count
 
     def draw(self, random: np.random.Generator) -> FloatArray:
         import numpy as np
 
-        y = super().draw(random)
-        return np.where(y >= 0, 1.0, -1.0)
+        y = self.band_noise(random, self.count)
+        clock = random.uniform(-1.0, 1.0, self.unknowns - self.count)
+        return np.concatenate([np.where(y >= 0, 1.0, -1.0), clock])
 
-    def settings(self, x: FloatArray) -> dict[str, Any]:
-        signs = "".join("+" if bit > 0 else "-" for bit in x.tolist())
-        return {"signs": signs, "amplitude": self.number("peak"), "clock": self.words["clock"]}
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
+        ticks = 1 if self.longest == 1 else min(1 + int(0.5 * (x[-1] + 1.0) * self.longest), self.longest)
+        signs = "".join("+" if bit > 0 else "-" for bit in x[: self.count].tolist())
+        whole = "".join(sign * ticks for sign in signs)[: self.count]
+        clock = self.words["clock"] if self.longest == 1 and not isinstance(self.words["clock"], list) else self.clock
+        return {"signs": whole, "amplitude": self.number("peak"), "clock": clock}
+
+
+class Switches(Family):
+    """switching: plus or minus the peak, with so many switches at times that are free, none sooner than `least` after another."""
+
+    keys = ("switches", "peak", "least")
+    type = "RepeatingSequence"
+    low = 0.0
+
+    def prepare(self) -> None:
+        self.count = int(self.number("switches"))
+        self.least = self.number("least", 0.2 * self.duration / (self.count + 1))
+        self.unknowns = self.count + 1  # stretches between them, to scale
+        if self.count < 1 or not 0 < self.least * self.unknowns < self.duration:
+            raise DiagramError(
+                f"vary: {self.block}: {self.count} switches at least {self.least:g} s apart do not fit into {self.duration:g} s."
+            )
+
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
+        import numpy as np
+
+        share = np.abs(x) + 1e-6
+        stretches = self.least + max(duration - self.least * self.unknowns, 0.0) * share / share.sum()
+        times = np.concatenate([[0.0], np.cumsum(stretches[:-1]), [max(duration, stretches.sum()) + self.least]])
+        signs = self.number("peak") * (1.0 - 2.0 * (np.arange(len(times)) % 2))
+        return {"times": times.tolist(), "values": signs.tolist(), "hold": "zero"}
 
 
 class Register(Family):
@@ -153,7 +163,7 @@ class Register(Family):
     def prepare(self) -> None:
         self.unknowns = 1
 
-    def settings(self, x: FloatArray) -> dict[str, Any]:
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         length = 2 ** int(self.number("bits")) - 1
         index = float(min(int(x[0] * length), length - 1))
         return {"amplitude": self.number("peak"), "bits": int(self.number("bits")), "clock": self.words["clock"], "index": index}
@@ -169,92 +179,16 @@ class Sweep(Family):
     def prepare(self) -> None:
         self.unknowns = 3
 
-    def settings(self, x: FloatArray) -> dict[str, Any]:
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         low, high = self.number("f_min"), self.number("f_max")
         ends = [float(low * (high / low) ** share) for share in x[:2]]
         return {
             "amplitude": self.number("peak"),
             "f_start": ends[0],
             "f_end": ends[1],
-            "duration": self.duration,
+            "duration": duration,
             "phase": float(6.283185307179586 * x[2]),
         }
-
-
-class Harmonics(Family):
-    """fourier: coefficients of every joint, from rest at `start`, scaled so that the largest way from there is `peak`."""
-
-    keys = ("base_frequency", "harmonics", "joints", "peak", "start")
-    type = "FourierTrajectory"
-
-    def prepare(self) -> None:
-        import numpy as np
-
-        self.joints, self.count = int(self.number("joints", 1)), int(self.number("harmonics"))
-        self.unknowns = 2 * self.joints * self.count
-        self.base = self.number("base_frequency", 1.0 / self.duration)
-        k = np.arange(1, self.count + 1)
-        angles = 2.0 * np.pi * self.base * np.outer(np.arange(0.0, 1.0 / self.base, 1.0 / (self.base * 32 * self.count)), k)
-        self.sines, self.cosines, self.k = np.sin(angles), np.cos(angles), k
-
-    def draw(self, random: np.random.Generator) -> FloatArray:
-        import numpy as np
-
-        falling = np.tile(1.0 / self.k ** random.uniform(0.0, 1.5), 2 * self.joints)
-        return random.uniform(-1.0, 1.0, self.unknowns) * falling
-
-    def settings(self, x: FloatArray) -> dict[str, Any]:
-        import numpy as np
-
-        a, b = x.reshape(2, self.joints, self.count)
-        a = a - np.outer(a @ self.k / (self.k @ self.k), self.k)  # sum k a = 0: no speed at the start
-        square = self.k**2
-        b = b - np.outer(b @ square / (square @ square), square)  # sum k^2 b = 0: no acceleration there
-        ways = a @ self.sines.T + b @ (self.cosines - 1.0).T
-        peak, start = (np.broadcast_to(np.asarray(self.words.get(key, 0.0), float), (self.joints,)) for key in ("peak", "start"))
-        factor = (peak / (1.002 * np.maximum(np.abs(ways).max(axis=1), 1e-12)))[:, None]
-        a, b = factor * a, factor * b
-        return {"base_frequency": self.base, "a": a.tolist(), "b": b.tolist(), "offset": (start - b.sum(axis=1)).tolist()}
-
-
-class WayPoints(Family):
-    """polynomial: way points at even times, from rest to rest, between `min` and `max` of every joint."""
-
-    keys: ClassVar[tuple[str, ...]] = ("points", "joints", "min", "max", "start")
-    type = "PolynomialTrajectory"
-    low = 0.0
-
-    def prepare(self) -> None:
-        self.joints, self.count = int(self.number("joints", 1)), int(self.number("points"))
-        self.unknowns = self.joints * self.count
-
-    def places(self, x: FloatArray) -> FloatArray:
-        """The way points, a row per joint, the start before and after them."""
-        import numpy as np
-
-        low, high, start = (
-            np.broadcast_to(np.asarray(self.words.get(key, 0.0), float), (self.joints,))[:, None]
-            for key in ("min", "max", "start")
-        )
-        inner = low + (high - low) * x.reshape(self.joints, self.count)
-        return np.concatenate([start, inner, start], axis=1)
-
-    def settings(self, x: FloatArray) -> dict[str, Any]:
-        import numpy as np
-
-        times = np.linspace(0.0, self.duration, self.count + 2)
-        return {"times": times.tolist(), "points": self.places(x).tolist()}
-
-
-class Trapezoids(WayPoints):
-    """trapezoid: the same way points, as fast as speed and acceleration allow."""
-
-    keys = (*WayPoints.keys, "speed", "acceleration", "pause")
-    type = "TrapezoidTrajectory"
-
-    def settings(self, x: FloatArray) -> dict[str, Any]:
-        extra = {key: self.words[key] for key in ("speed", "acceleration", "pause") if key in self.words}
-        return {"points": (self.places(x) + 1e-9).tolist(), **extra}
 
 
 class AnyNumber(Family):
@@ -269,7 +203,7 @@ class AnyNumber(Family):
         if not self.ends[0] < self.ends[1]:
             raise DiagramError(f"vary: {self.block}: min must be below max, found {self.ends[0]:g} and {self.ends[1]:g}.")
 
-    def settings(self, x: FloatArray) -> dict[str, Any]:
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         low, high = self.ends
         share = float(x[0])
         if low > 0 and high / low > 5.0:
@@ -277,10 +211,33 @@ class AnyNumber(Family):
         return {"": float(low + (high - low) * share)}
 
 
+#: The name in `vary:` that stands for the duration of the run.
+DURATION = "duration"
+
+
+class RunLength(AnyNumber):
+    """duration: how long the run lasts; trajectories and sweeps are stretched to it, of other sources the rest is left out."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self.ends[0] > 0:
+            raise DiagramError(f"vary: {self.block}: min must be above 0, found {self.ends[0]:g}.")
+
+    def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
+        return {"": duration}
+
+    def seconds(self, x: FloatArray) -> float:
+        return float(self.ends[0] + (self.ends[1] - self.ends[0]) * x[0])
+
+    def unknown_of(self, seconds: float) -> float:
+        return min(max((seconds - self.ends[0]) / (self.ends[1] - self.ends[0]), 0.0), 1.0)
+
+
 FAMILIES: dict[str, type[Family]] = {
     "multisine": SpectralLines,
     "levels": Steps,
     "binary": Bits,
+    "switching": Switches,
     "prbs": Register,
     "chirp": Sweep,
     "fourier": Harmonics,
@@ -293,7 +250,7 @@ def family_of(name: str, words: Mapping[str, Any], duration: float) -> Family:
     """What one entry of `vary:` asks for."""
     kind = words.get("family")
     if kind is None:
-        return AnyNumber(name, words, duration)
+        return (RunLength if name == DURATION else AnyNumber)(name, words, duration)
     if kind not in FAMILIES:
         raise DiagramError(f"vary: {name}: there is no family '{kind}'. Families are: {listing(FAMILIES)}.")
     return FAMILIES[kind](name, words, duration)

@@ -62,7 +62,7 @@ class DesignReader(SpecReader):
             return spec
         self.known_keys(top, DESIGN_KEYS, "a design file")
         for key in ("diagram", "parameters", "outputs", "vary"):
-            if key not in top and not (key == "outputs" and "plant" in top):
+            if key not in top and not (key in ("outputs", "parameters") and "plant" in top):
                 self.complain(f"there is no '{key}:'. A design needs diagram, parameters, outputs and vary.", root)
         if "diagram" in top:
             spec.diagram = self.text(top["diagram"], "diagram")
@@ -92,6 +92,8 @@ class DesignReader(SpecReader):
             spec.skip = self.number_at(top["skip"], "skip")
         if "plant" in top:
             spec.plant = self.text(top["plant"], "plant")
+        if "effort_std" in top:
+            spec.effort_std = top["effort_std"].plain()
 
     def numbers(self, at: Lined, where: str, default: float) -> dict[str, float]:
         """Names, or names with a number each."""

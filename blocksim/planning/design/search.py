@@ -1,7 +1,8 @@
 """The search: many cheap candidates, then the best of them polished until time, simulations or improvements run out.
 
-Unknowns that are numbers go down the gradient, taken by differences in one batch; bits are exchanged: single ones, stretches,
-switches moved by a tick. Both take seeds, so the same budget of simulations on the same number of threads finds the same design.
+Unknowns that are numbers go down the gradient, taken by differences in one batch, and then wander along the limits; bits are
+exchanged: single ones, stretches, switches moved by a tick. All take seeds, so the same budget of simulations on the same number
+of threads finds the same design.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ TOGETHER, FRUITLESS = 8, 3
 GRADIENT_STEP = 1e-4
 #: A descent that lowers the logarithm of the criterion by less has ended.
 ENOUGH_DESCENT = 1e-5
+#: Random steps around a candidate: the first and the last length, in units of an unknown, and their change after luck and none.
+FIRST_WANDER, LAST_WANDER, WANDER_LONGER, WANDER_SHORTER = 0.05, 5e-4, 1.5, 0.8
+#: How many bests are remembered: the last one may break a limit on the fine grid, where an earlier one keeps it.
+KEPT_BESTS = 200
 #: How many of the drawn candidates are polished, one after the other.
 POLISHED = 4
 
@@ -41,6 +46,7 @@ class SearchProgress:
     share: float = 0.0
     stop: str = ""
     history: list[tuple[int, float, float]] = field(default_factory=list)  # simulations, seconds, criterion
+    bests: list[Trial] = field(default_factory=list, repr=False)  # every one that was the best for a while, the last ones of them
 
     def summary(self) -> str:
         best = "nothing allowed yet" if self.best is None else f"best {self.best.criterion:.4g}"
@@ -63,7 +69,7 @@ class DesignSearch:
         self.random = np.random.default_rng(self.spec.seed)
         self.progress = SearchProgress()
         self.begun = time.perf_counter()
-        self.binary = np.concatenate([np.full(f.unknowns, f.binary) for f in bench.families])
+        self.binary = np.concatenate([f.bits() for f in bench.families])
         self.low = np.concatenate([np.full(f.unknowns, f.low) for f in bench.families])
 
     def run(self) -> SearchProgress:
@@ -82,7 +88,8 @@ class DesignSearch:
 
     def round(self) -> None:
         """One draw of candidates, and the best of them polished."""
-        drawn = [] if self.start is None else [self.start]
+        first = self.bench.original if self.start is None and not self.progress.simulations else self.start
+        drawn = [] if first is None else [first]
         drawn += [self.bench.draw(self.random) for _ in range(self.spec.candidates - len(drawn))]
         trials = sorted(self.tried(drawn), key=lambda trial: trial.merit)
         for trial in trials[:POLISHED] if self.start is None else trials[:1]:
@@ -90,7 +97,7 @@ class DesignSearch:
             while before - trial.merit > ENOUGH_DESCENT:
                 before = trial.merit
                 if not self.binary.all():
-                    trial = self.descend(trial)
+                    trial = self.wander(self.descend(trial))
                 if self.binary.any():
                     trial = self.exchange(trial)
 
@@ -108,6 +115,7 @@ class DesignSearch:
         progress = self.progress
         if trial.allowed and (progress.best is None or trial.criterion < progress.best.criterion):
             progress.best = trial
+            progress.bests = [*progress.bests[1 - KEPT_BESTS :], trial]
             progress.history.append((self.bench.simulations, time.perf_counter() - self.begun, trial.criterion))
 
     def budget(self) -> None:
@@ -149,6 +157,23 @@ class DesignSearch:
         bounds = [(float(low), 1.0) for low in self.low[free]]
         minimize(merit, trial.x[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-7})
         return best[0]
+
+    def wander(self, trial: Trial) -> Trial:
+        """Random steps, longer after one that helps and shorter after none: along limits, where a gradient has a kink."""
+        import numpy as np
+
+        free, length = np.flatnonzero(~self.binary), FIRST_WANDER
+        while length > LAST_WANDER:
+            candidates = []
+            for _ in range(TOGETHER):
+                x = trial.x.copy()
+                some = free[self.random.uniform(size=len(free)) < self.random.uniform(0.1, 1.0)]
+                x[some] = np.clip(x[some] + length * self.random.standard_normal(len(some)), self.low[some], 1.0)
+                candidates.append(x)
+            best = min(self.tried(candidates), key=lambda one: one.merit)
+            length *= WANDER_LONGER if best.merit < trial.merit else WANDER_SHORTER
+            trial = min([trial, best], key=lambda one: one.merit)
+        return trial
 
     # ---- bits ------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 DESIGN_KEYS = ("format", "description", "diagram", "params", "simulate", "parameters", "nuisance", "outputs", "every",
-               "skip", "vary", "limits", "criterion", "accuracy", "plant", "prior", "search")  # fmt: skip
+               "skip", "vary", "limits", "criterion", "accuracy", "plant", "effort_std", "prior", "search")  # fmt: skip
 CRITERIA = ("D", "A", "E", "worst", "condition", "condition_scaled", "time", "power")
 LIMITS = ("peak", "min", "max", "rate", "rms", "power", "energy", "travel", "crest", "end")
 TAKES = ("mean", "worst", "quantile")
@@ -66,10 +66,16 @@ class DesignSpec:
     limits: dict[str, dict[str, float]] = field(default_factory=dict)
     criterion: str = "worst"
     accuracy: dict[str, float] = field(default_factory=dict)  # asked for, relative: of the criteria time and power
-    plant: str = ""  # whose regressor the condition number is of
+    plant: str = ""  # whose regressor is judged, where that is the criterion
+    effort_std: float | list[float] = 1.0  # noise of its measured efforts
     params: dict[str, Any] = field(default_factory=dict)
     simulate: dict[str, Any] = field(default_factory=dict)
     prior: PriorSpec = PriorSpec()
     search: SearchSpec = SearchSpec()
     path: str = ""
     plain: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def by_regressor(self) -> bool:
+        """Whether a motion is judged by the regressor of a plant, and not by what outputs show of parameters."""
+        return self.criterion.startswith("condition") or bool(self.plant and not self.outputs)

@@ -29,6 +29,8 @@ SHARED_STORES, OWN_STORES = ("f", "g", "armed"), ("record", "noise")
 WORTH = 1_000_000
 #: Bytes by which the logs of neighbouring lanes are moved apart, lest all of them want the same lines of the cache.
 APART = 576
+#: Of eight lanes that call libm, which take as long as so many runs one after the other.
+FEWEST_WITH_LIBM = 6
 
 
 def why_single(experiment: Experiment, compiling: bool = True) -> str:
@@ -39,13 +41,26 @@ def why_single(experiment: Experiment, compiling: bool = True) -> str:
         return f"{experiment.options.solver} chooses its steps, which differ from run to run"
     if experiment.program.source.guards:
         return "it has events, which differ from run to run"
-    if experiment.options.math != PORTABLE:
-        return "its elementary functions are libm's, which take one number at a time: simulate: {math: portable}"
     return experiment.program.code.why_narrow() if compiling else ""
 
 
-def batches(experiments: Sequence[Experiment]) -> list[list[int]]:
-    """Runs, given by their experiments, in the groups in which they are made: neighbours of one experiment together."""
+def lane_words(experiment: Experiment) -> str:
+    """How many runs of an experiment are made, in a sentence."""
+    reason = why_single(experiment)
+    if reason:
+        return f"Many runs go one by one: {reason}."
+    if experiment.options.math == PORTABLE:
+        return "Many runs go eight at a time."
+    return "Many runs go eight at a time, their elementary functions one by one; math: portable has those eight at a time too."
+
+
+def fewest_lanes(experiment: Experiment) -> int:
+    """Runs from which on eight lanes are done sooner than one run after the other: libm's functions are called lane by lane."""
+    return 2 if experiment.options.math == PORTABLE else FEWEST_WITH_LIBM
+
+
+def batches(experiments: Sequence[Experiment], jobs: int = 1) -> list[list[int]]:
+    """Runs, given by their experiments, in the groups in which they are made on so many cores: neighbours of one together."""
     groups: list[list[int]] = []
     for number, experiment in enumerate(experiments):
         last = groups[-1] if groups else []
@@ -53,9 +68,15 @@ def batches(experiments: Sequence[Experiment]) -> list[list[int]]:
             last.append(number)
         else:
             groups.append([number])
-    counts = Counter(id(experiment) for experiment in experiments)
-    together = {id(e): counts[id(e)] > 1 and worth_it(e, counts[id(e)]) for e in {id(e): e for e in experiments}.values()}
-    return [part for group in groups for part in ([group] if together[id(experiments[group[0]])] else [[n] for n in group])]
+    counts, together = Counter(id(experiment) for experiment in experiments), {}
+    for e in {id(e): e for e in experiments}.values():
+        least = 2 if fewest_lanes(e) == 2 else min(jobs, len(experiments)) * fewest_lanes(e)  # lest a core has nothing to do
+        together[id(e)] = counts[id(e)] >= least and worth_it(e, counts[id(e)])
+
+    def whole(group: list[int]) -> bool:
+        return together[id(experiments[group[0]])] and len(group) >= fewest_lanes(experiments[group[0]])
+
+    return [part for group in groups for part in ([group] if whole(group) else [[n] for n in group])]
 
 
 def worth_it(experiment: Experiment, runs: int) -> bool:

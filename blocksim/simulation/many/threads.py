@@ -8,7 +8,10 @@ from typing import Any
 
 
 def share_out(work: int, run: Callable[[int], Any], jobs: int) -> list[Any]:
-    """The results of run(0) ... run(work - 1); each thread takes the next that nobody has, and one that raises ends all."""
+    """The results of run(0) ... run(work - 1); each thread takes the next that nobody has, and one that raises ends all.
+
+    The caller works as well: it is a thread that need not be started.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     todo, results, raised = deque(range(work)), [None] * work, {}
@@ -29,9 +32,11 @@ def share_out(work: int, run: Callable[[int], Any], jobs: int) -> list[Any]:
     if threads <= 1:
         take_turns()
     else:
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads - 1) as pool:
             try:
-                for turns in [pool.submit(take_turns) for _ in range(threads)]:
+                others = [pool.submit(take_turns) for _ in range(threads - 1)]
+                take_turns()
+                for turns in others:
                     turns.result()
             finally:
                 todo.clear()  # an interrupt of the caller ends the threads too

@@ -169,6 +169,7 @@ def spread_figure(scores: list[TableLine], swept: SweptAxis) -> Figure | None:
         axis.plot(xs, claimed, "--" if line else "_", color=hue, linewidth=1.0, markersize=9)
         axis.plot(xs, bound, ":" if line else "x", color="black", linewidth=1.4, markersize=5)
         axis.set_yscale("log")
+        plain_decades(axis)
 
     words = "dashed: claimed, dotted: bound" if line else "bars: claimed, crosses: bound"
     words = words if any(is_finite_number(s["crb_std"]) for s in scores) else words.partition(",")[0]
@@ -210,3 +211,12 @@ def coverage_figure(scores: list[TableLine], swept: SweptAxis | None) -> Figure 
 def cover_lines(axis: Axes) -> None:
     axis.axhline(95, color="black", linewidth=1.1)
     axis.set_ylim(-3, 103)
+
+
+def plain_decades(axis: Axes) -> None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 as plain numbers: powers of ten on every minor tick cannot be read when small."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=6))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())

@@ -97,9 +97,9 @@ def coverage_words(worst: dict[str, Any]) -> str:
 def study_remarks(result: StudyResult) -> list[str]:
     """What a reader of the tables should know first."""
     texts = []
-    if result.about["repeat"] > 1 and not result.about["random"]:
+    if result.about.get("pairs", result.about["repeat"] - 1) > 0 and not result.about["random"]:
         texts.append(
-            f"All {result.about['repeat']} repetitions gave the same numbers: nothing in the diagram is random. Spread, coverage "
+            "All repetitions gave the same numbers: nothing in the diagram is random. Spread, coverage "
             "and intervals say nothing then; add noise, or repeat: 1."
         )
     for method, warned in result.about["warnings"].items():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...contract.library import register, registered
-from ...errors import BlocksimError, DiagramError, StudyError
+from ...errors import BlocksimError, DiagramError, StudyError, listing
 
 if TYPE_CHECKING:
     from ...estimation.estimates import Estimates
@@ -46,6 +46,7 @@ class Job:
     classes: bytes = b""  # blocks registered by a script, pickled
     stuck: tuple[str, ...] = ()  # those that only this process can know
     bound: BoundSpec | None = None
+    details: tuple[tuple[str, str], ...] = ()  # (identifier, number it says beside its estimates)
     version: str = __version__
 
 
@@ -109,11 +110,11 @@ def alone(job: Job, piece: BatchPiece, seed: int) -> Any:
 def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
     """What keeps of a record what the study asks for."""
     if job.bound is None:
-        return functools.partial(run_result, blocks=job.blocks, signals=job.signals)
+        return functools.partial(run_result, blocks=job.blocks, signals=job.signals, details=job.details)
     from ..bound import bound_of
 
     bound = functools.partial(bound_of, job.bound, ready, changes)
-    return lambda record: run_result(record, job.blocks, job.signals, *bound(record))
+    return lambda record: run_result(record, job.blocks, job.signals, *bound(record), details=job.details)
 
 
 def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:
@@ -143,14 +144,26 @@ def run_result(
     signals: tuple[tuple[str, str], ...],
     bound: Mapping[str, float] | None = None,
     unbound: str = "",
+    details: tuple[tuple[str, str], ...] = (),
 ) -> dict[str, Any]:
     """What is kept of a run; `unbound` says why it has no Cramer-Rao bound where one was asked for."""
     names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
     reports = {name: record.estimates[name].warned(*([unbound] if unbound else [])) for name in names}
     result: dict[str, Any] = {"estimates": {name: estimates_told(estimates, bound or {}) for name, estimates in reports.items()}}
-    if signals:
+    if signals or details:
         result["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
+        for block, detail in details:
+            if block in record.estimates:  # else another method's, or one that found nothing in this run
+                result["signals"] |= detail_told(record.estimates[block].details, block, detail)
     return result
+
+
+def detail_told(details: Mapping[str, Any], block: str, detail: str) -> dict[str, float]:
+    """A number that an identifier says beside its estimates; yes and no are 1 and 0, so that their mean is a share."""
+    numbers = {name: float(value) for name, value in details.items() if isinstance(value, (bool, int, float))}
+    if detail not in details:
+        raise StudyError(f"collect: '{block}' says no '{detail}' beside its estimates; it says {listing(numbers)}.")
+    return {f"{detail}({block})": numbers[detail]} if detail in numbers else {}
 
 
 def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:

@@ -60,6 +60,8 @@ def family_words(block: Block, question: Question, family: str, duration: float,
         return {"family": family, "bits": s.get("bits", 7), "clock": s.get("clock", duration / 127), "peak": peak}
     if family == "chirp":
         return {"family": family, "f_min": 1 / duration, "f_max": max(float(s.get("f_end", 10.0)), 2 / duration), "peak": peak}
+    if family == "switching":
+        return {"family": family, "switches": 20, "peak": peak}
     return {"family": family, "clock": float(s["clock"]) if "clock" in s else duration / 100, "peak": peak}
 
 

@@ -22,6 +22,7 @@ export class Bench {
     this.table = new EstimateTable(this.parts.tables);
     this.pair = new EllipsePlot(this.parts.pair);
     app.store.on("diagram", (diagram) => this.open(diagram));
+    app.store.on("changes", (changes) => this.controls.offerKeeping(changes));
     app.store.on("theme", () => { this.scopes.draw(); this.pair.draw(); });
   }
 
@@ -92,6 +93,19 @@ export class Bench {
     this.run(last);
   }
 
+  /** Write what sliders changed into the file's text; the sliders stay where they are. */
+  async keep() {
+    const values = this.changes();
+    try {
+      const { words } = await this.app.ask("bench.keep", { changes: values });
+      const diagram = await this.app.ask("edit.adopt");
+      this.controls.settle(values);
+      this.app.store.set("changes", {});
+      this.app.store.set("diagram", { ...diagram, again: true, from: "bench" });
+      this.app.say(words);
+    } catch (error) { this.app.say(error.message, true); }
+  }
+
   setSeed(text) {
     const seed = Number(text);
     this.seed = text !== "" && Number.isInteger(seed) && seed >= 0 ? seed : null;
@@ -116,7 +130,7 @@ export class Bench {
     this.scopes.set(answer);
     this.take(answer);
     this.seedField.value = answer.seed ?? "";
-    this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, run and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
+    this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, ${this.warm ? "run" : "first run, with compiling,"} and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
     if (answer.rest.length) this.askRest();
     if (!this.warm && !this.options.chunk) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
     this.app.store.set("run", answer.number);

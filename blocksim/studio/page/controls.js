@@ -11,7 +11,8 @@ export class Controls {
     this.pins = make("div", { class: "pins", testid: "pins", role: "tabpanel", "aria-label": "Sliders" });
     this.block = make("div", { class: "block-fields", testid: "block-fields", role: "tabpanel", "aria-label": "Settings", hidden: true });
     this.tabs = ["Sliders", "File"].map((text, place) => make("button", { type: "button", role: "tab", text, testid: place ? "tab-block" : "tab-pins", onclick: () => this.show(place) }));
-    root.append(make("div", { class: "segments", role: "tablist", "aria-label": "Controls" }, ...this.tabs), this.pins, this.block);
+    this.keep = owner.options.only ? null : make("button", { type: "button", class: "quiet", text: "write into the file's text", title: "the values that differ from the file; Undo in Edit takes them back", testid: "keep-sliders", hidden: true, onclick: () => owner.keep() });
+    root.append(make("div", { class: "segments", role: "tablist", "aria-label": "Controls" }, ...this.tabs), this.pins, this.block, this.keep || "");
     this.show(0);
   }
 
@@ -86,6 +87,15 @@ export class Controls {
     const trimmed = text.trim();
     if (field.kind === "list") { try { return JSON.parse(trimmed); } catch { return trimmed; } }
     return trimmed !== "" && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+  }
+
+  /** The button that keeps values is there while any differ from the file. */
+  offerKeeping(changes) { if (this.keep) this.keep.hidden = !Object.keys(changes).length; }
+
+  /** The file has these values now: what sliders go back to. */
+  settle(values) {
+    for (const [path, slider] of this.sliders) if (path in values) { slider.field.value = values[path]; slider.show(slider.value); }
+    for (const [path, row] of this.rows) if (path in values) row.field.value = values[path];
   }
 
   /** Show a value wherever its field stands. */

@@ -53,7 +53,7 @@ class EditPane {
   // ---- the line to Python
 
   async open(diagram) {
-    const kept = diagram.again && this.state && this.state.path === diagram.path && this.state.dirty ? { text: this.editor.area.value } : {};
+    const kept = diagram.again && !diagram.from && this.state && this.state.path === diagram.path && this.state.dirty ? { text: this.editor.area.value } : {};
     try {
       const state = await this.app.ask("edit.open", kept);
       this.block = "";

@@ -51,13 +51,13 @@ class ExcitationPane {
 
   hide() { this.visible = false; }
 
-  open() { this.stale = false; this.say(""); this.look(); }
+  open() { this.stale = false; this.message = ""; this.say(""); this.look(); }
 
   request() { return { source: this.source, settings: this.settings, limits: this.limits, parameters: this.parameters, outputs: this.outputs, element: this.element }; }
 
   look() {
     this.app.latest("excitation.look", () => this.request(), (answer) => this.paint(answer), (error) => { if (error.message !== "stale") this.say(error.message); });
-    this.app.latest("excitation.information", () => this.request(), (answer) => this.foretell(answer), (error) => { if (error.message !== "stale") this.parts.verdict.textContent = error.message; });
+    this.app.latest("excitation.information", () => ({ ...this.request(), quick: Boolean(this.holding) }), (answer) => this.foretell(answer), (error) => { if (error.message !== "stale") this.parts.verdict.textContent = error.message; });
   }
 
   paint(answer) {
@@ -67,7 +67,7 @@ class ExcitationPane {
     this.parameters = answer.parameters;
     this.outputs = answer.outputs;
     this.parts.source.replaceChildren(...answer.sources.map((name) => make("option", { value: name, text: name, selected: name === answer.source })));
-    this.parts.word.textContent = `${answer.type}, ${answer.grips.length ? `${answer.grips.length} ${answer.grips[0].kind === "line" ? "lines" : "points"} to drag` : "nothing to drag"}`;
+    this.parts.word.textContent = this.message || `${answer.type}, ${answer.grips.length ? `${answer.grips.length} ${answer.grips[0].kind === "line" ? "lines" : "points"} to drag` : "nothing to drag"}`;
     if (first || !this.parts.limits.contains(document.activeElement)) this.paintLimits(answer);
     this.paintNumbers(answer);
     this.paintTimes(answer);
@@ -125,6 +125,7 @@ class ExcitationPane {
   // ---- hands
 
   drag(grip, y, last) {
+    this.message = "";
     if (!this.holding) { this.past.push({ ...this.settings }); this.holding = true; }
     if (last) { this.holding = false; this.parts.undo.disabled = false; }
     this.app.latest("excitation.drag", () => ({ ...this.request(), number: grip.number, y }), (answer) => { this.settings = answer.settings; this.look(); }, (error) => { if (error.message !== "stale") this.say(error.message); });
@@ -132,6 +133,7 @@ class ExcitationPane {
 
   undo() {
     if (!this.past.length) return;
+    this.message = "";
     this.settings = this.past.pop();
     this.parts.undo.disabled = !this.past.length;
     this.look();
@@ -148,7 +150,7 @@ class ExcitationPane {
       this.paintSearch(result);
       const better = result.criterion < result.before;
       if (better) this.settings = result.settings; else this.past.pop();
-      this.parts.word.textContent = `${result.words}. ${better ? "Undo gives the earlier one back." : "Nothing better came up; what was there stays."}`;
+      this.message = `${result.words}. ${better ? "Undo gives the earlier one back." : "Nothing better came up; what was there stays."}`;
       this.look();
     } catch (error) { this.past.pop(); this.say(error.message); }
     this.parts.improve.disabled = false;
@@ -170,8 +172,8 @@ class ExcitationPane {
       this.app.store.set("diagram", { ...diagram, again: true, from: "excitation" });
       this.settings = {};
       this.past = [];
+      this.message = words;
       this.look();
-      this.parts.word.textContent = words;
     } catch (error) { this.say(error.message); }
   }
 

@@ -145,9 +145,15 @@ class StudyPane {
     const shift = (dot) => (wide ? 0.3 * x(dot) : gap) * 0.12 * (methods.indexOf(dot[2]) - (methods.length - 1) / 2);
     const error = (dot) => dot[6] ? 100 * (dot[4] - dot[6]) / Math.abs(dot[6]) : dot[4];
     const truth = some.every((dot) => dot[6]);
-    this.plot.set({ dots: some.map((dot) => ({ x: x(dot) + shift(dot), y: error(dot), colour: colour(dot[2]), size: 3, run: dot[0] })), curves: truth && some.length ? [{ x: wide ? [xs[0] / 1.3, xs.at(-1) * 1.3] : [xs[0] - gap, xs.at(-1) + gap], y: [0, 0], thin: true, dash: [4, 4] }] : [], range: wide ? { x: [xs[0] / 1.3, xs.at(-1) * 1.3], log: true } : null, titles: { x: axis || "run", y: truth ? `error of ${name} [%]` : name } });
+    this.plot.set({ dots: some.map((dot) => ({ x: x(dot) + shift(dot), y: error(dot), colour: colour(dot[2]), size: 3, run: dot[0] })), curves: truth && some.length ? [{ x: wide ? [xs[0] / 1.3, xs.at(-1) * 1.3] : [xs[0] - gap, xs.at(-1) + gap], y: [0, 0], thin: true, dash: [4, 4] }] : [], range: wide ? { x: [xs[0] / 1.3, xs.at(-1) * 1.3], log: true } : null, titles: { x: this.titled(axis || "run"), y: truth ? `error of ${name} [%]` : name } });
     this.plot.methods = methods;
     this.paintTable(some, methods, error, x, axis, colour);
+  }
+
+  /** The name of an axis with the unit of its setting. */
+  titled(name) {
+    const unit = this.fields.find((field) => field.path === name)?.unit;
+    return unit ? `${name} [${unit}]` : name;
   }
 
   paintTable(some, methods, error, x, axis, colour) {

@@ -105,6 +105,19 @@ def test_the_bias_that_noise_in_the_regressor_makes_is_told():
     assert wide["Fv"].value == found["Fv"].value and wide["Fv"].std > abs(told[1]) and abs(wide["Fv"].z) < 3
 
 
+def test_the_bias_is_told_on_a_measured_record_too():
+    """Nobody can draw its noise again: noise as large as the record shows is added once more."""
+    record = bs.simulate(EXPERIMENT)
+    found, due = bs.identify(EXPERIMENT, record).estimates["ls"], attenuation(record, 0.25)
+    assert found.details["bias_noise"]["speed.y"] == pytest.approx(0.25, rel=0.1)
+    np.testing.assert_allclose(found.details["bias"][1], due[1], rtol=1 / 3)
+    assert "12 draws of noise added again" in found.reason and any("the bias of Fv" in text for text in found.warnings)
+    right = bs.identify(EXPERIMENT, record, params={"ls.bias": "corrected"}).estimates["ls"]
+    assert abs(right["Fv"].value - 0.4) < abs(found["Fv"].value - 0.4) / 2
+    with pytest.raises(bs.DiagramError, match="errors: the noise of a measured record cannot be drawn again"):
+        bs.identify(EXPERIMENT, record, params={"ls.errors": "drawn"})
+
+
 def test_a_bias_of_nothing_is_told_as_nothing():
     found = bs.simulate(EXPERIMENT, params={"std": 0.0}).estimates["ls"]
     assert np.all(np.abs(found.details["bias"]) < 4 * found.details["bias_std"] + 1e-12)

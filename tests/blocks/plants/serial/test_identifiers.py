@@ -41,6 +41,15 @@ def test_regressions_find_the_base_parameters():
     assert record.estimates["ls"].details["formulas"]["ZZ1R"] == "ZZ1 + Ia1 + 0.16 M2"
 
 
+def test_regressions_of_a_flexible_robot_find_the_rigid_one_below_its_resonance():
+    """A spring of 3000 N m/rad in the second joint (28 Hz with its motor held), encoders on the motors."""
+    text = ARM.replace("Fv: 0.4, Fc: 0.2}", "Fv: 0.4, Fc: 0.2, K: 3000, D: 5}").replace("in: robot.q}", "in: robot.qm}")
+    record = bs.simulate(text + REGRESSIONS)
+    for method in ("ls", "iv", "didim"):
+        z = np.array([e.z for e in record.estimates[method].values()])
+        assert len(z) == 13 and np.sqrt(np.mean(z**2)) < 1.8 and np.abs(z).max() < 4.5, method
+
+
 def test_outputs_find_settings_and_a_filter_follows():
     text = (
         ARM

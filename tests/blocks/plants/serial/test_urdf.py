@@ -32,7 +32,7 @@ ROBOT = """<?xml version="1.0"?>
 
 def made(tmp_path, text, **more):
     path = tmp_path / "arm.urdf"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return SerialRobot(file=str(path), **more)
 
 
@@ -64,6 +64,15 @@ def test_a_diagram_reads_the_file_beside_it(tmp_path):
 BOMB = '<!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>'
 EXTERNAL = '<!DOCTYPE robot [<!ENTITY a SYSTEM "file:///etc/passwd">]><robot name="x"><link name="&a;"/></robot>'
 SLIDE = '<joint name="j3" type="prismatic"><parent link="fore"/><child link="slide"/>'
+JOINT = '<joint name="j{0}" type="revolute"><parent link="l{0}"/><child link="l{1}"/></joint>'
+
+
+def long_chain(joints):
+    links = "".join(f'<link name="l{i}"/>' for i in range(joints + 1))
+    return f"<robot>{links}{''.join(JOINT.format(i, i + 1) for i in range(joints))}</robot>"
+
+
+CHAIN, DEEP = long_chain(60), long_chain(4000).replace("revolute", "fixed")
 BAD = {
     "entities": (BOMB, "line 1: a document type or an entity is not read"),
     "external": (EXTERNAL, "line 1: a document type or an entity is not read"),
@@ -86,6 +95,22 @@ BAD = {
     "number": (ROBOT.replace('value="3"', 'value="three"'), 'three": 1 finite number(s) are wanted'),
     "infinite": (ROBOT.replace('value="3"', 'value="inf"'), "1 finite number(s) are wanted"),
     "negative": (ROBOT.replace('value="3"', 'value="-3"'), "link 'upper' is no body: mass -3 kg"),
+    "empty": ("", "line 1: this is not XML: no element found"),
+    "binary": ("solid\0\1\2", "line 1: this is not XML"),
+    "two bytes": (ROBOT[: len(ROBOT) // 2].encode("utf-16"), "this is not XML"),
+    "other encoding": ('<?xml version="1.0" encoding="klingon"?><robot/>', "line 1: this is not XML: unknown encoding"),
+    "xacro": (ROBOT.replace("<link", '<xacro:property name="m" value="3"/><link', 1), "this is a xacro file; expand it first"),
+    "formula": (ROBOT.replace('value="3"', 'value="${m}"'), '<mass> value="${m}": 1 finite number(s) are wanted'),
+    "same link": (ROBOT.replace('<link name="base"/>', 2 * '<link name="base"/>'), "there is a link 'base' already"),
+    "same joint": (ROBOT.replace('"j3"', '"j1"'), "there is a joint 'j1' already, in line"),
+    "nameless": (ROBOT.replace('<link name="base"/>', "<link/>"), "<link> has no name"),
+    "itself": (ROBOT.replace('<parent link="fore"/>', '<parent link="slide"/>'), "joins the link 'slide' to itself"),
+    "two roots": (ROBOT.replace("</robot>", "<link name='spare'/></robot>"), "the roots are base, spare"),
+    "no parent": (ROBOT.replace('<parent link="fore"/>', ""), "joint 'j3' has no <parent>"),
+    "not a number": (ROBOT.replace('value="3"', 'value="nan"'), "1 finite number(s) are wanted"),
+    "long": (CHAIN, "joints move; chains of up to"),
+    "deep": (DEEP, "joints are nested too deeply"),
+    "screw": (ROBOT.replace("continuous", "screw"), "joint 'j2': screw is no type of joint"),
     "no mass": (ROBOT.replace('<mass value="3"/>', ""), "<inertial> of link 'upper' needs <mass> and <inertia>"),
 }
 
@@ -96,6 +121,11 @@ def test_bad_files_are_named(tmp_path, case):
     with pytest.raises(bs.DiagramError) as error:
         made(tmp_path, text)
     assert "arm.urdf" in str(error.value) and expected in str(error.value), str(error.value)
+
+
+def test_a_file_in_two_bytes_a_letter_is_read(tmp_path):
+    one, two = (made(tmp_path, text).settings for text in (ROBOT, ROBOT.replace('<?xml version="1.0"?>', "").encode("utf-16")))
+    assert {k: v for k, v in one.items() if k != "file"} == {k: v for k, v in two.items() if k != "file"}
 
 
 def test_a_tip_chooses_the_branch(tmp_path):

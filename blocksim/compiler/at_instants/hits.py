@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from ..contract.declarations import Memory, Noise
-from ..schedule.schedule import Evaluation, LogGroup, Unit, evaluation_of, output_functions
-from ..solvers.kernel import CHATTERING
-from ..solvers.stores import LOG, signature
-from ..tracing.code import Code, code
-from .following import written
-from .generator import Generator, program_function
-from .scope import Scope
-from .slots import Region
+from ...contract.declarations import Memory, Noise
+from ...schedule.schedule import Evaluation, LogGroup, Unit, evaluation_of, output_functions
+from ...solvers.kernel import CHATTERING, MANY
+from ...solvers.stores import LOG, signature
+from ...tracing.code import Code, code
+from ..following import written
+from ..gates import gated, switches
+from ..generator import Generator, program_function
+from ..scope import Scope
+from ..slots import Region
 
-HIT, SETTLE = signature("hit"), signature("settle")
+HIT, SETTLE, RETAIN = (signature(name) for name in ("hit", "settle", "retain"))
 Pending = dict[tuple[int, str, int], Code]
 
 
@@ -31,8 +32,10 @@ def hit_text(generator: Generator) -> str:
     scopes = due_outputs(generator, outputs, pending)
     due = " or ".join(f"due_{g}" for g in groups)
     if settling:  # at a log row between hits nothing may change
-        outputs.write(f"fired = settle({SETTLE})\nif fired < 0:\n    return {CHATTERING}\nfiring = fired > 0")
-        scope.write(f"firing = {due}")
+        outputs.write(
+            f"fired = settle({SETTLE})\nturns += 1\nif fired < 0 or turns > {MANY}:\n    return {CHATTERING}\nfiring = fired > 0"
+        )
+        scope.write(f"turns = 0\nfiring = {due}")
         scope.nest("while firing:", outputs.blocks())
         scopes = {}  # a reset may have changed them
     else:
@@ -48,6 +51,8 @@ def hit_text(generator: Generator) -> str:
     for g, units in enumerate(acting):
         due_memories(generator, scope, g, units, pending, inputs[g])
     if settling:
+        if switches(generator):  # what memories switch off now was on until here
+            scope.write(f"if {due}:\n    retain({RETAIN})")
         scope.write(f"if ({due}) and settle({SETTLE}) < 0:\n    return {CHATTERING}")
     scope.write("return 0")
     return program_function("hit", HIT, scope.blocks())
@@ -87,7 +92,9 @@ def due_outputs(generator: Generator, scope: Scope, pending: Pending) -> dict[st
         unit = generator.units[entry[0][0]]
         if unit.kind.sampled:
             shared.done.update(entry)
-            sampled_output(generator, runs[-1][1], unit, entry[0][1], pending)
+            inner = Scope(signals=shared.signals)
+            sampled_output(generator, inner, unit, entry[0][1], pending)
+            gated(generator, runs[-1][1], unit, inner)
         else:
             generator.write_entry(runs[-1][1], entry)
     for number, (condition, inner) in enumerate(runs):
@@ -189,17 +196,21 @@ def due_memories(generator: Generator, scope: Scope, g: int, units: list[Unit], 
     """Updates of one group: every input is computed before any memory changes, then the group's next hit is set."""
     for unit in (u for u in units if "update" in u.kind.functions):
         for copy in range(unit.width):
-            inner.begin(f"{unit.path}: {unit.kind.__name__}")
-            generator.assign_states(inner, unit, "update", copy, unit.kind.of(Memory))
+            piece = Scope(signals=inner.signals)
+            piece.begin(f"{unit.path}: {unit.kind.__name__}")
+            generator.assign_states(piece, unit, "update", copy, unit.kind.of(Memory))
+            gated(generator, inner, unit, piece)
     for (index, name, k), local in pending.items():
         if generator.units[index].group == g:
-            inner.begin()
-            inner.write(code("m[", generator.slots.where[(index, name)][k], "] = ", local))
+            piece = Scope()
+            piece.write(code("m[", generator.slots.where[(index, name)][k], "] = ", local))
+            gated(generator, inner, generator.units[index], piece)
     for (index, name, copy), region in generator.shadows.items():
         if generator.units[index].group == g:
             own = generator.slots.array(generator.units[index], name, copy)
-            inner.begin()
-            inner.write(copy_text(region, own))
+            piece = Scope()
+            piece.write(copy_text(region, own))
+            gated(generator, inner, generator.units[index], piece)
     for address in (a for u in units for n in u.kind.of(Noise) for a in generator.slots.where[(u.index, n)]):
         inner.begin()
         inner.write(code("o[", address, "] += 1"))

@@ -1,0 +1,1 @@
+"""Linear models from data: polynomials of the delay and state spaces."""

@@ -1,0 +1,1 @@
+"""Several records of one system: blocks run over each, parameters fitted to all of them together."""

@@ -1,0 +1,194 @@
+"""Measuring: an experiment as its readings are taken: the twin that gives them, when, with which noise, and what is sought.
+
+It is made once; other settings of the sources are only other numbers to it, while the code of the program stays.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..compiler.slots import array_value
+from ..contract.declarations import Param, Period, State, Static, Table
+from ..contract.definition import arguments
+from ..contract.times import Seconds, exact
+from ..diagram.spec import LogSpec
+from ..errors import DiagramError
+from ..estimation.process import Run
+from ..estimation.twin import twin_of
+from ..estimation.twin_diagram import Played
+from ..schedule.flatten import kind_for
+from ..simulation.noise import draw_noise
+from ..simulation.overrides import Overrides
+from ..simulation.prepare import experiment
+from ..simulation.settings import find_setting, settings_of_unit
+from ..simulation.simulation import run_experiment
+from .readings import NOISE_RUNS, NoiseWords, NoisyOutput, noise_colour, noisy_outputs, own_noise, whole_name
+from .sensitivities import side_by_side
+from .surroundings import watched_signals
+
+if TYPE_CHECKING:
+    from ..compiler.slots import Numbers
+    from ..contract.arrays import FloatArray
+    from ..estimation.twin import Twin
+    from ..schedule.schedule import Unit
+    from ..simulation.experiment import Experiment
+    from .colour import Colour
+
+#: While settings change from one moment to the next, noise is estimated from so many readings at least, and so many runs.
+ENOUGH_READINGS, FEW_NOISE_RUNS = 60_000, 4
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Readings of an experiment: `signals` of its twin at the times t[rows], noise of this colour; values of what is sought."""
+
+    ready: Experiment
+    changes: Mapping[str, Any]
+    twin: Twin
+    signals: tuple[str, ...]
+    labels: tuple[str, ...]  # of every element of every signal
+    values: dict[str, float]  # what is wanted first, then nuisance
+    wanted_count: int
+    t: FloatArray
+    rows: slice
+    colour: Colour
+    readings: Sequence[NoisyOutput] | None = None
+    played: bool = False  # inputs come from the record of one run
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Measuring | None:
+        """The same with other settings of its blocks; None where they would change the code.
+
+        The diagram's own noise is estimated anew, from few runs: rounding and friction make it depend on the motion.
+        """
+        if set(self.changes) - set(settings) or set(settings) & set(self.values) or self.played:
+            return None
+        try:
+            ready, other = (renumbered_experiment(base, settings) for base in (self.ready, self.twin.experiment))
+        except DiagramError:  # a block that the twin has no need of, or a value that the full road refuses in better words
+            return None
+        if ready is None or other is None:
+            return None
+        twin, colour = replace(self.twin, experiment=other), self.colour
+        if self.readings is None:
+            count = min(max(FEW_NOISE_RUNS, -(-ENOUGH_READINGS // len(self.t))), NOISE_RUNS)
+            colour = own_noise(ready, {}, self.signals, side_by_side(twin.run({}), self.signals), None, count)
+        return replace(self, changes=dict(settings), twin=twin, colour=colour)
+
+
+def renumbered_experiment(base: Experiment, settings: Mapping[str, Any]) -> Experiment | None:
+    """An experiment with other settings of its blocks, as other numbers of the same program; None where that cannot be."""
+    other = copy.copy(base)  # with all that was computed of it
+    other.numbers = base.numbers.copy()
+    for path, own in Overrides(settings).by_path.items():
+        unit = base.schedule.unit(path)
+        if not only_numbers(unit, own):
+            return None
+        put_settings(base, other.numbers, unit, own)
+    return other
+
+
+def measuring_of(
+    ready: Experiment,
+    changes: Mapping[str, Any],
+    sought: tuple[tuple[str, ...], tuple[str, ...]],
+    outputs: Sequence[str],
+    noise_std: NoiseWords = None,
+    inputs: Sequence[str] = (),
+    times: tuple[Seconds | None, float] = (None, 0.0),
+    seed: int | None = None,
+) -> Measuring:
+    """The diagram is run once for the grid of its readings, and a few times more where its own noise is asked for."""
+    names = [*sought[0], *sought[1]]
+    ready = logging(ready, [*outputs, *inputs])
+    check_parameters(ready, names, outputs)
+    readings = noisy_outputs(ready, changes, outputs, noise_std)
+    record = run_experiment(ready, changes, draw_noise(ready, seed))
+    diagram = ready.schedule.diagram
+    known_inputs = [whole_name(diagram, name, "inputs") for name in inputs]
+    signals = [whole_name(diagram, name) for name in outputs]
+    timed = (
+        next((name for name in (*known_inputs, *signals) if name in record), "") if known_inputs or signals[0] in record else ""
+    )
+    t = record.time(timed) if timed else record.t
+    watched = watched_signals(ready.schedule, names)
+    played = [Played(name, record[name], hold="zero") for name in known_inputs]
+    twin = twin_of(Run(diagram, changes, record, "information"), t, tuple(dict.fromkeys([*signals, *watched])), played)
+    rows = reading_rows(t, *times)
+    whole = twin.run({})
+    sizes = {name: 1 if whole[name].ndim == 1 else whole[name].shape[1] for name in signals}
+    if readings is None:
+        ideal = side_by_side(whole, signals)
+        lone = side_by_side({name: record[name] for name in signals}, signals) if known_inputs else None
+        colour = own_noise(ready, changes, signals, ideal, lone)
+    else:
+        interval = float(t[-1] - t[0]) / (len(t) - 1) * (rows.step or 1)
+        colour = noise_colour(readings, sizes, interval)
+    labels = tuple(n if sizes[n] == 1 else f"{n}[{k}]" for n in signals for k in range(sizes[n]))
+    values = {name: float(Overrides(changes).value(ready.schedule, name)) for name in names}
+    return Measuring(
+        ready, changes, twin, tuple(signals), labels, values, len(sought[0]), t, rows, colour, readings, bool(played)
+    )
+
+
+def logging(ready: Experiment, names: Sequence[str]) -> Experiment:
+    """The experiment with these signals in its log."""
+    diagram = ready.diagram
+    missing = [name for name in names if diagram.log is not None and name not in {entry.signal for entry in diagram.log}]
+    if not missing:
+        return ready
+    for name in missing:
+        whole_name(diagram, name)
+    logged = replace(diagram, log=[*(diagram.log or ()), *(LogSpec(name) for name in missing)])
+    return experiment(logged, {}, **vars(ready.options))
+
+
+def check_parameters(ready: Experiment, parameters: Sequence[str], outputs: Sequence[str]) -> None:
+    """Every parameter is a number of a running block, named once."""
+    if not parameters or not outputs:
+        raise DiagramError("information needs at least one parameter and one output.")
+    for name in parameters:
+        unit, key = find_setting(ready.schedule, name)
+        value = unit.settings.get(key)
+        if unit.after or isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise DiagramError(f"'{name}' is no single number of a running block, found {value!r}: nothing can be learnt of it.")
+        if list(parameters).count(name) > 1:
+            raise DiagramError(f"'{name}' is named twice among the parameters.")
+
+
+def reading_rows(t: FloatArray, every: Seconds | None, skip: float = 0.0) -> slice:
+    """The rows of a grid that are read."""
+    interval = float(t[-1] - t[0]) / (len(t) - 1)
+    step = 1 if not every else max(1, round(float(exact(every)) / interval))
+    return slice(round(skip / interval) or None, None, step)
+
+
+def only_numbers(unit: Unit, settings: Mapping[str, Any]) -> bool:
+    """Whether new settings of a block are seen by its code through numbers and tables alone."""
+    for key in (name for name, value in settings.items() if value != unit.settings.get(name)):
+        shaped = isinstance(unit.kind.declared.get(key), Static)
+        coded = (f for name, f in unit.kind.functions.items() if not name.startswith(("table_", "size_", "check")))
+        if shaped and any(key in arguments(function) for function in coded):
+            return False
+    block = type(unit.block)(**{**settings_of_unit(unit), **settings})
+    return kind_for(block, unit.inputs) is unit.kind
+
+
+def put_settings(experiment: Experiment, numbers: Numbers, unit: Any, settings: Mapping[str, Any]) -> None:
+    """Write a block's new settings into the numbers of its program: scalars, and tables computed from them."""
+    changed = replace(unit, settings={**unit.settings, **settings}, tables={})
+    for name, declared in unit.kind.declared.items():
+        region = experiment.slots.arrays.get((unit.index, name))
+        if region is not None and isinstance(declared, (Param, Table)) and not isinstance(declared, State):
+            value = array_value(changed, name).reshape(-1)
+            begin, end = int(numbers.o[region.index]), int(numbers.o[region.index + 1])
+            if end - begin != value.size:
+                raise DiagramError(f"block '{unit.path}': {name} has {value.size} numbers where the program has {end - begin}.")
+            numbers.a[begin:end] = value
+            continue
+        places = experiment.slots.where.get((unit.index, name))
+        if places and isinstance(declared, Param) and not isinstance(declared, Period) and name in settings:
+            store = numbers.m if name in unit.kind.of(State) else numbers.p
+            store[places] = settings[name]
