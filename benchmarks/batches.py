@@ -26,6 +26,10 @@ def last_torque(record: bs.Record) -> float:
     return float(record["pid"][-1])
 
 
+def last_speed(record: bs.Record) -> float:
+    return float(record["robot.w_a"][-1])
+
+
 def all_cores(quick: bool) -> list[Row]:
     """(d) Many runs of (b) on all cores, every log kept."""
     runs, stop, jobs = (20, 1.0, cores()) if quick else (200, 10.0, cores())
@@ -62,7 +66,24 @@ def lanes(quick: bool, kind: str) -> list[Row]:
     return [
         Row("k", f"{runs} runs in lanes, math: portable, one core, {kind}", c, ours, "every log kept", bar),
         Row("k", f"  one number kept of each, {kind}", c, collected, "", bar),
+        open_loops(quick, kind),
     ]
+
+
+def open_loops(quick: bool, kind: str) -> Row:
+    """(k) The two-mass robot of (a), which has no sampler: its runs go in lanes as well."""
+    runs, stop = (8, 1.0) if quick else (16, 20.0)
+    ready = cases.two_mass("rk4", stop, math="portable", backlash="elasto")
+    table = [{"robot.Fc": 0.6 + 0.001 * i} for i in range(runs)]
+    ready.program.code.wide()
+    c, ours = interleaved(
+        [
+            native.seconds(lambda: native.two_mass("rk4", stop)),
+            timed(lambda: bs.simulate_many(ready, params=table, jobs=1, collect=last_speed)),
+        ],
+        3 if quick else 10,
+    )
+    return Row("k", f"  {runs} runs of (a), one number kept of each, {kind}", runs * c, ours)
 
 
 def has_avx512() -> bool:

@@ -24,14 +24,14 @@ def sines(diagram: bs.Diagram, total: str, parts: tuple[tuple[float, float], ...
     diagram.add(total, "Sum", inputs=[f"{total}{i}" for i in range(len(parts))])
 
 
-def two_mass(solver: str, stop: float = 20.0, **effects: float | str) -> Experiment:
+def two_mass(solver: str, stop: float = 20.0, math: str = "libm", **effects: float | str) -> Experiment:
     """(a) The two-mass robot, open loop; `effects` are more of its parameters."""
     diagram = bs.Diagram("two-mass robot, open loop")
     sines(diagram, "u", TORQUE)
     diagram.add("robot", TwoMassRobot(**ROBOT, **effects), inputs="u")
     diagram.log = [LogSpec(name) for name in ("robot.phi_m", "robot.w_m", "robot.phi_a", "robot.w_a", "u")]
     options = {"step": "1e-3"} if solver == "rk4" else {"rtol": 1e-6, "atol": 1e-8}
-    return make_experiment(diagram, stop=stop, solver=solver, every="2e-3", **options)
+    return make_experiment(diagram, stop=stop, solver=solver, every="2e-3", math=math, **options)
 
 
 def servo(stop: float = 10.0, **options: str) -> Experiment:

@@ -40,7 +40,7 @@ WHY = {
     "h": "starting processes and importing what they need; covariances from spectra, which by hand are white",
     "i": "beside its simulations it has regressors, least squares, and standard deviations from a spectrum",
     "j": "reading the file again to see whether it changed, and making a Record",
-    "k": "every log kept: its memory is written for the first time, lane by lane",
+    "k": "most of it are eleven elementary functions of our own a step; logs add a fifth",
     "l": "what is generated and compiled",
     "m": "what is kept of each run",
 }

@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from measure import Row, cores
+from measure import Row, as_installed, cores
 
 LOOP = """
 format: 1
@@ -161,7 +161,7 @@ def measured(side: str, runs: int, jobs: int) -> Spent:
     """A process of its own and those it starts."""
     begun = time.perf_counter()
     command = [sys.executable, __file__, "--side", side, "--runs", str(runs), "--jobs", str(jobs)]
-    with subprocess.Popen(command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}) as started:
+    with subprocess.Popen(command, env=as_installed(OPENBLAS_NUM_THREADS="1")) as started:
         _, status, used = os.wait4(started.pid, 0)
         started.returncode = os.waitstatus_to_exitcode(status)
     if started.returncode:

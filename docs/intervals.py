@@ -1,7 +1,8 @@
 """The tables of intervals and bounds in docs/identification.md: runs the studies of diagrams/intervals and writes what they say.
 
-python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; many hours on one core
+python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; hours on one core
 python docs/intervals.py --repeat 10 joint  # some of them, fewer runs. Stopped, it goes on where it was when repeated
+python docs/intervals.py --only didim iv    # some identifiers: the quick ones may have more runs than the others
 python docs/intervals.py --read intervals   # the tables of what is there, finished or not
 
 Runs are made in parts of ten, each a study of its own with the next seed, so that a stop at any time leaves whole parts.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ BLOCKS = {
     "ls": "LeastSquares", "ls_slow": "LeastSquares, 25 Hz",
     "iv": "InstrumentalVariable", "iv_slow": "InstrumentalVariable, 25 Hz",
     "didim": "DIDIM", "didim_slow": "DIDIM, 25 Hz", "cloe": "CLOE", "cloe_q": "CLOE of the angle", "oe": "OutputError",
-    "hybrid": "RPEMHybrid",
+    "hybrid": "RPEMHybrid", "open": "CLOE, readings",
 }  # fmt: skip
 #: Of each loop: plant, what drives it and what is read of it, the noise of that, the ripple of its torque.
 LOOPS: dict[str, tuple[str, str, str, float, tuple[float, ...]]] = {
@@ -44,18 +45,50 @@ LOOPS: dict[str, tuple[str, str, str, float, tuple[float, ...]]] = {
     "scara": ("robot", "pd", "robot.q", 1e-4, (0.5, 0.05)),
     "two_mass": ("robot", "u", "robot.w_m", 0.18, ()),
 }
+#: The sensor of each loop, for a CLOE whose twin takes its readings from the record.
+SENSORS = {"joint": "encoder", "scara": "encoder", "two_mass": "y"}
 BIASED = 0.5  # of the spread of one run: a cell with more is marked
 PART = 10  # runs
 
 
-def run(name: str, out: Path, repeat: int, jobs: int | None) -> None:
-    """One of the studies, part after part."""
+def run(name: str, out: Path, repeat: int, jobs: int | None, only: Sequence[str] = ()) -> None:
+    """One of the studies, part after part; with `only` some identifiers, in parts that have their names."""
     path = bundled_root() / "intervals" / "studies" / f"{name}.yaml"
     plain = dict(load_study(path).plain)
+    if only:
+        plain["diagram"] = with_only(Path(plain["diagram"]).name, only)
+        plain["collect"] = [block for block in only if f"\n  {block}:" in plain["diagram"]]
     for part in range(math.ceil(repeat / PART)):
         own = {**plain, "repeat": PART, "seed": plain["seed"] + part}
-        folder = out / name / f"{part:03d}"
+        folder = out / name / "-".join([f"{part:03d}", *only])
+        if only and (out / name / f"{part:03d}" / "estimates.csv").is_file():
+            continue  # the same runs are there already, with all identifiers
         bs.run_study(parse_study(study_yaml(own), str(path)), out=folder, resume=True, report=False, jobs=jobs)
+
+
+def diagram_of(name: str) -> dict[str, Any]:
+    plain: dict[str, Any] = yaml.safe_load((bundled_root() / "intervals" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return plain
+
+
+def with_only(name: str, kept: Sequence[str], more: Mapping[str, Any] | None = None) -> str:
+    """The text of a loop's diagram with some of its identifiers, and others beside them."""
+    plain = diagram_of(name)
+    blocks = {n: own for n, own in plain["blocks"].items() if n in kept or not {"model", "parameters"} & set(own)}
+    return yaml.safe_dump({**plain, "blocks": {**blocks, **(more or {})}}, sort_keys=False)
+
+
+def run_readings(name: str, out: Path, repeat: int, jobs: int | None) -> None:
+    """Encoder noise alone, and after CLOE another one whose twin takes the sensor's readings from the record."""
+    _, _, output, std, _ = LOOPS[name]
+    sought = dict.fromkeys(diagram_of(name)["blocks"]["cloe"]["parameters"], "cloe")
+    sensor = SENSORS[name]
+    block = {"type": "CLOE", "parameters": sought, "output": output, "readings": [sensor], "in": sensor}
+    plain = {"format": 1, "study": "CLOE with readings", "diagram": with_only(name, ["cloe"], {"open": block}), "repeat": PART,
+             "methods": {"noise": {"params": {"shake": std}}}, "collect": ["cloe", "open"]}  # fmt: skip
+    for part in range(math.ceil(repeat / PART)):
+        own = parse_study(study_yaml({**plain, "seed": 9026 + part}), "")
+        bs.run_study(own, out=out / f"{name}_readings" / f"{part:03d}", resume=True, report=False, jobs=jobs)
 
 
 @dataclass(frozen=True)
@@ -129,7 +162,7 @@ def table_of(folder: Path) -> Iterator[str]:
 def bounds(name: str, noise: str) -> dict[str, float]:
     """The Cramer-Rao bound by parameter: of an encoder's noise under the torque as it was, or of ripple along the true motion."""
     plant, drive, output, std, ripple = LOOPS[name]
-    plain = yaml.safe_load((bundled_root() / "intervals" / f"{name}.yaml").read_text(encoding="utf-8"))
+    plain = diagram_of(name)
     kept = {n: own for n, own in plain["blocks"].items() if not {"model", "parameters"} & set(own)}
     text = {**plain, "blocks": kept}
     numbers = plain["blocks"]["cloe"]["parameters"]
@@ -146,14 +179,18 @@ def bounds(name: str, noise: str) -> dict[str, float]:
     return {entry.name: entry.std for entry in estimates.values()}
 
 
+def readings_of(folder: Path, name: str) -> dict[tuple[str, str], Tally]:
+    return {key: tally for key, tally in tallies(folder / f"{name}_readings").items() if key[0] == "noise.open"}
+
+
 def bound_table(folder: Path) -> Iterator[str]:
     """Spread over bound, from the best to the worst parameter, by loop and noise."""
     columns = [(name, noise) for name, loop in LOOPS.items() for noise in ("noise", "ripple") if noise == "noise" or loop[4]]
-    found = {name: tallies(folder / name) for name in LOOPS}
+    found = {name: {**tallies(folder / name), **readings_of(folder, name)} for name in LOOPS}
     table = {column: bounds(*column) for column in columns if found[column[0]]}
     yield "| spread / bound | " + " | ".join(f"{STUDIES[n].partition(',')[0]}, {noise}" for n, noise in table) + " |"
     yield "|---" * (1 + len(table)) + "|"
-    for block in ("didim", "didim_slow", "cloe", "cloe_q", "oe", "hybrid"):
+    for block in ("didim", "didim_slow", "cloe", "cloe_q", "open", "oe", "hybrid"):
         cells = []
         for (name, noise), bound in table.items():
             own = {p: t for (m, p), t in found[name].items() if m == f"{noise}.{block}"}
@@ -177,9 +214,12 @@ def main() -> None:
     parser.add_argument("--read", type=Path, help="run nothing, read this folder")
     parser.add_argument("--repeat", type=int, default=500, help="runs of each noise")
     parser.add_argument("--jobs", type=int, help="processes; one for each core unless said")
+    parser.add_argument("--only", nargs="*", default=[], help="identifiers by their block; all unless said")
     asked: Any = parser.parse_args()
     for name in [] if asked.read else asked.studies:
-        run(name, asked.out, asked.repeat, asked.jobs)
+        run(name, asked.out, asked.repeat, asked.jobs, asked.only)
+        if name in SENSORS and (not asked.only or "open" in asked.only):
+            run_readings(name, asked.out, asked.repeat, asked.jobs)
     folder = asked.read or asked.out
     write("intervals", "\n".join(table_of(folder)))
     write("bounds", "\n".join(bound_table(folder)))

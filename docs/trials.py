@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from scipy.signal import fftconvolve
 
-import blocks.identifiers.output_error as output_error
+import blocks.identifiers.cloe as cloe
 import blocksim as bs
 from blocks.identifiers.regression.regression import fit
 from blocks.identifiers.regression.spectrum import spectral_spread
@@ -81,13 +81,13 @@ def inverse_filter(draws: np.ndarray) -> np.ndarray:
 def ripple(draws: int = 40) -> None:
     """Output error under ripple: its errors beside theory to first order, and what its formula makes of two residuals."""
     kept_rows: dict[str, np.ndarray] = {}
-    report = output_error.report
+    report = cloe.report
 
     def looked_at(method, task, search, *rest):  # type: ignore[no-untyped-def]
         kept_rows.update(J=task.sensitivities(TRUTH), true=-task.residuals(TRUTH), left=-task.residuals(search.theta))
         return report(method, task, search, *rest)
 
-    output_error.report = looked_at
+    cloe.report = looked_at
     text, errors, linear, claims, powers = lone("oe"), [], [], {"true": [], "left": []}, []
     for k in range(draws):
         entries = bs.simulate(text, params={"shake": 0.0, "ripple": 0.1}, seed=100 + k).estimates["oe"]
@@ -99,7 +99,7 @@ def ripple(draws: int = 40) -> None:
         for kind, own in claims.items():
             whole = np.ones(rows, dtype=bool), np.zeros(rows, dtype=int)
             own.append(np.diag(spectral_spread(bread, J, kept_rows[kind], *whole, 0.0).covariance))
-    output_error.report = report
+    cloe.report = report
     actual = np.std(errors, axis=0, ddof=1)
     agree = [np.corrcoef(a, b)[0, 1] for a, b in zip(np.transpose(errors), np.transpose(linear), strict=True)]
     print(f"correlation of the errors with theory to first order: {min(agree):.4f} at least")

@@ -220,8 +220,7 @@ blocks:
         return formula(self.settings["expression"], inputs)
 
     def label(self) -> list[str]:
-        text = self.settings["expression"]
-        return [text if len(text) <= 24 else text[:23] + "…"]
+        return [self.settings["expression"]]
 
 
 def signs_problem(name: str, signs: str, allowed: str) -> str | None:

@@ -48,7 +48,7 @@ blocks:
     lower: float = param(-inf, "the integral never falls below this", infinite=True)
     upper: float = param(inf, "the integral never rises above this", infinite=True)
     u = inport("input")
-    y = outport("integral of the input")
+    y = outport("integral of the input", integral_of="u")
     x: float = state(0.0, "integral")
 
     @staticmethod

@@ -56,7 +56,7 @@ blocks:
     operator: str = static(">", "the comparison", choices=(">", ">=", "<", "<=", "==", "!="))
     value: float = param(0.0, "compared with u where nothing is connected to v")
     u = inport("left of the operator")
-    v = inport("right of the operator; `value` where left open", optional=True)
+    v = inport("right of the operator; `value` where left open", optional=True, like="u")
     y = outport("1 where it is true, else 0")
     true: float = memory(0.0, "the answer since the last change", internal=True)
 

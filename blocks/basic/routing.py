@@ -124,7 +124,6 @@ class Switch(Block):
         r"y = \begin{cases} \mathrm{above} & \mathrm{control} > \mathrm{threshold} \\ \mathrm{below} & \text{else} "
         r"\end{cases}"
     )
-    same_unit = True
     example = """
 format: 1
 simulate: {stop: 2.0, solver: dopri5, rtol: 1e-8}
@@ -138,8 +137,8 @@ blocks:
     threshold: float = param(0.5, "the control signal decides by this value")
     above = inport("passed while control is above the threshold")
     control = inport("deciding signal")
-    below = inport("passed otherwise")
-    y = outport("the chosen signal")
+    below = inport("passed otherwise", like="above")
+    y = outport("the chosen signal", like="above")
     up: float = memory(0.0, "1 while control is above the threshold")
 
     @staticmethod

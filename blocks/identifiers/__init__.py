@@ -1,1 +1,1 @@
-"""What finds a plant's parameters from records: output error, hybrid RPEM, frequency response; regressions in `regression/`."""
+"""What finds a plant's parameters from records: output error (see `output/`), hybrid RPEM, frequency response, `regression/`."""

@@ -51,6 +51,11 @@ class ArmChannel:
             )
         return texts
 
+    def removed_from(self, plant: Plant, signals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The signals as an encoder without lag and zero would have shown them."""
+        moved = late_shifted(plant, signals, self.lag / self.step)
+        return {**moved, "phi_a": moved["phi_a"] - self.zero}
+
 
 def has_arm(plant: Plant) -> bool:
     return hasattr(plant.kind, "late_signals")

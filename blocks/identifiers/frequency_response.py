@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from blocksim.errors import RecordError
 from blocksim.estimation.estimates import Estimate, Estimates
 
 from ..smoothing.filters import enough, sample_time
-from .two_mass_response import DERIVATIVES, FEWEST, FITTED, Robot, fitted, gear_ratio, unrelated
+from .two_mass_response import DERIVATIVES, FEWEST, FITTED, UNITS, Robot, fitted, gear_ratio, unrelated
 
 __all__ = ["FrequencyResponse"]
 
@@ -85,13 +86,22 @@ blocks:
     r = inport("excitation that the noise does not know, for data from a closed loop", optional=True)
     y_hat = outport("what the response makes of u, without its mean")
 
+    def port_units(self, plants: Mapping[str, Plant]) -> Mapping[str, str]:
+        return {"y": UNITS[self.settings["quantity"]]}
+
     def process(self, t, u, y, model, r=None):
         Ts = sample_time(t)
         for signal in (u, y) if r is None else (u, y, r):
             enough(signal, 16, "a frequency response")
-        frames = self.periods(t, Ts) if self.method == "periodic" else self.segments(t, Ts)
+        frames = self.frames(t, Ts)
         response = self.inside(averaged(frames, u, y, r, self.method == "periodic"), frames, Ts)
         return response.predicted(u, frames), self.estimates(response, frames, model, Ts)
+
+    def frames(self, t: np.ndarray, Ts: float) -> Frames:
+        return self.periods(t, Ts) if self.method == "periodic" else self.segments(t, Ts)
+
+    def used_times(self, t: np.ndarray) -> np.ndarray:
+        return t[int(self.frames(t, sample_time(t)).starts[0]) :]
 
     def periods(self, t: np.ndarray, Ts: float) -> Frames:
         left = len(t) - round(self.skip / Ts)

@@ -1,10 +1,12 @@
 """Physical estimates: what is said of estimates no physical robot has, and least squares among those that one has.
 
 A plant whose class has `feasibility` and `nearest_physical` knows which parameters belong to bodies and motors that can be.
+Hints say what usually stands behind a bad fit of a robot: joints at rest, efforts of the wrong sign, other kinematics.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +18,14 @@ from blocksim.estimation.estimates import Estimates
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
 
-    from .regression.least_squares import Found, LinearTask
+    from .regression.system.solution import LinearSolution
+    from .regression.system.task import LinearTask
 
 PHYSICAL = ("untold", "told", "required")
+AT_REST = 0.01  # of a joint's top speed
+REST_SHARE = 0.05  # of its samples, from which on they matter
+BEYOND_DOUBT = 5.0  # standard deviations
+LEFT_OVER, ROW_CORRELATION = 25.0, 0.5  # % of a joint's effort, and the correlation from row to row that no noise has
 
 
 def with_physical(estimates: Estimates, plant: Plant) -> Estimates:
@@ -37,7 +44,7 @@ def with_physical(estimates: Estimates, plant: Plant) -> Estimates:
     return result if answer.physical else result.warned(f"{answer}.")
 
 
-def physical_found(free: Found, task: LinearTask, plant: Plant) -> tuple[Found, dict[str, Any]]:
+def physical_found(free: LinearSolution, task: LinearTask, plant: Plant) -> tuple[LinearSolution, dict[str, Any]]:
     """The least squares estimates among those of physical plants; intervals stay those of the free ones."""
     kind: Any = plant.kind
     if not hasattr(kind, "nearest_physical"):
@@ -60,3 +67,48 @@ def physical_found(free: Found, task: LinearTask, plant: Plant) -> tuple[Found, 
         "physical_distance": answer.distance,
     }
     return replace(free, fit=fit), details
+
+
+def rest_hints(plant: Plant, drop_slow: float, signals: Mapping[str, Any]) -> list[str]:
+    """Rows at rest, which shrink dry friction by their share."""
+    if drop_slow or not plant.grouping or "qd" not in signals:
+        return []
+    speed = np.abs(np.asarray(signals["qd"], dtype=float).reshape(len(signals["qd"]), -1))
+    shares = np.mean(speed < AT_REST * speed.max(axis=0, initial=0.0), axis=0)
+    if shares.max(initial=0.0) < REST_SHARE:
+        return []
+    joints = [f"{j + 1} ({100 * share:.0f} %)" for j, share in enumerate(shares) if share >= REST_SHARE]
+    return [
+        f"joints at rest: {listing(joints)} of the samples, where the sign of the speed is noise and dry friction comes out too "
+        "small. Leave them out with drop_slow: 0.02."
+    ]
+
+
+def sign_hints(plant: Plant, values: Mapping[str, float], stds: Mapping[str, float]) -> list[str]:
+    """Joints whose friction gives energy, as it seems where an effort or an angle has the other sign."""
+    if not plant.grouping:
+        return []
+    joints = []
+    for name in values:
+        number = name.removeprefix("Fc")
+        pair = [f"Fv{number}", f"Fc{number}"] if number.isdigit() else []
+        if pair and all(n in values and values[n] < -BEYOND_DOUBT * stds[n] for n in pair):
+            joints.append(number)
+    if not joints:
+        return []
+    return [
+        f"friction of joint {listing(joints)} is negative beyond doubt: does its effort have the other sign than its motion? "
+        "Turn it where the column is mapped, scale: -1, or in a Gain."
+    ]
+
+
+def model_hints(plant: Plant, errors: Sequence[float], correlations: Sequence[float]) -> list[str]:
+    """Joints that do not follow the model at all."""
+    bad = [j + 1 for j, (e, r) in enumerate(zip(errors, correlations, strict=True)) if e > LEFT_OVER and r > ROW_CORRELATION]
+    if not plant.grouping or not bad:
+        return []
+    return [
+        f"the model does not explain joint {listing(bad)}: {listing(f'{errors[j - 1]:.0f} %' for j in bad)} of the effort is "
+        "left, and it repeats from row to row: no noise does. Look at the convention of the table (modified or classical), "
+        "the zeros of the joints (theta), the direction of gravity, and at units, signs and order of the columns."
+    ]

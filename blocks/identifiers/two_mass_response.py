@@ -15,6 +15,7 @@ from blocksim.estimation.estimates import Estimate, Estimates
 
 #: Powers of s from each measured quantity to the acceleration of the thesis' G(s).
 DERIVATIVES = {"angle": 2, "speed": 1, "acceleration": 0}
+UNITS = {"angle": "rad", "speed": "rad/s", "acceleration": "rad/s^2"}
 #: What the linear robot has, with units.
 FITTED = {"Jm": "kg m^2", "Ja": "kg m^2", "k1": "N m/rad", "Fv": "N m s/rad", "d": "N m s/rad"}
 FEWEST = 8  # lines that a fit of five parameters needs at least

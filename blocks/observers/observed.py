@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blocksim.contract.block import SampledBlock, fixed, inport, law, memory, model, param, static, table
-from blocksim.contract.declarations import Declared, Outport, Param, State, Static
+from blocksim.contract.declarations import Declared, Inport, Outport, Param, State, Static
 from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import array
 from blocksim.errors import DiagramError, did_you_mean, listing
@@ -250,6 +250,11 @@ class PlantObserver(SampledBlock):
         eq = equations_of(plant)
         sizes = {"n": len(eq.states), "m": sum(eq.ports[p] for p in ports), "inputs": len(eq.inputs)}
         return {**sizes, **self.decided_by(plant, ports)}
+
+    def port_units(self, plants: Mapping[str, Plant]) -> Mapping[str, str]:
+        plant = plants["model"]
+        ports = measured_ports(known_plant(plant, self.settings["parameters"]), self.settings["measures"])
+        return {"y": plant.unit_of(*ports), "u": plant.unit_of(*plant.kind.of(Inport))}
 
     @abstractmethod
     def decided_by(self, plant: Plant, ports: tuple[str, ...]) -> dict[str, Any]:

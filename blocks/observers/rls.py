@@ -12,7 +12,7 @@ from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import array, chained, identity, multiply, rows, scale, sqrt, zeros
 from blocksim.errors import DiagramError, RecordError, did_you_mean, listing
 
-from ..identifiers.regression.least_squares import fast_rows, motion_ports, rows_at_once
+from ..identifiers.regression.system.task import fast_rows, motion_ports, rows_at_once
 from .correction import sigmas_of
 from .observed import estimate_port, spread_over
 
@@ -300,6 +300,6 @@ blocks:
             if not np.isfinite(values).all():
                 raise RecordError(f"input '{name}': {np.sum(~np.isfinite(values))} samples are missing or infinite.")
         W, y = model.regressor(signals), model.effort(signals[model.drive])
-        fast = fast_rows(self.drop_slow, signals, y.shape)
+        fast = fast_rows(self.drop_slow, signals, y.shape, model)
         W, y = np.where(fast[..., None], W, 0.0), np.where(fast, y, 0.0)
         return W.reshape(len(t), -1), y[:, 0] if y.shape[1] == 1 else y

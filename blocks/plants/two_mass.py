@@ -19,7 +19,6 @@ from .geared_motor import (
     gear_columns,
     model_rows,
     next_side,
-    refuse_gravity,
     slip_margin,
     slip_mode,
     stop_mode,
@@ -53,7 +52,8 @@ class TwoMassRobot(GearedMotor):
     derivative, which acts as a damper: (Ja + inertia) phi_a'' = tau_s - inertia_rate w_a - ... Where nothing of it is said, the
     equations are those above, and nothing is computed for it.
 
-    Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`: see `regressor`.
+    Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`, and where Ms is not 0
+    in Ms and offset too: see `regressor`.
     """
 
     icon = (
@@ -68,6 +68,7 @@ blocks:
   robot:  {type: TwoMassRobot, alpha: 1e3, A: 1e7, q: 1e-3, friction: sign, in: torque}
 """
     inverse_parameters = ("Jm", "Ja", "Fv", "Fc", "k1", "k3", "d", "A")
+    weight_parameters = ("Ms", "offset")  # of its inverse model too, where the arm has a weight
 
     Ja: float = param(1.13e3, "inertia of the arm", "kg m^2", above=0)
     inertia = inport("what the pose adds to Ja; observers take it for 0", "kg m^2", optional=True)
@@ -124,8 +125,10 @@ blocks:
         return unseen_in_gear(self.settings, names, windup, signals["z"]) or unseen_friction(self.settings, names, signals["w_m"])
 
     @staticmethod
-    def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, Ms, friction, backlash):
+    def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, Ms, theta0, g, friction, backlash):
         """Rows of the motor and of the arm: regressor @ (Jm, Ja, Fv, Fc, k1, k3, d, A) = (tau, 0), shape (..., 2, 8).
+
+        An arm with a weight, Ms not 0, has two more columns: g cos(phi_a + theta0) for Ms, and one for the motor's offset.
 
         Both are torques at the motor (the arm's equation times r), so that they weigh alike in least squares. dw_m and dw_a
         are the accelerations; signals may be arrays over time. z is the hysteresis that a robot of this A has: it is
@@ -134,7 +137,6 @@ blocks:
         """
         import numpy as np
 
-        refuse_gravity(Ms)
         dry = friction_column(w_m, Fc, Fs, vs, beta, friction)
         phi, w = r * np.asarray(phi_m) - phi_a, r * np.asarray(w_m) - w_a
         spring, cubic, damper = gear_columns(phi, w, k1, k3, d, q, backlash)
@@ -142,6 +144,9 @@ blocks:
         none = np.zeros(np.broadcast(phi, dw_m, dw_a).shape)
         motor = [dw_m, none, w_m, dry, r * spring, r * cubic, r * damper, r * bent]
         arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
+        if Ms:
+            motor += [none, none + 1.0]
+            arm += [r * g * np.cos(np.asarray(phi_a) + theta0), none]
         return model_rows((motor, arm), none)
 
     #: For regressions, the motor's row is replaced by the sum of both: no gear is in it, and what it says of Ja holds whatever

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from blocksim.contract.block import Block, memory, outport, param, required, static, table
+from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import expm1, floor, log, maximum, minimum, sin, tau
 from blocksim.errors import DiagramError
 
@@ -242,6 +244,9 @@ class FromRecord(Block):
     times = table("sample times", "s")
     values = table("samples, one row each", shape=(None, None))
 
+    def port_units(self, plants: Mapping[str, Plant]) -> Mapping[str, str]:
+        return {"y": recorded(self.settings["file"], self.settings["signal"])[2]}
+
     @staticmethod
     def size_n(file, signal):
         return recorded(file, signal)[1].shape[1]
@@ -288,18 +293,18 @@ class HeldRecord(FromRecord):
         return {"index": maximum(index + 1.0, float(reached))}
 
 
-def recorded(file: str, signal: str) -> tuple[Any, Any]:
-    """Times and samples [samples, n] of one signal of a file."""
+def recorded(file: str, signal: str) -> tuple[Any, Any, str]:
+    """Times, samples [samples, n] and unit of one signal of a file."""
     import os
 
     return samples_of(file, signal, os.stat(file).st_mtime_ns if os.path.exists(file) else 0)
 
 
 @lru_cache(maxsize=16)
-def samples_of(file: str, signal: str, changed: int) -> tuple[Any, Any]:
+def samples_of(file: str, signal: str, changed: int) -> tuple[Any, Any, str]:
     import numpy as np
 
-    from blocksim.records.conversion import to_base
+    from blocksim.records.conversion import base_unit, to_base
     from blocksim.records.record import Record
 
     record = Record.load(file)
@@ -312,4 +317,4 @@ def samples_of(file: str, signal: str, changed: int) -> tuple[Any, Any]:
     if not np.isfinite(values).all():
         first = times[~np.isfinite(values).all(axis=1)][0]
         raise DiagramError(f"file: '{signal}' in '{file}' is not a finite number at t = {first:g} s.")
-    return times, values
+    return times, values, base_unit(record.unit(signal))

@@ -8,12 +8,14 @@ from typing import Any, Unpack
 
 from ..diagram.spec import RunOptions
 from ..errors import Finding
+from ..records.grid import grows_apart
+from ..records.record import Record
 from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
 from .loops import LoopPoles, loop_findings, loop_poles, step_findings
-from .rates import rate_findings, source_findings
-from .readings import RecordReading, reading_findings, record_readings
+from .rates import rate_findings, sample_findings, source_findings
+from .readings import RecordReading, reading_findings, record_readings, staircase_findings
 from .wires import wire_findings
 
 
@@ -42,7 +44,24 @@ def findings(
 def quick_findings(ready: Experiment) -> list[Finding]:
     """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read."""
     schedule = ready.schedule
-    return by_line([*wire_findings(schedule), *rate_findings(schedule), *source_findings(ready), *reading_findings(ready)])
+    speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
+    return by_line([*wire_findings(schedule), *speeds, *reading_findings(ready)])
+
+
+def growth_findings(record: Record) -> list[Finding]:
+    """The signals of a run that grow without end, though it ended before they left all scales; the first of them is named."""
+    wild = [name for name in record if grows_apart(record[name])]
+    if not wild:
+        return []
+    peak = float(abs(record[wild[0]]).max())
+    more = f", and {len(wild) - 1} more with it" if len(wild) > 1 else ""
+    return [
+        Finding(
+            "growing",
+            f"'{wild[0]}' grows from part to part of the run, up to {peak:.3g}{more}.",
+            "The loop is unstable, or grows by what drives it: look at signs and gains; blocksim check tells its poles.",
+        )
+    ]
 
 
 def by_line(everything: Iterable[Finding]) -> list[Finding]:
@@ -53,6 +72,7 @@ def by_line(everything: Iterable[Finding]) -> list[Finding]:
 def examine(ready: Experiment) -> Examination:
     """Look at a diagram that is ready to run."""
     poles = loop_poles(ready)
-    everything = by_line([*quick_findings(ready), *step_findings(ready), *loop_findings(ready, poles)])
+    slower = [*staircase_findings(ready), *step_findings(ready), *loop_findings(ready, poles)]
+    everything = by_line([*quick_findings(ready), *slower])
     identifiers = [r for r in record_readings(ready) if r.unit.kind.family == "identification"]
     return Examination(ready, tuple(everything), tuple(identifiers), poles)

@@ -18,6 +18,8 @@ LOOKS_AHEAD, STEPS_BETWEEN = 100, 2
 STRETCH = LOOKS_AHEAD * STEPS_BETWEEN
 #: A longer program is not run under CPython for that: its steps take long.
 LONGEST_PROGRAM = 40_000
+#: Sample hits in the stretch, beyond which it takes too long; a step between two hits is short anyway.
+MOST_HITS = 20 * STRETCH
 #: Ticks up to which twice as many are counted exactly.
 EXACT_TICKS = 2**52
 #: A state that moves by less, against its size, only shows rounding.
@@ -41,7 +43,8 @@ def change_by_halving(experiment: Experiment) -> float:
     clock = experiment.clock
     ticks = STRETCH * clock.step
     ends = clock.end < clock.start + ticks or 2 * clock.end > EXACT_TICKS
-    if ends or not len(experiment.numbers.x) or len(experiment.program.source.text) > LONGEST_PROGRAM:
+    busy = sum(ticks // period for _, period in clock.hits if period) > MOST_HITS
+    if ends or busy or not len(experiment.numbers.x) or len(experiment.program.source.text) > LONGEST_PROGRAM:
         return 0.0
     try:
         coarse = states_of(replace(experiment, clock=replace(clock, end=clock.start + ticks)))

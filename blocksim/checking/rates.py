@@ -11,8 +11,15 @@ from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment
 
 CONTROL, SENSORS = "control", ("sensors", "observers")
+#: What does the work of a continuous block at sample times.
+SAMPLED_KINDS = {
+    "TransferFunction": "DiscreteTransferFunction", "ZeroPole": "DiscreteTransferFunction", "Integrator": "DiscreteIntegrator",
+    "StateSpace": "DiscreteStateSpace", "FirstOrderLag": "LowPass",
+}  # fmt: skip
 #: Turns of a source in a run from which on nobody can mean it: a solver takes some steps for each.
 TURNS_OF_A_RUN = 1e6
+#: Sample times of a block in a run from which on it takes minutes.
+SAMPLES_OF_A_RUN = 1e8
 
 
 def rate_findings(schedule: Schedule) -> Iterator[Finding]:
@@ -65,18 +72,58 @@ def source_findings(experiment: Experiment) -> Iterator[Finding]:
             yield Finding("fast-source", f"block '{unit.path}' has {name}: {frequency:g} Hz; {what}", remedy, unit.node.at(name))
 
 
+def sample_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Blocks that act more often than any run needs."""
+    clock, schedule = experiment.clock, experiment.schedule
+    span = clock.base * (clock.end - clock.start)
+    for unit in schedule.units:
+        if unit.group is None or span / period_of(unit, schedule) <= SAMPLES_OF_A_RUN:
+            continue
+        period, name = period_of(unit, schedule), next(iter(unit.kind.of(Period)), "Ts")
+        yield Finding(
+            "many-samples",
+            f"block '{unit.path}' acts every {brief_time(period)} s, {float(span / period):.3g} times in {brief_time(span)} s: "
+            "such a run takes minutes or more.",
+            f"Times are in seconds: make {name} longer or the run shorter.",
+            unit.node.at(name),
+        )
+
+
 def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -> Iterator[Finding]:
+    """A controller without a clock, or a transfer function in place of one, that closes a loop over a sampled sensor."""
     readings = [s for s in sources if s.kind.family in SENSORS]
-    if unit.kind.family != CONTROL or not readings or not type(unit.block).of(Period):
+    name, timed = type(unit.block).__name__, bool(type(unit.block).of(Period))
+    if not readings or not (timed if unit.kind.family == CONTROL else stands_for_controller(unit, readings, schedule)):
         return
-    period = min(period_of(s, schedule) for s in readings)
+    period = brief_time(min(period_of(s, schedule) for s in readings))
+    sampled = f"Use {SAMPLED_KINDS[name]} with" if name in SAMPLED_KINDS else "Use a sampled block with"
     yield Finding(
         "continuous-controller",
-        f"controller '{unit.path}' ({type(unit.block).__name__}) has no sample time and reads '{readings[0].path}', which is "
-        f"taken every {brief_time(period)} s: it runs on continuously over a staircase.",
-        f"Write Ts: {brief_time(period)} in '{unit.path}'.",
+        f"{'controller' if unit.kind.family == CONTROL else 'block'} '{unit.path}' ({name}) has no sample time and reads "
+        f"'{readings[0].path}', which is taken every {period} s: it runs on continuously over a staircase.",
+        f"{'Write' if timed else sampled} Ts: {period} in '{unit.path}'.",
         unit.node.place,
     )
+
+
+def stands_for_controller(unit: Unit, readings: list[Unit], schedule: Schedule) -> bool:
+    """Whether a block with states of its own lies on the way from a sensor back to it."""
+    if unit.kind.family != "continuous" or all(isinstance(d, Memory) for d in unit.kind.of(State).values()):
+        return False
+    return any(makes(unit, reading, schedule) for reading in readings)
+
+
+def makes(unit: Unit, reader: Unit, schedule: Schedule) -> bool:
+    """Whether what a block puts out has a part in what another reads, over any number of blocks."""
+    waiting, visits = [reader], set[str]()
+    while waiting:
+        for ref in (ref for refs in waiting.pop().inputs.values() for ref in refs):
+            if ref.block == unit.path:
+                return True
+            if ref.block in schedule.by_path and ref.block not in visits:
+                visits.add(ref.block)
+                waiting.append(schedule.by_path[ref.block])
+    return False
 
 
 def sampled_sources(unit: Unit, schedule: Schedule) -> list[Unit]:

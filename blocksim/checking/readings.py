@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.block import RecordBlock
 from ..contract.declarations import Outport
-from ..errors import Finding, listing
-from ..estimation.input_warnings import apart
+from ..errors import Finding, RecordError, listing
+from ..estimation.input_warnings import apart, readings, staircase_words
 from ..schedule.schedule import Unit
+from ..schedule.true_outputs import true_outputs
 from ..simulation.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class RecordReading:
     unit: Unit
     signals: tuple[str, ...]
     t: FloatArray | None
+    complete: bool = True  # whether the times of all signals are
+    true: tuple[str, ...] = ()  # those of the signals that no sensor delivers
 
     @property
     def interval(self) -> float:
@@ -37,10 +40,11 @@ class RecordReading:
         return float(t[-1] - t[0]) / (len(t) - 1) if t is not None and len(t) > 1 else 0.0
 
     def __str__(self) -> str:
-        names = listing(self.signals)
+        what = f"{self.unit.path} reads {listing(self.signals)}"
+        truth = f"; truth that no sensor delivers: {listing(self.true)}" if self.true else ""
         if self.t is None:
-            return f"{self.unit.path} reads {names} on different grids"
-        return f"{self.unit.path} reads {names} every {self.interval:g} s, {len(self.t)} rows"
+            return what + (" on different grids" if self.complete else ", of which nothing is left") + truth
+        return f"{what} every {self.interval:g} s, {len(self.t)} rows{truth}"
 
 
 def record_readings(experiment: Experiment) -> list[RecordReading]:
@@ -48,6 +52,7 @@ def record_readings(experiment: Experiment) -> list[RecordReading]:
     if sum(experiment.rows) > MOST_GRID_ROWS:
         return []
     times: dict[str, Any] = {}
+    true = {f"{experiment.schedule.units[index].path}.{port}" for index, port in true_outputs(experiment.schedule)}
     for j, signals in enumerate(experiment.columns):
         t = experiment.instants(j, experiment.rows[j])
         times |= {signal[0]: t for signal in signals}
@@ -56,9 +61,11 @@ def record_readings(experiment: Experiment) -> list[RecordReading]:
         names = tuple(dict.fromkeys(f"{ref.block}.{ref.port}" for refs in unit.inputs.values() for ref in refs))
         grids = [times[name] for name in names if times.get(name) is not None]
         shared = grids[0] if grids and len(grids) == len(names) and all(same_times(g, grids[0]) for g in grids) else None
-        result.append(RecordReading(unit, names, shared))
+        complete = all(times.get(name) is not None for name in names)
+        result.append(RecordReading(unit, names, shared, complete, tuple(name for name in names if name in true)))
         after = times_after(unit, shared)
         times |= {f"{unit.path}.{port}": after for port in unit.kind.of(Outport)}
+        true |= {f"{unit.path}.{port}" for port in unit.kind.of(Outport) if result[-1].true}
     return result
 
 
@@ -83,7 +90,7 @@ def reading_findings(experiment: Experiment) -> Iterator[Finding]:
     grids = {f"{r.unit.path}.{port}": r for r in readings for port in r.unit.kind.of(Outport)}
     for reading in readings:
         unit = reading.unit
-        if reading.t is None and len(reading.signals) > 1:
+        if reading.t is None and reading.complete and len(reading.signals) > 1:
             yield from different_grids(experiment, reading, grids)
         if unit.settings.get("parameters") == []:
             yield Finding(
@@ -93,21 +100,50 @@ def reading_findings(experiment: Experiment) -> Iterator[Finding]:
                 unit.node.at("parameters"),
             )
         if reading.t is not None and len(reading.t) > 1:
-            yield from ends_and_bands(reading)
+            yield from list(ends(reading)) or no_rows_left(reading)
+            yield from bands(reading)
 
 
-def ends_and_bands(reading: RecordReading) -> Iterator[Finding]:
+def ends(reading: RecordReading) -> Iterator[Finding]:
+    """A `skip` that leaves nothing: one number counts at either end where two may be given, else at the start."""
     unit, t = reading.unit, reading.t
     assert t is not None
     skip, span = unit.settings.get("skip"), float(t[-1] - t[0])
-    length = sum(skip) if isinstance(skip, (list, tuple)) else skip
-    if isinstance(length, (int, float)) and length >= span > 0:
+    declared = unit.kind.declared.get("skip")
+    both = getattr(declared, "shape", ()) == (None,)
+    numbers = list(skip) if isinstance(skip, (list, tuple)) else [skip]
+    lengths = [float(length) for length in numbers if isinstance(length, (int, float))]
+    if not lengths:
+        return
+    length = sum(lengths) * (2 if both and len(lengths) == 1 else 1)
+    if length >= span > 0:
+        where = f"{lengths[0]:g} s at either end" if both and len(lengths) == 1 else f"{length:g} s"
         yield Finding(
             "skip-too-long",
-            f"block '{unit.path}' skips {length:g} s of a record that lasts {span:g} s: nothing is left.",
+            f"block '{unit.path}' skips {where} of a record that lasts {span:g} s: nothing is left.",
             "Make skip shorter, or the run longer.",
             unit.node.at("skip"),
         )
+
+
+def no_rows_left(reading: RecordReading) -> Iterator[Finding]:
+    """What the block itself says of so many rows: a decimation, periods or cut ends that leave none."""
+    unit, block = reading.unit, reading.unit.block
+    if not isinstance(block, RecordBlock) or reading.t is None:
+        return
+    try:
+        block.used_times(reading.t)
+        block.times(reading.t)
+    except RecordError as error:
+        what = f"block '{unit.path}' ({type(block).__name__}) cannot work on {len(reading.t)} rows: {error}"
+        yield Finding("nothing-left", what, "Make the run longer, or leave out less.", unit.node.place)
+    except Exception:  # of anybody's block: the run will say what is wrong, a look ahead must not fail
+        return
+
+
+def bands(reading: RecordReading) -> Iterator[Finding]:
+    """Bands above half the sampling rate of what is filtered."""
+    unit = reading.unit
     nyquist = 0.5 / reading.interval
     for name in BANDS:
         value, declared = unit.settings.get(name), unit.kind.declared.get(name)
@@ -136,3 +172,21 @@ def different_grids(experiment: Experiment, reading: RecordReading, makers: dict
             return  # what it reads is said already
     thinning = {n: makers[n].unit for n in intervals if n in makers and intervals[n] > 1.001 * makers[n].interval}
     yield Finding("different-grids", *apart(unit, intervals, thinning), unit.node.at("in"))
+
+
+def staircase_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Readings that an identifier gets on another grid than they are taken on; a run tells it below the estimates."""
+    schedule = experiment.schedule
+    grids = {name: group.every for group in experiment.logs for name, _ in group.signals}
+    for unit in schedule.after_run:
+        if unit.kind.family != IDENTIFICATION:
+            continue
+        for source, port in readings(unit, schedule):
+            name = f"{source.path}.{port}"
+            if source.group is None or name not in grids:
+                continue
+            words = staircase_words(name, float(schedule.groups[source.group].period), float(grids[name]))
+            if words:
+                what = f"block '{unit.path}' ({type(unit.block).__name__}) gets a staircase: {words}."
+                remedy = f"Log it as often as it is read: log: [{{signal: {name}, every: ...}}], or simulate: {{every: ...}}."
+                yield Finding("staircase", what, remedy, unit.node.at("in"))

@@ -1,16 +1,17 @@
-"""What several commands share: the arguments they take, and how their errors are told."""
+"""What several commands share: the arguments they take, what their texts say, and how their errors are told."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import BlocksimError, SimulationError
+from ..errors import BlocksimError, DiagramError, Problem, SimulationError
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A diagram: a path, or a bundled name such as basics/servo.")]
 Set = Annotated[
@@ -31,6 +32,8 @@ OwnBlocks = Annotated[
     typer.Option("--blocks", metavar="FILE.py", help="A Python file with blocks of your own, which is run. May be repeated."),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to write it.")]
+
+TIMES = ("step", "every", "stop")
 
 
 def with_errors_told(command: Callable[..., None]) -> Callable[..., None]:
@@ -63,3 +66,118 @@ def with_errors_told(command: Callable[..., None]) -> Callable[..., None]:
         run.__dict__["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), more])
         run.__annotations__ = {**command.__annotations__, "own_blocks": OwnBlocks}
     return run
+
+
+# ---- what the texts say ---------------------------------------------------------------------------------------------------
+
+
+def checked_options(**options: Any) -> dict[str, Any]:
+    """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
+    from ..diagram.checks import simulate_problems
+    from ..diagram.spec import SimulateSpec
+    from ..solvers import DEFAULT, find_solver
+
+    present = {name: value for name, value in options.items() if value is not None}
+    for name in TIMES:
+        if name in present:
+            present[name] = scalar_or_text(present[name])
+    problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **present), {})]
+    try:
+        find_solver(present.get("solver", DEFAULT))
+    except DiagramError as error:
+        problems += [Problem(f"--solver: {p.what}") for p in error.problems]
+    if problems:
+        raise DiagramError(problems)
+    return present
+
+
+def scalar_or_text(text: str) -> Any:
+    """A number where the text is one."""
+    from ..diagram.yaml_lines import scalar
+
+    try:
+        return scalar(text)
+    except ValueError:
+        return text
+
+
+def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
+    from ..diagram.yaml_lines import read_yaml
+
+    problems, settings = [], {}
+    for item in items:
+        name, equals, text = (part.strip() for part in item.partition("="))
+        if not (name and equals and text):
+            problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
+            continue
+        try:
+            root, more = read_yaml(text, "")
+            problems += [Problem(f"--set {item}: {p.what}") for p in more]
+            settings[name] = root.plain()
+        except DiagramError as error:
+            problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
+    if problems:
+        raise DiagramError(problems)
+    return {n: v for n, v in settings.items() if "." not in n}, {n: v for n, v in settings.items() if "." in n}
+
+
+def record_options(
+    columns: list[str] | None,
+    time: str | None,
+    every: str | None,
+    resample: str | None,
+    missing: str | None,
+    assume: list[str] | None,
+) -> dict[str, Any]:
+    """How a measured record is to be read, as options of `identify` and `validate`."""
+    return {
+        "time": read_time(time),
+        "every": every,
+        "resample": read_resample(resample),
+        "missing": missing,
+        "assume": assume,
+        "columns": read_columns(columns or []),
+    }
+
+
+def read_columns(items: list[str]) -> dict[str, Any]:
+    """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2', 'arm={column: q, delay: 3e-3}'."""
+    from ..diagram.yaml_lines import read_yaml
+    from ..records.conversion import name_and_unit
+
+    columns = {}
+    for item in items:
+        signal, equals, text = (part.strip() for part in item.partition("="))
+        if signal and text.startswith("{"):
+            root, more = read_yaml(text, "")
+            if more:
+                raise DiagramError(Problem(f"--map {item}: {p.what}") for p in more)
+            columns[signal] = root.plain()
+            continue
+        column, unit = name_and_unit(text)
+        names = [name.strip() for name in column.split(",")]
+        if not (signal and equals and all(names)):
+            raise DiagramError(f"--map {item}: write SIGNAL=COLUMN, e.g. --map encoder=qm or --map 'arm.q=angle [deg]'.")
+        columns[signal] = {"column": names if len(names) > 1 else names[0], "unit": unit}
+    return columns
+
+
+def read_resample(text: str | None) -> Any:
+    """`--resample` as an interval, or as the mapping that the file may hold: '{every: 4e-3, rows: even}'."""
+    from ..diagram.yaml_lines import read_yaml
+
+    if text is None or not text.strip().startswith("{"):
+        return text
+    root, more = read_yaml(text, "")
+    if more:
+        raise DiagramError(Problem(f"--resample {text}: {p.what}") for p in more)
+    return root.plain()
+
+
+def read_time(text: str | None) -> Any:
+    """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
+    from ..records.conversion import name_and_unit
+
+    column, unit = name_and_unit(text) if text is not None else ("", "")
+    return {"column": column, "unit": unit} if unit else text

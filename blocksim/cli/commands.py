@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
+from .arguments import AllowOutside, Assume, File, Output, Set, checked_options, read_settings, record_options, with_errors_told
 from .course_commands import course
 from .design_commands import design_command, information_command, sequential_command
 from .look_command import look_command
@@ -84,8 +84,8 @@ def run(
     from . import console, results
     from . import verdict as verdicts
 
-    options = results.checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
-    outer, inner = results.read_settings(set_ or [])
+    options = checked_options(solver=solver, step=step, rtol=rtol, atol=atol, every=every, stop=stop, seed=seed)
+    outer, inner = read_settings(set_ or [])
     diagram = verdicts.open_file(file, outer, allow_outside)
     if with_estimates is not None:
         estimated, changes = results.estimated_settings(with_estimates, estimates_of, diagram)
@@ -138,10 +138,9 @@ def identify(
     from ..records.writing import make_folder
     from . import console, results
 
-    outer, inner = results.read_settings(set_ or [])
+    outer, inner = read_settings(set_ or [])
     diagram = open_diagram(file, outer, allow_outside=allow_outside)
-    options = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
-    options["columns"] = results.read_columns(map_ or [])
+    options = record_options(map_, time, every, resample, missing, assume)
     if out is not None:
         make_folder(out)
     outcome = results.identified(diagram, record or [], inner, options)
@@ -160,14 +159,14 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Take warnings for mistakes.")] = False,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Find every mistake in a diagram or a study without running it.
+    """Find every mistake in a file without running it.
 
     Warns of what would run and cannot be meant: units on wires, rates, what identifiers read, steps, unstable loops.
     """
-    from . import console, results
+    from . import console
     from . import verdict as verdicts
 
-    outer, inner = results.read_settings(set_ or [])
+    outer, inner = read_settings(set_ or [])
     verdict = verdicts.check_file(file, outer, inner, allow_outside)
     console.warn(verdict.findings)
     if strict and verdict.findings:
@@ -188,7 +187,7 @@ def draw(file: File, output: Output = None, set_: Set = None, allow_outside: All
     from ..records.writing import writing
     from . import results
 
-    outer, inner = results.read_settings(set_ or [])
+    outer, inner = read_settings(set_ or [])
     diagram = results.changed_diagram(open_diagram(file, outer, allow_outside=allow_outside), inner)
     path = output or Path(f"{Path(file).stem}.svg")
     with writing(path):
@@ -206,12 +205,12 @@ def show(
     set_: Set = None,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Show what a diagram became: its blocks, its schedule, its program."""
+    """Show what a diagram became: blocks, schedule, program."""
     from ..diagram.build import open_diagram
     from ..simulation.many.lanes import lane_words
     from . import console, results
 
-    outer, inner = results.read_settings(set_ or [])
+    outer, inner = read_settings(set_ or [])
     whole = open_diagram(file, outer, allow_outside=allow_outside)
     if diagram or not (program or schedule):
         console.show_diagram(results.changed_diagram(whole, inner))
@@ -267,7 +266,7 @@ def schema(output: Output = None) -> None:
 @app.command()
 @with_errors_told
 def demo() -> None:
-    """Run a robot joint in closed loop and identify it, into ./blocksim-demo/."""
+    """Identify a robot joint in closed loop, into ./blocksim-demo/."""
     from ..diagram.build import open_diagram
     from ..records.writing import make_folder
     from . import console, results
@@ -280,15 +279,21 @@ def demo() -> None:
     console.show_outcome(outcome)
     copy = folder / "diagram.yaml"
     typer.echo(f"""
-Look at   {folder / "diagram.svg"}, the loop; {folder / "plot.png"}, what it did;
-          {folder / "estimates.png"}, what was found of it.
+Look at   {folder / "diagram.svg"}, the loop
+          {folder / "plot.png"}, what it did
+          {folder / "estimates.png"}, what was found of it
 Change    {copy}, then run it again:
           blocksim run {copy} --plot
-Or try    blocksim run {DEMO} --set smooth.bandwidth=40   too wide a band: least squares loses the inertia
-          blocksim run {DEMO} --set encoder.resolution=1e-4   a finer encoder
-          blocksim signal {DEMO} -o ref.png         crest factor and spectrum of its reference
-          blocksim draw {DEMO} -o loop.png          the picture of any diagram
-          blocksim blocks                                     what diagrams are made of""")
+Or try    blocksim run {DEMO} --set smooth.bandwidth=40
+              too wide a band: least squares loses the inertia
+          blocksim run {DEMO} --set encoder.resolution=1e-4
+              a finer encoder
+          blocksim signal {DEMO} -o ref.png
+              crest factor and spectrum of its reference
+          blocksim studio {DEMO}
+              the same in the browser, with sliders (extra: studio)
+          blocksim blocks
+              what diagrams are made of""")
 
 
 @app.command()
@@ -304,7 +309,7 @@ def signal(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Look at the sources of a diagram: crest factor, spectrum, distribution.
+    """Look at the sources of a diagram: crest factor, spectrum.
 
     Only the sources run, and what feeds them. Several blocks make several figures, each named after its block.
     """
@@ -313,8 +318,8 @@ def signal(
     from ..running import signals
     from . import console, results
 
-    options = results.checked_options(stop=stop, every=every, seed=seed)
-    outer, inner = results.read_settings(set_ or [])
+    options = checked_options(stop=stop, every=every, seed=seed)
+    outer, inner = read_settings(set_ or [])
     diagram = results.changed_diagram(open_diagram(file, outer, allow_outside=allow_outside), inner)
     analyses = signals.analyse_sources(diagram, names or (), **options)
     paths = [] if output is None else write_figures(diagram, analyses, output)

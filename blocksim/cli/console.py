@@ -128,7 +128,9 @@ def fit_lines(text: str, stream: TextIO) -> str:
     if not stream.isatty():
         return text
     fold = functools.partial(textwrap.fill, width=line_width(stream), subsequent_indent="  ", break_long_words=False)
-    return "\n".join(line if len(line) <= line_width(stream) else fold(line, break_on_hyphens=False) for line in text.split("\n"))
+    whole = text.replace(" %", "\N{NO-BREAK SPACE}%")  # 95 % stays on one line; textwrap breaks at ordinary spaces only
+    lines = [line if len(line) <= line_width(stream) else fold(line, break_on_hyphens=False) for line in whole.split("\n")]
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def line_width(stream: TextIO | None = None) -> int:

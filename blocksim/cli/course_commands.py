@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..errors import BlocksimError, DiagramError, Problem
 from .arguments import with_errors_told
 
 course = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Assignments with a robot for every student.")
@@ -14,6 +16,22 @@ course = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Assignme
 Class = Annotated[
     Path | None, typer.Option("--class", metavar="DIR", help="The folder of the class; else the one BLOCKSIM_CLASS names.")
 ]
+
+
+def each_of(paths: list[Path], act: Callable[[Path], None]) -> None:
+    """Act on every file of a class; one student's mistake is told and does not keep the others waiting."""
+    from . import console
+
+    refused = 0
+    for path in paths:
+        try:
+            act(path)
+        except BlocksimError as error:
+            problems = error.problems if isinstance(error, DiagramError) else [Problem(str(error))]
+            console.complain(DiagramError([p if p.where else Problem(f"{path}: {p.what}") for p in problems]))
+            refused += 1
+    if refused:
+        raise typer.Exit(2)
 
 
 @course.command("list")
@@ -33,7 +51,10 @@ def new_command(
     student: Annotated[str, typer.Option(help="Who: the robot depends on it.")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write it.")] = None,
 ) -> None:
-    """Write a student's assignment: the task, a loop to try things on, an experiment and a submission to fill in."""
+    """Write a student's assignment: the task, and files to fill in.
+
+    A loop to try things on, an experiment and a submission.
+    """
     from ..course.assignment import assignment_of
     from ..course.handout import write_handout
     from ..course.secret import checked_student
@@ -46,7 +67,7 @@ def new_command(
 @course.command("open")
 @with_errors_told
 def open_command(folder: Annotated[Path, typer.Argument(help="A new folder, which only the teacher can read.")]) -> None:
-    """Open a class: make the secret that every student's robot comes from."""
+    """Open a class: make the secret that every robot comes from."""
     from ..course.ledger import open_class
 
     open_class(folder)
@@ -58,25 +79,33 @@ def open_command(folder: Annotated[Path, typer.Argument(help="A new folder, whic
 def measure_command(
     experiments: Annotated[list[Path], typer.Argument(help="Experiment files of students.")],
     class_: Class = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where records go; else beside each experiment.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where records go, by student and lesson; else beside each experiment.")
+    ] = None,
 ) -> None:
-    """Run students' experiments on their robots, within their budgets, and write the records they get."""
+    """Run students' experiments on their robots; write the records.
+
+    Each within the budget of its student.
+    """
     from ..course.ledger import class_folder, measure_within_budget
     from ..course.measure import write_measurement
     from ..course.request import read_request
     from ..records.writing import make_folder
 
     own = class_folder(class_)
-    for path in experiments:
+
+    def measure(path: Path) -> None:
         request = read_request(path)
         measurement, used = measure_within_budget(own, request)
-        folder = out / request.student if out else path.parent
+        folder = out / request.student / f"lesson-{request.assignment.lesson}" if out else path.parent
         make_folder(folder)
         target = folder / f"record_{used.runs}.csv"
         write_measurement(measurement, target)
         budget = request.assignment.budget
         typer.echo(f"wrote {target}: {measurement.stopped or f'{measurement.seconds:g} s'}")
         typer.echo(f"  used {used.seconds:g} of {budget.seconds:g} s, {used.runs} of {budget.runs} experiments")
+
+    each_of(experiments, measure)
 
 
 @course.command("mark")
@@ -92,12 +121,15 @@ def mark_command(
     from ..course.marking import mark_once, read_submission
 
     own = class_folder(class_)
-    for path in submissions:
+
+    def mark_file(path: Path) -> None:
         mark = mark_once(read_submission(path), own, again)
         typer.echo(str(mark))
         for part in mark.parts if reveal else ():
             numbers = f"error {part.error_in_bounds:.2f} bounds, claim {part.std_in_bounds:.2f} bounds, z {part.z:.2f}"
             typer.echo(f"  {part.name:<12} {numbers}")
+
+    each_of(submissions, mark_file)
 
 
 @course.command("board")

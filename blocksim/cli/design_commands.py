@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiagramError
-from .arguments import AllowOutside, File, Set, with_errors_told
+from .arguments import AllowOutside, File, Set, read_columns, read_settings, read_time, with_errors_told
 
 if TYPE_CHECKING:
     from ..planning.design.search import SearchProgress
@@ -42,15 +42,14 @@ def information_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Tell what an experiment can teach: bounds, and why something is not seen.
+    """Tell what an experiment can teach, and what it cannot.
 
     Nothing is identified: the outputs' dependence on the parameters and the noise decide what any method could find.
     """
     from ..diagram.build import open_diagram
     from ..planning.information import information as inform
-    from . import results
 
-    outer, inner = results.read_settings(set_ or [])
+    outer, inner = read_settings(set_ or [])
     result = inform(
         open_diagram(file, outer, allow_outside=allow_outside),
         comma_names(parameters),
@@ -101,7 +100,7 @@ def design_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Find the excitation that teaches most about what is sought, within its limits.
+    """Find the excitation that teaches most, within its limits.
 
     Ctrl-C keeps the best so far. The folder gets source.yaml, the source to include, and diagram.yaml with it in place.
     """
@@ -161,14 +160,12 @@ def sequential_command(
     every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
     resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put the record on an even grid first.")] = None,
 ) -> None:
-    """Design, measure, fit and design again, until it is accurate enough.
+    """Design, measure, fit and design again, until it is enough.
 
     On simulated truth, which is that of the diagram, in one go. With --folder step by step: without --record it writes the
     next experiment, with --record it fits what was measured and, where that is not enough, writes the one after.
     """
-    from . import results
-
-    outer, inner = results.read_settings(guess or [])
+    outer, inner = read_settings(guess or [])
     first = {**outer, **inner}
     if record is not None and folder is None:
         raise DiagramError("--record: say which campaign it belongs to, with --folder DIR.")
@@ -177,7 +174,7 @@ def sequential_command(
         return
     from ..running.identify import Reading
 
-    reading = Reading(results.read_columns(map_ or []), results.read_time(time), every, resample)
+    reading = Reading(read_columns(map_ or []), read_time(time), every, resample)
     campaign_step(file, folder, first, record, reading, {"accuracy": accuracy, "budget": budget})
 
 
@@ -221,7 +218,7 @@ def campaign_step(
         return
     place, result = lab.design()
     typer.echo(str(result))
-    outputs = ", ".join(lab.campaign.bench.outputs)
+    outputs = ", ".join([*lab.campaign.bench.outputs, *lab.campaign.bench.inputs])
     seconds = lab.campaign.bench.duration_of(result.x)
     typer.echo(
         f"wrote {place}: apply {place / 'source.yaml'} for {seconds:g} s and measure {outputs} every "

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .arguments import Output, with_errors_told
+from .arguments import Output, read_time, with_errors_told
 
 
 @with_errors_told
@@ -22,21 +22,20 @@ def look_command(
     load: Annotated[str | None, typer.Option(metavar="COLUMN", help="A known torque on the arm, where one acted.")] = None,
     output: Output = None,
 ) -> None:
-    """Show what a file holds: columns, time base, gaps, quantisation, likely units; with -o a plot of all.
+    """Show what a measured file holds, and what is odd about it.
+
+    Columns, time base, gaps, quantisation, likely units; with -o a plot of all.
 
     With --encoders two columns are compared: how late one is, and how far their zeros differ.
     """
     from ..diagram.spec import RecordSpec
     from ..errors import DiagramError
-    from ..records.record import MAX_RECORD_BYTES
-    from ..records.storage import read_record
     from ..records.writing import writing
     from ..running.identify import axis_of
-    from ..running.looking import look_at
-    from . import results
+    from ..running.looking import view_of_file
 
-    record = read_record(file, MAX_RECORD_BYTES, axis_of(RecordSpec(time=results.read_time(time), every=every)))
-    typer.echo(str(look_at(record)))
+    record, view = view_of_file(file, axis_of(RecordSpec(time=read_time(time), every=every)))
+    typer.echo(str(view))
     if encoders is not None:
         from ..estimation.encoder_pair import compare_encoders
 

@@ -1,20 +1,17 @@
-"""What a run asked for on the command line comes to: options read, an outcome, and the folder of its files."""
+"""What a run asked for on the command line comes to: an outcome, and the folder of its files."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..diagram.checks import simulate_problems
 from ..diagram.copying import write_copy
 from ..diagram.diagram import Diagram
-from ..diagram.spec import SimulateSpec
-from ..diagram.yaml_lines import read_yaml, scalar
-from ..errors import BlocksimError, DiagramError, Finding, Problem
+from ..errors import BlocksimError, Finding
 from ..records.writing import finite_or_none, versions, write_json, writing
 
 if TYPE_CHECKING:
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from ..simulation.experiment import Experiment
     from ..simulation.failures import InterruptedRun
     from ..simulation.simulation import Progress
-
-TIMES = ("step", "every", "stop")
 
 
 @dataclass
@@ -68,50 +63,6 @@ class SignalRow:
     final: float
 
 
-def checked_options(**options: Any) -> dict[str, Any]:
-    """The options that were given, as `simulate` takes them; what is wrong is said in the words of the command line."""
-    from ..solvers import DEFAULT, find_solver
-
-    present = {name: value for name, value in options.items() if value is not None}
-    for name in TIMES:
-        if name in present:
-            present[name] = scalar_or_text(present[name])
-    problems = [Problem(p.what.replace("simulate: ", "--", 1)) for p in simulate_problems(replace(SimulateSpec(), **present), {})]
-    try:
-        find_solver(present.get("solver", DEFAULT))
-    except DiagramError as error:
-        problems += [Problem(f"--solver: {p.what}") for p in error.problems]
-    if problems:
-        raise DiagramError(problems)
-    return present
-
-
-def scalar_or_text(text: str) -> Any:
-    try:
-        return scalar(text)
-    except ValueError:
-        return text
-
-
-def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
-    problems, settings = [], {}
-    for item in items:
-        name, equals, text = (part.strip() for part in item.partition("="))
-        if not (name and equals and text):
-            problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
-            continue
-        try:
-            root, more = read_yaml(text, "")
-            problems += [Problem(f"--set {item}: {p.what}") for p in more]
-            settings[name] = root.plain()
-        except DiagramError as error:
-            problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
-    if problems:
-        raise DiagramError(problems)
-    return {n: v for n, v in settings.items() if "." not in n}, {n: v for n, v in settings.items() if "." in n}
-
-
 def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
     """The diagram with settings of its blocks changed, each checked."""
     from ..simulation.overrides import Overrides
@@ -132,7 +83,7 @@ def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
 
 def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
     """Simulate; a run that fails half way, or is interrupted, still has an outcome."""
-    from ..checking.findings import quick_findings
+    from ..checking.findings import growth_findings, quick_findings
     from ..estimation.process import process
     from ..simulation.failures import InterruptedRun
     from ..simulation.noise import draw_noise
@@ -141,7 +92,7 @@ def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any
 
     clock, seed = time.perf_counter(), options.get("seed")
     ready, rest = prepared(diagram, params, {n: v for n, v in options.items() if n != "seed"})
-    findings = tuple(quick_findings(ready))
+    findings = quick_findings(ready)
     code, watch = ready.program.code, Stopwatch()
     before = code.compile_seconds
     if hasattr(progress, "doing"):
@@ -150,6 +101,7 @@ def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any
     try:
         record = run_experiment(ready, rest, draw_noise(ready, seed), engine, progress, rest)
         watch.lap("simulated")
+        findings += growth_findings(record)
         record, failure = process(ready.schedule, record, rest), None
     except InterruptedRun as interrupt:
         record, failure = interrupt.record, interrupt
@@ -159,7 +111,7 @@ def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any
         record, failure = error.record, error
     watch.lap("identified" if watch.laps else "simulated")
     watch.move("simulated", "compiled", code.compile_seconds - before)
-    return Outcome(diagram, record, time.perf_counter() - clock, failure, findings=findings, times=watch.laps)
+    return Outcome(diagram, record, time.perf_counter() - clock, failure, findings=tuple(findings), times=watch.laps)
 
 
 def identified(diagram: Diagram, records: list[Path], params: dict[str, Any], options: dict[str, Any]) -> Outcome:
@@ -189,29 +141,6 @@ def refuse_unconverged(outcome: Outcome) -> None:
     if lost:
         reasons = "; ".join(f"{block}: {one.reason or 'nothing was learnt'}" for block, one in lost.items())
         raise SimulationError(f"no estimates of {', '.join(lost)}. {reasons}.", time=float(outcome.record.t[-1]))
-
-
-def read_columns(items: list[str]) -> dict[str, Any]:
-    """`--map` as columns by signal: 'arm=q', 'arm=q [deg]', 'robot.q=q1,q2'."""
-    from ..records.conversion import name_and_unit
-
-    columns = {}
-    for item in items:
-        signal, equals, text = (part.strip() for part in item.partition("="))
-        column, unit = name_and_unit(text)
-        names = [name.strip() for name in column.split(",")]
-        if not (signal and equals and all(names)):
-            raise DiagramError(f"--map {item}: write SIGNAL=COLUMN, e.g. --map encoder=qm or --map 'arm.q=angle [deg]'.")
-        columns[signal] = {"column": names if len(names) > 1 else names[0], "unit": unit}
-    return columns
-
-
-def read_time(text: str | None) -> Any:
-    """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
-    from ..records.conversion import name_and_unit
-
-    column, unit = name_and_unit(text) if text is not None else ("", "")
-    return {"column": column, "unit": unit} if unit else text
 
 
 def record_rows(record: Record) -> list[SignalRow]:

@@ -16,7 +16,7 @@ def studio_command(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Open a diagram in the browser: drag a number, and loop and estimates answer at once.
+    """Open a diagram in the browser: drag a number, and it answers.
 
     Serves this machine only, to whoever has the address with its token. Ctrl-C ends it.
     """

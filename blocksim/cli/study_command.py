@@ -29,12 +29,15 @@ def study_command(
     allow_outside: AllowOutside = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Run a study: repetitions, sweeps, several methods; print their scores.
+    """Run a study: repetitions and sweeps of methods, with scores.
 
     Bias, spread, coverage and failures of every identifier against the known truth, each with its confidence interval.
     """
+    from ..studies.file import load_study
+    from ..studies.plan import make_plan
     from ..studies.report.text import printed
     from ..studies.study import rerun_study, run_study
+    from ..studies.study_findings import study_findings
     from . import console
 
     if only is not None and file is not None:
@@ -51,7 +54,10 @@ def study_command(
         result = rerun_study(rerun, out=again, allow_outside=allow_outside, **options)
     else:
         folder = out or Path(f"{Path(str(file)).stem}-results")
-        result = run_study(str(file), out=folder, allow_outside=allow_outside, **options)
+        spec = load_study(str(file))
+        if not quiet:
+            console.warn(study_findings(make_plan(spec, allow_outside), quick=True))
+        result = run_study(spec, out=folder, allow_outside=allow_outside, **options)
     if not quiet:
         console.say(printed(result, console.line_width()))
         console.say(f"\n{'the same numbers as in ' + str(rerun) + '; ' if rerun is not None else ''}wrote {result.folder}")

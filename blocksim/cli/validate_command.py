@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .arguments import AllowOutside, Assume, File, Output, Set, with_errors_told
+from .arguments import AllowOutside, Assume, File, Output, Set, read_settings, record_options, with_errors_told
 
 
 @with_errors_told
@@ -31,7 +31,10 @@ def validate_command(
         Path | None,
         typer.Option(metavar="PATH", help="The record the values come from, scored beside; else that of their folder."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="loop: simulate it; inverse: evaluate the inverse model.")] = "loop",
+    mode: Annotated[
+        str, typer.Option(help="loop: simulate it; predict: from its own states again and again; inverse: the inverse model.")
+    ] = "loop",
+    horizon: Annotated[float, typer.Option(help="predict: how long until it begins again [s].")] = 0.1,
     initial: Annotated[
         str, typer.Option(help="Where the loop starts: at the record's first samples, or the diagram's.")
     ] = "record",
@@ -52,11 +55,17 @@ def validate_command(
     Each signal that was measured in the loop is put beside what the loop does with these values: error, fit, what is left. With
     -o both are drawn, the residual below.
     """
-    from . import results, validating
+    from . import validating
 
-    outer, inner = results.read_settings(set_ or [])
-    reading = {"time": results.read_time(time), "every": every, "resample": resample, "missing": missing, "assume": assume}
-    reading["columns"] = results.read_columns(map_ or [])
-    options = {"block": estimates_of or "", "mode": mode, "initial": initial, "skip": skip, "params": inner, **reading}
+    outer, inner = read_settings(set_ or [])
+    options = {
+        "block": estimates_of or "",
+        "mode": mode,
+        "horizon": horizon,
+        "initial": initial,
+        "skip": skip,
+        "params": inner,
+        **record_options(map_, time, every, resample, missing, assume),
+    }
     request = validating.JudgeRequest(record or [], with_estimates or [], split, folds, first)
     typer.echo(validating.validated(file, outer, allow_outside, request, options, output, json))

@@ -181,6 +181,10 @@ class Block:
         parts = self.decided(plants)
         return decided_class(type(self), parts) if parts else type(self)
 
+    def port_units(self, plants: Mapping[str, Plant]) -> Mapping[str, str]:
+        """Units of ports that its settings and the plants it names decide, {"y": "rad"}; the others are as declared."""
+        return {}
+
     def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
         """Of each parameter that it estimates the first value, and how far that may be off, nan where nothing is said."""
         return {}
@@ -257,6 +261,14 @@ class RecordBlock(Block):
 
     def times(self, t: Any) -> Any:
         """The times of its outputs, given those of its inputs: the same ones."""
+        return t
+
+    def judged_rows(self, plant: Any, signals: Mapping[str, Any]) -> Any:
+        """Which rows (samples, equations) its model of a plant is judged by; None where all are."""
+        return None
+
+    def used_times(self, t: Any) -> Any:
+        """Of the times of its inputs, those it makes use of; where none is left, raise RecordError, and `check` says so."""
         return t
 
     def fits(self, path: str, schedule: Any) -> None:

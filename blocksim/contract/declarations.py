@@ -182,11 +182,17 @@ class Period(Declared):
 
 @dataclass(kw_only=True, eq=False)
 class Inport(Declared):
-    """An input. `many` takes any number of signals; an `optional` one reads `default` when nothing is connected."""
+    """An input. `many` takes any number of signals; an `optional` one reads `default` when nothing is connected.
+
+    Where what it is for depends on what is connected, `like` names the port that has the same unit, or the setting that names
+    signals with it; `rate_of` the port whose derivative this is.
+    """
 
     size: Size = 1
     many: bool = False
     optional: bool = False
+    like: str = ""
+    rate_of: str = ""
     settable = False
 
 
@@ -195,18 +201,25 @@ class Outport(Declared):
     """An output. `measured` marks what a real sensor could deliver; everything else is truth.
 
     Where the unit depends on what is connected, `like` names the port that has the same one, `rate_of` the port whose
-    derivative this is.
+    derivative this is, `integral_of` the port whose integral.
     """
 
     size: Size = 1
     measured: bool = False
     like: str = ""
     rate_of: str = ""
+    integral_of: str = ""
     settable = False
+
+    def relative(self) -> tuple[str, int]:
+        """The port that tells its unit, and how often that is differentiated in it; ('', 0) where none does."""
+        choices = ((self.like, 0), (self.rate_of, 1), (self.integral_of, -1))
+        return next((choice for choice in choices if choice[0]), ("", 0))
 
     def measure(self) -> str:
         """Its unit in words, for the catalogue."""
-        return self.unit or (f"of {self.like}" if self.like else f"of {self.rate_of}, per s" if self.rate_of else "")
+        name, times = self.relative()
+        return self.unit or (f"of {name}{('', ', per s', ' times s')[times]}" if name else "")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -323,14 +336,19 @@ def memory(m0: float, doc: str, unit: str = "", size: Size = 1, array: bool = Fa
     return Memory(default=m0, doc=doc, unit=unit, size=size, array=array, internal=internal)
 
 
-def inport(doc: str, unit: str = "", size: Size = 1, many: bool = False, optional: bool = False, default: float = 0.0) -> Any:
+def inport(
+    doc: str, unit: str = "", size: Size = 1, many: bool = False, optional: bool = False, default: float = 0.0,
+    like: str = "", rate_of: str = "",
+) -> Any:  # fmt: skip
     """An input port."""
-    return Inport(doc=doc, unit=unit, size=size, many=many, optional=optional, default=default)
+    return Inport(doc=doc, unit=unit, size=size, many=many, optional=optional, default=default, like=like, rate_of=rate_of)
 
 
-def outport(doc: str, unit: str = "", size: Size = 1, measured: bool = False, like: str = "", rate_of: str = "") -> Any:
+def outport(
+    doc: str, unit: str = "", size: Size = 1, measured: bool = False, like: str = "", rate_of: str = "", integral_of: str = ""
+) -> Any:
     """An output port."""
-    return Outport(doc=doc, unit=unit, size=size, measured=measured, like=like, rate_of=rate_of)
+    return Outport(doc=doc, unit=unit, size=size, measured=measured, like=like, rate_of=rate_of, integral_of=integral_of)
 
 
 def normal(doc: str) -> Any:

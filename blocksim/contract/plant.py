@@ -41,6 +41,11 @@ class Plant:
         return self.kind.grouping() if hasattr(self.kind, "grouping") else None
 
     @property
+    def shared_motors(self) -> tuple[tuple[float, ...], ...]:
+        """Of each motor that several joints turn: its speed by theirs, as its class says."""
+        return self.kind.shared_motors() if hasattr(self.kind, "shared_motors") else ()
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters its inverse dynamic model is linear in, base ones where it has them; () where it gives none."""
         return self.grouping.names if self.grouping else self.standard
@@ -48,7 +53,8 @@ class Plant:
     @property
     def standard(self) -> tuple[str, ...]:
         """Its own parameters, of which base ones are made."""
-        return getattr(self.kind, "inverse_parameters", ())
+        weight = getattr(self.kind, "weight_parameters", ())  # of rows that it has where the first of them is not 0
+        return (*getattr(self.kind, "inverse_parameters", ()), *(weight if weight and self.settings[weight[0]] else ()))
 
     @property
     def values(self) -> dict[str, float]:
@@ -90,6 +96,11 @@ class Plant:
         parts = arguments(self.kind.functions["effort"]) if "effort" in self.kind.functions else ()
         return unit if all(declared[name].unit == unit for name in parts) else ""
 
+    def unit_of(self, *ports: str) -> str:
+        """The unit that these ports of it share; '' where they share none, or it is not known."""
+        units = {getattr(self.kind.of(Inport, Outport).get(port), "unit", "") for port in ports}
+        return units.pop() if len(units) == 1 else ""
+
     def row_function(self) -> Any:
         if "regressor" not in self.kind.functions or not self.parameters:
             raise DiagramError(
@@ -115,7 +126,8 @@ class Plant:
         import numpy as np
 
         function = self.kind.functions.get("effort")
-        values = drive if function is None else function(**{self.drive: drive, **self.given(function)})
+        constants = {} if function is None else {n: 0.0 if n in self.parameters else v for n, v in self.given(function).items()}
+        values = drive if function is None else function(**{self.drive: drive, **constants})
         return np.asarray(values, dtype=float).reshape(len(values), -1)
 
     def given(self, function: Any) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class Assignment:
     ranges: Mapping[str, tuple[float, float]]
     units: Mapping[str, str]
     measured: Mapping[str, str]  # column -> signal
+    outputs: tuple[str, ...]  # the measured signals that have noise, and so a bound; the others are what was asked for
     sources: Mapping[str, tuple[str, ...]]  # block of the loop -> types it may be replaced by
     settings: Mapping[str, tuple[float, float]]  # settings of the loop that an experiment may choose
     conditions: Mapping[str, Any]  # settings that make this lesson's loop of the shared one: coarser, noisier, another law
@@ -74,6 +75,7 @@ def assignment_of(lesson: int | str) -> Assignment:
         ranges={name: (float(entry["range"][0]), float(entry["range"][1])) for name, entry in text["truth"].items()},
         units={name: entry["unit"] for name, entry in text["truth"].items()},
         measured=text["measured"],
+        outputs=tuple(text.get("outputs", text["measured"].values())),
         sources={block: tuple(types) for block, types in text["sources"].items()},
         settings={name: (float(low), float(high)) for name, (low, high) in text.get("settings", {}).items()},
         conditions=text.get("conditions", {}),

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from ..diagram.files import find_diagram, read_file, write_whole
 from ..errors import DiagramError
+from ..notation import unit_label
 from ..records.writing import make_folder
 from .assignment import Assignment
+from .request import own_loop
 
 
 def write_handout(assignment: Assignment, student: str, folder: Path) -> list[Path]:
@@ -32,12 +34,13 @@ def task_text(assignment: Assignment, student: str) -> str:
     budget = assignment.budget
     limits = ", ".join(f"|{signal}| <= {limit:g}" for signal, limit in budget.limits.items())
     ranges = "\n".join(
-        f"| `{name}` | {low:g} to {high:g} | {assignment.units[name]} |" for name, (low, high) in assignment.ranges.items()
+        f"| `{name}` | {low:g} to {high:g} | {unit_label(assignment.units[name])} |"
+        for name, (low, high) in assignment.ranges.items()
     )
     conditions = "".join(f" `{name}` is {value:g} on the robot." for name, value in assignment.conditions.items())
     sources = "\n".join(f"- `{block}`: {', '.join(types)}" for block, types in assignment.sources.items())
     settings = "".join(f"- `{name}`: {low:g} to {high:g}\n" for name, (low, high) in assignment.settings.items())
-    outputs = ",".join(assignment.measured.values())
+    outputs = ",".join(assignment.outputs)
     return f"""# Lesson {assignment.lesson}: {assignment.title}
 
 For {student}. The robot is yours alone: no other student has its numbers.
@@ -67,7 +70,7 @@ An experiment may choose these sources and settings:
 4. Fill in `submission.yaml`: values, and standard deviations that you believe. It is marked once.
 
 60 points are for values near the truth, 40 for standard deviations that can be believed. A claim that is too narrow costs more
-than one that is too wide.
+than one that is too wide; one that says no more than the table above earns nothing.
 """
 
 
@@ -75,20 +78,24 @@ def loop_text(assignment: Assignment, text: str) -> str:
     """The bundled loop, with this lesson's conditions said on top and the record's columns at the end."""
     signals = ", ".join(f"{signal}: {column}" for column, signal in assignment.measured.items())
     conditions = "".join(f"# On the robot: {name} = {value:g}\n" for name, value in assignment.conditions.items())
-    return f"{conditions}{text.rstrip()}\nrecord: {{signals: {{{signals}}}}}\n"
+    sources = ", ".join(assignment.sources)  # not measured, and known: they acted as the experiment says
+    return f"{conditions}{text.rstrip()}\nrecord: {{signals: {{{signals}}}, assume: [{sources}]}}\n"
 
 
 def experiment_text(assignment: Assignment, student: str) -> str:
-    """An experiment to begin with: short, and with the loop's own sources."""
+    """An experiment to begin with: short, and with the loop's own sources and settings."""
     path = find_diagram(assignment.diagram)
+    text = read_file(path, path)
     names = tuple(f"{block}:" for block in assignment.sources)
-    lines = [line for line in read_file(path, path).splitlines() if line.strip().startswith(names)]
-    settings = "".join(f"#  {name}: {low:g}\n" for name, (low, _) in assignment.settings.items())
+    lines = [line for line in text.splitlines() if line.strip().startswith(names)]
+    blocks = own_loop(assignment)["blocks"]
+    own = {name: blocks[block][key] for name in assignment.settings for block, _, key in [name.partition(".")]}
+    settings = "".join(f"#  {name}: {value:g}\n" for name, value in own.items())
     note = f"#settings:\n{settings}" if settings else ""
     body = "\n".join(lines)
-    return f"format: 1\nexperiment: {assignment.lesson}\nstudent: {student}\nseconds: 10\nsources:\n{body}\n{note}"
+    return f"format: 1\nexperiment: {assignment.lesson}\nstudent: '{student}'\nseconds: 10\nsources:\n{body}\n{note}"
 
 
 def submission_text(assignment: Assignment, student: str) -> str:
-    rows = "".join(f"  {name}: {{value: , std: }}    # {assignment.units[name]}\n" for name in assignment.parameters)
-    return f"format: 1\nsubmission: {assignment.lesson}\nstudent: {student}\nestimates:\n{rows}"
+    rows = "".join(f"  {name}: {{value: , std: }}    # {unit_label(assignment.units[name])}\n" for name in assignment.parameters)
+    return f"format: 1\nsubmission: {assignment.lesson}\nstudent: '{student}'\nestimates:\n{rows}"

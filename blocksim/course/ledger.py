@@ -66,6 +66,7 @@ class ClassFolder:
 def open_class(folder: Path) -> ClassFolder:
     """A new class: a folder with a secret of its own."""
     make_folder(folder)
+    folder.chmod(0o700)  # the ledger and the marks are the teacher's too
     new_secret(folder / "secret.key")
     return ClassFolder(folder)
 

@@ -5,7 +5,8 @@ budget, at this student's own truth. Each parameter earns its share:
 
 - accuracy: all of it up to 3 bounds of error, none from 100, a straight line over the logarithm between;
 - honesty: all of it up to an error of 2 claimed standard deviations, none from 4, a straight line between; times a share for
-  saying something: all of it up to a claim of 5 bounds (or as wide as the error asks for), none from 100 times that.
+  saying something: all of it up to a claim of 5 bounds (or as wide as the error asks for), none from 100 times that; and times a
+  share for saying more than the task: all of it up to 5 bounds or a tenth of what the task leaves open, none from half of it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..diagram.checks import brief_value
 from ..diagram.files import read_file
 from ..diagram.yaml_lines import Lined, read_yaml
 from ..errors import DiagramError, Place, Problem, listing
 from ..planning.information import information
 from .assignment import Assignment, assignment_of
 from .ledger import ClassFolder, spent
-from .request import checked_value, loop_of, mapping_of, number_between
+from .request import checked_value, loop_of, mapping_of
 from .secret import checked_student, student_truth
 
 SUBMISSION_KEYS = ("format", "submission", "student", "estimates")
@@ -30,6 +32,7 @@ ACCURACY, HONESTY = 60.0, 40.0
 NEAR_TRUTH, FAR = 3.0, 100.0  # bounds of error
 HONEST, OVERCONFIDENT = 2.0, 4.0  # claimed standard deviations of error
 TELLING_CLAIM, EMPTY = 5.0, 100.0  # bounds of claimed standard deviation, and times that
+NEWS, NO_NEWS = 0.1, 0.5  # claimed standard deviation, in that of the range which the task gives
 
 
 @dataclass(frozen=True)
@@ -114,14 +117,17 @@ def claim_of(file: str, parameter: str, entry: Lined) -> tuple[float, float]:
     """{value: 0.03, std: 0.001}."""
     parts = mapping_of(entry, file, ("value", "std"), parameter)
     pair = []
-    for key, low in (("value", -1e300), ("std", 1e-300)):
+    for key, kind in (("value", "A number"), ("std", "A number above 0")):
         if key not in parts:
             raise DiagramError(
                 [Problem(f"{parameter}: there is no {key}. Write {{value: ..., std: ...}}.", Place(file, entry.line))]
             )
-        limits = (low, 1e300)
-        what = f"{parameter}: {key}"
-        pair.append(checked_value(file, parts[key], functools.partial(number_between, limits=limits, what=what)))
+        value = parts[key].value
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or (key == "std" and not value > 0):
+            words = f"{parameter}: {key}: found {brief_value(value)}. {kind} is wanted."
+            raise DiagramError([Problem(words, Place(file, parts[key].line))])
+        pair.append(float(value))
     return pair[0], pair[1]
 
 
@@ -137,7 +143,7 @@ def bounds_of(lesson: int, truth: tuple[tuple[str, float], ...]) -> dict[str, fl
     result = information(
         loop_of(assignment, assignment.reference["sources"]),
         [name for name, _ in truth],
-        list(assignment.measured.values()),
+        list(assignment.outputs),
         params={**assignment.conditions, **dict(truth)},
         stop=assignment.reference["seconds"],
         seed=1,
@@ -155,15 +161,25 @@ def log_fall(value: float, whole: float, none: float) -> float:
     return fall(math.log(max(value, whole)), math.log(whole), math.log(none))
 
 
-def mark_parameter(name: str, error: float, std: float, bound: float) -> ParameterMark:
-    """The rules at the top of this file, for one parameter."""
+def news(std: float, bound: float, span: float) -> float:
+    """How far a claim says more than the task, which leaves a span open: a guess in its middle has learnt nothing."""
+    left_open = span / math.sqrt(12)
+    whole = max(NEWS * left_open, TELLING_CLAIM * bound)
+    return log_fall(std, whole, max(NO_NEWS * left_open, 2 * whole))
+
+
+def mark_parameter(name: str, error: float, std: float, bound: float, span: float = math.inf) -> ParameterMark:
+    """The rules at the top of this file, for one parameter; the task leaves a span of its values open."""
     size, z = abs(error) / bound, abs(error) / std
     telling = TELLING_CLAIM * max(1.0, size / HONEST)  # who is far off is right to claim little
+    more = news(std, bound, span) if math.isfinite(span) else 1.0
     accuracy = log_fall(size, NEAR_TRUTH, FAR)
-    honesty = fall(z, HONEST, OVERCONFIDENT) * log_fall(std / bound, telling, EMPTY * telling)
+    honesty = fall(z, HONEST, OVERCONFIDENT) * log_fall(std / bound, telling, EMPTY * telling) * more
     if z > HONEST:
         words = "over-confident: the truth lies outside 2 of your standard deviations"
-    elif std / bound > telling:
+    elif more == 0.0:
+        words = "your standard deviation says no more than the task did"
+    elif std / bound > telling or more < 1.0:
         words = "your standard deviation holds the truth, and is much wider than it had to be"
     else:
         words = "your standard deviation can be believed"
@@ -183,8 +199,9 @@ def mark_submission(submission: Submission, own: ClassFolder) -> Mark:
     truth = student_truth(assignment, own.secret, submission.student)
     bounds = reference_bounds(assignment, truth)
     parts = tuple(
-        mark_parameter(name, submission.values[name] - value, submission.stds[name], bounds[name])
+        mark_parameter(name, submission.values[name] - value, submission.stds[name], bounds[name], high - low)
         for name, value in truth.items()
+        for low, high in [assignment.ranges[name]]
     )
     used = spent(own, assignment.lesson, submission.student)
     return Mark(assignment.lesson, submission.student, parts, used.seconds, used.runs)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from ..diagram.files import write_whole
 from ..errors import BlocksimError, DiagramError, Place, Problem, SimulationError
 from ..running.simulate import simulate
-from .request import ExperimentRequest, loop_of
+from .request import ExperimentRequest, loop_of, steps_of
 from .secret import noise_seed, student_truth
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
     from ..records.record import Record
 
+#: Settings that are a time from one change of a source to the next.
+SPACINGS = ("clock", "period", "Ts")
 CANNOT_DO = "the robot cannot do this experiment. Try the sources in your own loop.yaml: blocksim check, blocksim run."
 
 
@@ -36,6 +38,7 @@ def measure_robot(request: ExperimentRequest, secret: bytes, number: int) -> Mea
     """
     assignment = request.assignment
     truth = student_truth(assignment, secret, request.student)
+    check_pace(request)
     check_at_home(request)
     try:
         record = simulate(
@@ -50,7 +53,22 @@ def measure_robot(request: ExperimentRequest, secret: bytes, number: int) -> Mea
             raise DiagramError(CANNOT_DO) from None
     except BlocksimError:
         raise DiagramError(CANNOT_DO) from None
+    if any(record[signal].ndim != 1 for signal in [*assignment.measured.values(), *assignment.budget.limits]):
+        raise DiagramError(
+            "this experiment asks for several robots at once, and yours has one axis: no list where one value drives it."
+        )
     return cut(record, request)
+
+
+def check_pace(request: ExperimentRequest) -> None:
+    """No source changes more often than the loop steps: it would not be felt, and the teacher would wait for it."""
+    step = steps_of(request.assignment)
+    for block, source in request.sources.items():
+        for key in SPACINGS:
+            value = source.get(key)
+            if isinstance(value, (int, float)) and 0 < value < step:
+                words = f"block '{block}': {key}: found {value:g}. The loop is run in steps of {step:g} s; that is the least."
+                raise DiagramError([Problem(words, request.places.get(block))])
 
 
 def check_at_home(request: ExperimentRequest) -> None:

@@ -111,13 +111,23 @@ def is_plain(item: object) -> bool:
     return isinstance(item, (bool, int, float)) or (isinstance(item, str) and item.isidentifier())
 
 
+def own_loop(assignment: Assignment) -> dict[str, Any]:
+    """The assignment's loop as its file has it."""
+    path = find_diagram(assignment.diagram)
+    root, _ = read_yaml(read_file(path, path), path)
+    return dict(root.plain())
+
+
+def steps_of(assignment: Assignment) -> float:
+    """The step of the loop's solver [s]."""
+    return float(own_loop(assignment)["simulate"]["step"])
+
+
 def loop_of(assignment: Assignment, sources: Mapping[str, dict[str, Any]]) -> str:
     """The YAML of the assignment's loop with these sources in place of its own; it logs what is measured and what is limited."""
     import yaml
 
-    path = find_diagram(assignment.diagram)
-    root, _ = read_yaml(read_file(path, path), path)
-    loop = root.plain()
+    loop = own_loop(assignment)
     for block, source in sources.items():
         loop["blocks"][block] = source
     loop["log"] = list(dict.fromkeys([*assignment.measured.values(), *assignment.budget.limits]))

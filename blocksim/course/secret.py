@@ -12,20 +12,27 @@ import math
 import os
 import re
 import secrets
+import unicodedata
 from pathlib import Path
 
+from ..diagram.checks import brief_value
 from ..errors import DiagramError
 from .assignment import Assignment
 
-STUDENT = re.compile(r"[\w.@+-]{1,64}\Z")
+STUDENT = re.compile(r"\w[\w.@+-]{0,63}\Z")
 BYTES = 32
 
 
 def checked_student(name: object) -> str:
-    """The name of a student, as it goes into files and into the digest."""
-    text = str(name).strip() if name is not None else ""
+    """The name of a student, as it goes into files and into the digest: the same letters in whichever way they were typed."""
+    if name is not None and not isinstance(name, str):
+        raise DiagramError(
+            f"student: found {brief_value(name)}, which is no word. Write it in quotes: 007 and 7 are two students."
+        )
+    text = unicodedata.normalize("NFC", (name or "").strip())
     if not STUDENT.match(text):
-        raise DiagramError(f"student: found {text[:80]!r}. Letters, digits and . _ - + @ are allowed, 1 to 64 of them.")
+        words = "A letter or digit, then letters, digits and . _ - + @ are allowed, 64 in all."
+        raise DiagramError(f"student: found {text[:80]!r}. {words}")
     return text
 
 
@@ -52,10 +59,10 @@ def read_secret(path: Path) -> bytes:
     return secret
 
 
-def secret_number(secret: bytes, *words: object) -> int:
-    """64 bits that depend on every word."""
+def secret_number(secret: bytes, *words: object, bits: int = 64) -> int:
+    """So many bits that depend on every word."""
     message = "\0".join(str(word) for word in words).encode()
-    return int.from_bytes(hmac.new(secret, message, hashlib.sha256).digest()[:8], "big")
+    return int.from_bytes(hmac.new(secret, message, hashlib.sha256).digest(), "big") >> (256 - bits)
 
 
 def student_truth(assignment: Assignment, secret: bytes, student: str) -> dict[str, float]:
@@ -68,5 +75,8 @@ def student_truth(assignment: Assignment, secret: bytes, student: str) -> dict[s
 
 
 def noise_seed(assignment: Assignment, secret: bytes, student: str, number: int) -> int:
-    """The seed of the noise of a student's experiment: a repeated experiment is a new one."""
-    return secret_number(secret, "noise", assignment.lesson, student, number) >> 16
+    """The seed of the noise of a student's experiment: a repeated experiment is a new one.
+
+    Too many to be tried one by one: whoever had the noise could take it off the record.
+    """
+    return secret_number(secret, "noise", assignment.lesson, student, number, bits=128)

@@ -69,19 +69,23 @@ def record_problems(record: RecordSpec) -> list[Problem]:
         what = "The path of a .csv, .mat, .npz or .parquet file is wanted, or a list of them."
         texts.append(("file", f"found {brief_value(record.file)}. {what}"))
     if isinstance(record.time, dict):
-        if not record.time.keys() <= {"column", "unit"} or not isinstance(record.time.get("column"), str):
+        if not record.time.keys() <= {"column", "unit"} or not is_column(record.time.get("column")):
             texts.append(("time", f"found {brief_value(record.time)}. A column is wanted, or {{column: clock, unit: ms}}."))
-    elif record.time is not None and not isinstance(record.time, str):
+    elif record.time is not None and not is_column(record.time):
         texts.append(("time", f"found {brief_value(record.time)}. The name of the column of time is wanted."))
     if text := time_problem(record.every):
         texts.append(("every", text))
     if record.every is not None and record.time is not None:
         texts.append(("every", "a column of time or the interval of the rows, one of them; found both."))
     resample = record.resample if isinstance(record.resample, dict) else {"every": record.resample}
-    if not resample.keys() <= {"every", "method"} or (isinstance(record.resample, dict) and resample.get("every") is None):
+    if not resample.keys() <= {"every", "method", "rows"} or (
+        isinstance(record.resample, dict) and resample.get("every") is None
+    ):
         texts.append(("resample", f"found {brief_value(record.resample)}. Write {{every: 1e-3, method: linear}}."))
     elif text := time_problem(resample.get("every")):
         texts.append(("resample", text))
+    if resample.get("rows", "even") != "even":
+        texts.append(("resample", f"rows: found {brief_value(resample['rows'])}. rows: even, or nothing."))
     if resample.get("method", "linear") not in RESAMPLING:
         texts.append(("resample", f"method: found {brief_value(resample['method'])}. {', '.join(RESAMPLING)} are there."))
     if record.missing not in ("refuse", "bridge"):
@@ -100,6 +104,11 @@ def record_problems(record: RecordSpec) -> list[Problem]:
             elif key == "scale" and value == 0:
                 texts.append((f"signals.{signal}", "scale: must not be 0."))
     return [Problem(f"record: {key.replace('.', ': ', 1)}: {text}", record.places.get(key)) for key, text in texts]
+
+
+def is_column(name: Any) -> bool:
+    """Whether this names a column; columns of a file without names are numbers."""
+    return isinstance(name, str) or (isinstance(name, int) and not isinstance(name, bool))
 
 
 def time_problem(value: Any, zero: bool = False) -> str:

@@ -51,6 +51,16 @@ def find_bundled(name: str) -> str:
     return ""
 
 
+def find_named(source: str | os.PathLike[str], kind: str, example: str = "") -> str:
+    """The path of a file of some kind, or of a bundled one by its name; refused where there is neither."""
+    name = os.fspath(source)
+    path = name if is_file(name) else find_bundled(name)
+    if not path:
+        reason, such = "is a folder" if is_folder(name) else "is no file", f" such as {example}" if example else ""
+        raise DiagramError(f"'{name}' {reason} (looked in {os.getcwd()}). Name a {kind} file, or a bundled one{such}.")
+    return path
+
+
 def no_diagram(name: str) -> DiagramError:
     """That nothing has this name, and what is there."""
     names = bundled()

@@ -186,13 +186,13 @@ def record_schema() -> dict[str, Any]:
         "type": "object",
         "required": ["column"],
         "additionalProperties": False,
-        "properties": {"column": {"type": "string"}, "unit": {"type": "string"}},
+        "properties": {"column": {"type": ["string", "integer"]}, "unit": {"type": "string"}},
     }
     grid = {
         "type": "object",
         "required": ["every"],
         "additionalProperties": False,
-        "properties": {"every": time, "method": {"enum": ["linear", "hold", "cubic"]}},
+        "properties": {"every": time, "method": {"enum": ["linear", "hold", "cubic"]}, "rows": {"enum": ["even"]}},
     }
     return {
         "description": "how a measured record is read as signals of the diagram",
@@ -205,7 +205,7 @@ def record_schema() -> dict[str, Any]:
                 "items": {"type": "string"},
                 "minItems": 1,
             },
-            "time": {"description": "the column of time", "anyOf": [{"type": ["string", "null"]}, clock]},
+            "time": {"description": "the column of time", "anyOf": [{"type": ["string", "integer", "null"]}, clock]},
             "every": {"description": "interval of the rows [s] where no column of time is read", **time},
             "resample": {"description": "put all on an even grid first", "anyOf": [time, grid, {"type": "null"}]},
             "missing": {"description": "what to do with nan", "enum": ["refuse", "bridge"], "default": "refuse"},

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import RecordError
+from ..records.conversion import to_base
 
 SHIFTS = 8  # of shifting by the lag that is left
 SWING = 0.15  # rad: an arm that moves less shows nothing of its weight
@@ -97,7 +98,8 @@ def compare_encoders(
     """Lag and zero of the second encoder of an axis against the first.
 
     `ratio` is the angle of the second per angle of the first; without it the slope between them is taken. `load` is a torque that
-    acts on the arm and is known. Both are low-passed alike at `cutoff`, else where the spectrum of the motion meets the noise.
+    acts on the arm and is known. `unit` is that of the second: weight follows the cosine of an angle, so degrees must be said.
+    Both are low-passed alike at `cutoff`, else where the spectrum of the motion meets the noise.
     """
     t, x, y = (np.asarray(values, dtype=float).reshape(-1) for values in (t, first, second))
     if not (len(t) == len(x) == len(y)) or len(t) < 50 * SECTIONS:
@@ -110,7 +112,8 @@ def compare_encoders(
     slope = float(np.polyfit(x, y, 1)[0])
     ratio = slope if ratio is None else float(ratio)
     band = min(cutoff or motion_band(y, step), 0.4 / step)
-    x, y = (low_passed(values, step, band) for values in (ratio * x, y))
+    base = to_base(unit)
+    x, y = (low_passed(values, step, band) for values in (base * ratio * x, base * y))
     extra = None if load is None else low_passed(np.asarray(load, dtype=float), step, band)
     edge = math.ceil(2 / (band * step)) + 2
     inside = slice(edge, len(t) - edge)
@@ -125,8 +128,8 @@ def compare_encoders(
     result = regression(x, back, extra, step, inside)
     twist = (x - back + result.zero)[inside]
     return EncoderPair(
-        lag + result.lag, result.lag_std, result.zero, result.zero_std, ratio, slope, float(np.sqrt(np.mean(twist**2))), band,
-        unit, names, step, result.parts,
+        lag + result.lag, result.lag_std, result.zero / base, result.zero_std / base, ratio, slope,
+        float(np.sqrt(np.mean(twist**2))) / base, band, unit, names, step, result.parts,
     )  # fmt: skip
 
 

@@ -60,6 +60,14 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
         raise RecordError(f"these are not estimates as blocksim writes them ({type(error).__name__}: {error}).") from None
 
 
+def from_file(path: str | os.PathLike[str], data: Mapping[str, Any]) -> Estimates:
+    """The same of a file, which is named where it holds something else."""
+    try:
+        return from_dict(data)
+    except RecordError as error:
+        raise RecordError(f"'{path}': {error}") from None
+
+
 def save_estimates(estimates: Estimates, path: str | os.PathLike[str]) -> None:
     """Write everything to .json, or the table to .csv."""
     kind = Path(path).suffix.lower()
@@ -121,21 +129,21 @@ def read_all_estimates(path: str | os.PathLike[str]) -> dict[str, Estimates]:
     """The estimates of every identifier in the estimates.json of a run; of one identifier's own file by the name of the file."""
     data = read_json(path)
     if isinstance(data, Mapping) and "parameters" in data and "method" in data:
-        return {Path(path).stem: from_dict(data)}
+        return {Path(path).stem: from_file(path, data)}
     if not isinstance(data, Mapping) or not data:
         raise RecordError(f"'{path}' holds no estimates as blocksim writes them.")
-    return {name: from_dict(one) for name, one in data.items()}
+    return {name: from_file(path, one) for name, one in data.items()}
 
 
 def read_estimates(path: str | os.PathLike[str], block: str = "") -> Estimates:
     """The estimates of one identifier from its own file, or from the estimates.json of a run, which has them by block."""
     data = read_json(path)
     if isinstance(data, Mapping) and "parameters" in data and "method" in data:
-        return from_dict(data)
+        return from_file(path, data)
     if not isinstance(data, Mapping) or not data or not all(isinstance(d, Mapping) and "parameters" in d for d in data.values()):
         raise RecordError(f"'{path}' holds no estimates as blocksim writes them.")
     if not block and len(data) > 1:
         raise RecordError(f"'{path}' holds the estimates of {listing(data)}; say which, e.g. --estimates-of {next(iter(data))}.")
     if block and block not in data:
         raise RecordError(f"'{path}' has no estimates of '{block}'. It has those of: {listing(data)}.")
-    return from_dict(data[block or next(iter(data))])
+    return from_file(path, data[block or next(iter(data))])

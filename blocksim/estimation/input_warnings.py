@@ -100,13 +100,21 @@ def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:
             continue
         assert source.group is not None
         Ts, every = float(schedule.groups[source.group].period), float(t[-1] - t[0]) / (len(t) - 1) if len(t) > 1 else 0.0
-        if 0 < every < 0.999 * Ts:
-            words[f"{source.path}.{port}"] = f"{source.path}.{port} is read every {Ts:g} s and logged every {every:g} s"
+        if text := staircase_words(f"{source.path}.{port}", Ts, every):
+            words[f"{source.path}.{port}"] = text
     if not words:
         return []
-    return [
-        f"staircase: {'; '.join(words.values())}: held values delay it and bias the estimates. Log it as often as it is read."
-    ]
+    return [f"staircase: {'; '.join(words.values())}. Log it as often as it is read."]
+
+
+def staircase_words(name: str, Ts: float, every: float) -> str:
+    """In words: a reading on a finer grid than it was taken on, or on one that its own does not divide; else ''."""
+    rates = f"{name} is read every {Ts:g} s and logged every {every:g} s"
+    if 0 < every < 0.999 * Ts:
+        return f"{rates}: held values delay it and bias the estimates"
+    if every > 0 and abs(every / Ts - round(every / Ts)) > 1e-3:
+        return f"{rates}, which is no whole multiple: it is late by another time in every row"
+    return ""
 
 
 def readings(unit: Unit, schedule: Schedule) -> Iterator[tuple[Unit, str]]:

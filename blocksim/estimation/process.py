@@ -15,7 +15,7 @@ from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Ref
 from ..errors import BlocksimError, DiagramError, Problem, RecordError
 from ..records.estimate_set import EstimateSet
-from ..records.grid import Grid, Signal
+from ..records.grid import Grid, Signal, grows_apart
 from ..records.record import Record
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
@@ -255,8 +255,10 @@ def read_signal(unit: Unit, ref: Ref, record: Record) -> np.ndarray:
     except RecordError as error:
         raise DiagramError([Problem(f"block '{unit.path}': {error}", unit.node.at("in"))]) from None
     values = values if ref.element is None else values[:, ref.element]
-    if len(values) and (most := max(values.max(), -values.min())) > MOST_STATE:
-        words = f"'{ref}' goes up to {most:.3g}: the loop diverged, and nothing can be told from that"
+    most = max(values.max(), -values.min()) if len(values) else 0.0
+    if most > MOST_STATE or grows_apart(values):
+        way = "goes up to" if most > MOST_STATE else "grows from part to part of the record, up to"
+        words = f"'{ref}' {way} {most:.3g}: the loop diverged, and nothing can be told from that"
         what = f"block '{unit.path}': {words}. Mend the loop, or end the record before."
         raise DiagramError([Problem(what, unit.node.at("in"))])
     return values
@@ -272,8 +274,9 @@ def unit_in(record: Record, unit: Unit, port: str) -> str:
         return next((u for u in (unit_in(record, unit, p) for p in kind.of(Inport)) if u), declared.unit)
     if declared.unit:
         return declared.unit
-    base = unit_in(record, unit, declared.like or declared.rate_of) if declared.like or declared.rate_of else ""
-    return unit_text(derived(base, 1)) if base and declared.rate_of else base
+    name, times = declared.relative()
+    base = unit_in(record, unit, name) if name else ""
+    return unit_text(derived(base, times)) if base else ""
 
 
 def with_signals(record: Record, t: np.ndarray, unit: Unit, outputs: dict[str, np.ndarray], measured: bool) -> Record:

@@ -28,6 +28,8 @@ ENDLESS = 1e30
 SURPRISE = 3.0
 #: Of a standard deviation at the start: what is left of it at the end where nothing was learnt.
 UNLEARNT = 0.95
+#: Where in a record estimates are asked what they claim, and how many standard deviations they may move on from there.
+LATE, MOST_MOVED = 0.8, 6.0
 STILL = "moved nothing: every estimate is still where it started, so these numbers are the start, and no finding"
 
 
@@ -54,6 +56,7 @@ def running_estimates(unit: Unit, block: Block, record: Record, plants: Mapping[
         *([STILL] if still else []),
         *unphysical(plant, names, values),
         *surprised(unit, record),
+        *late_motion(names, record[theta], record[std]),
         *true_start(block, plant),
     )
     unlearnt = unlearnt_names(names, record[std])
@@ -84,6 +87,27 @@ def unlearnt_names(names: tuple[str, ...], std: np.ndarray) -> list[str]:
     first, last = rows[0], rows[-1]
     same = (first > 0) & np.isfinite(first) & (last > UNLEARNT * first) & (first < ENDLESS)
     return [name for name, lost in zip(names, same, strict=True) if lost]
+
+
+def late_motion(names: tuple[str, ...], theta: np.ndarray, std: np.ndarray) -> list[str]:
+    """Said where estimates moved on, near the end, by many times what they claimed to be known by then.
+
+    Of a filter that is right, what it says later differs from what it says now by less than its standard deviation now.
+    """
+    import numpy as np
+
+    values = theta.reshape(len(theta), -1)[:, -len(names) :]
+    spreads = std.reshape(len(std), -1)[:, -len(names) :]
+    at = int(LATE * (len(values) - 1))
+    steps, claims = np.abs(values[-1] - values[at]), spreads[at]
+    on = {n: step / s for n, step, s in zip(names, steps, claims, strict=True) if 0 < s < ENDLESS and step > MOST_MOVED * s}
+    if not on:
+        return []
+    times = listing(f"{name} {factor:.0f}" for name, factor in on.items())
+    return [
+        f"not settled: in the last fifth of the run estimates moved on by many times the standard deviation claimed until then "
+        f"({times}); the run is too short, or the model, the start or the noises it believes in are wrong"
+    ]
 
 
 def unphysical(plant: Plant | None, names: tuple[str, ...], values: np.ndarray) -> list[str]:

@@ -13,7 +13,7 @@ from ..simulation.elements import number_at, split_element
 from ..simulation.overrides import Overrides
 from .estimates import Estimates
 from .input_warnings import begins_at_truth, held_readings, leaks
-from .undetermined import held_truth, verdict_words
+from .undetermined import held_truth, unexplained_words, verdict_words
 
 if TYPE_CHECKING:
     from ..records.record import Record
@@ -37,7 +37,8 @@ def score(
             scored[path] = scored[path].warned(*leaks(unit, record), *stairs, *true)
             if simulated:
                 scored[path] = scored[path].warned(*held_truth(scored[path], unit, schedule))
-                scored[path] = scored[path].warned(*verdict_words(scored[path], schedule, record))
+            scored[path] = scored[path].warned(*verdict_words(scored[path], schedule, record))
+            scored[path] = scored[path].warned(*unexplained_words(scored[path], unit, record))
     return scored
 
 

@@ -7,7 +7,6 @@ measured record, the sources it holds are played from it. A twin is compiled onc
 from __future__ import annotations
 
 import functools
-import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +25,7 @@ from ..errors import RecordError, SimulationError, listing
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.many.lanes import Lockstep, batches
-from ..simulation.many.threads import share_out
+from ..simulation.many.threads import free_cores, share_out
 from ..simulation.noise import Draws, draw_noise
 from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
@@ -65,7 +64,7 @@ class Twin:
     ) -> list[Any | SimulationError]:
         """The same for a table of parameters, on all cores; `then` makes of a row's number and signals what is kept."""
         noise = self.noise  # once, before the threads start
-        cores = os.cpu_count() or 1
+        cores = free_cores()
         parts = batches([self.experiment] * len(table), cores)
         if self.experiment.method.compiled and any(len(part) == 1 for part in parts):
             self.experiment.program.fast()  # once too

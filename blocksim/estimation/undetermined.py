@@ -31,6 +31,10 @@ TAKING_PART = 0.15
 RANK_WORDS = ("rank deficient", "not identifiable", "ill-conditioned", "do not show", "does not show", "move together")
 #: Motion that is not this many times as large in the first fifth of a run as in its second half is no start that dies out.
 DYING = 3.0
+#: Share of what is explained, in %, that may be left.
+MOST_UNEXPLAINED = 50.0
+#: An input that may rest: what moves then dies out from where it began.
+FREE_INPUT = "u"
 #: Settings under which identifiers are told values of parameters.
 GIVEN = ("known", "parameters")
 
@@ -52,6 +56,29 @@ def verdict_words(estimates: Estimates, schedule: Schedule, record: Record) -> I
         yield f"{listing(entry.name for entry in vague)}: little can be told, because {why}."
     if rest:
         yield rest
+
+
+def unexplained_words(estimates: Estimates, unit: Unit, record: Record) -> Iterator[str]:
+    """In words: data that stand still, and what is left of them where the model explains little."""
+    for port, refs in unit.inputs.items() if unit.after else ():
+        names = [f"{ref.block}.{ref.port}" for ref in refs if f"{ref.block}.{ref.port}" in record and port != FREE_INPUT]
+        for name in names:
+            values = record[name]
+            if len(values) > 1 and (values == values[0]).all():
+                yield f"input '{port}' of '{unit.path}' never changes: {name} is {first_number(values):g} throughout."
+    left = estimates.details.get("relative_error")
+    shares = left if isinstance(left, Mapping) else {"the effort": left}
+    little = {n: s for n, s in shares.items() if isinstance(s, (int, float)) and math.isfinite(s) and s > MOST_UNEXPLAINED}
+    if little:
+        parts = listing(f"{share:.3g} % of {name}" for name, share in little.items())
+        yield (
+            f"explains little: {parts} is left. Look whether these are the right signals, with their units, signs and times, and "
+            "at the residual."
+        )
+
+
+def first_number(values: np.ndarray) -> float:
+    return float(values.reshape(-1)[0])
 
 
 def is_vague(entry: Estimate) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -40,32 +40,44 @@ class SignalFit:
     #: Largest correlation of the residual with a signal that drove the experiment, and which.
     correlation: float = math.nan
     input: str = ""
+    #: Which samples count, of each element; None: all do.
+    counted: np.ndarray | None = None
 
     @property
     def residual(self) -> np.ndarray:
         return np.asarray(self.measured - self.model)
 
+    def elements(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of each element of the signal: measured and residual at the samples that count."""
+        measured, rest = (v.reshape(len(self.t), -1) for v in (self.measured, self.residual))
+        counted = np.ones(measured.shape, dtype=bool) if self.counted is None else self.counted.reshape(measured.shape)
+        return [(measured[rows, k], rest[rows, k]) for k, rows in enumerate(counted.T)]
+
     @property
     def rms(self) -> float:
-        return float(np.sqrt(np.mean(self.residual**2)))
+        return float(np.sqrt(np.mean(np.concatenate([rest for _, rest in self.elements()]) ** 2)))
 
     @property
     def relative_error(self) -> float:
         """|y - y_s| / |y|, as the literature of robot identification has it."""
-        size = float(np.linalg.norm(self.measured))
-        return float(np.linalg.norm(self.residual)) / size if size else math.inf
+        return share_of_size(*(np.concatenate(parts) for parts in zip(*self.elements(), strict=True)))
+
+    @property
+    def relative_errors(self) -> list[float]:
+        """The same of each element by itself: a small joint does not hide behind a large one."""
+        return [share_of_size(measured, rest) for measured, rest in self.elements()]
 
     @property
     def fit(self) -> float:
         """1 - |y - y_s| / |y - mean y|: 1 is perfect, 0 is no better than the mean, below 0 is worse."""
-        spread = float(np.linalg.norm(self.measured - self.measured.mean(axis=0)))
-        return 1.0 - float(np.linalg.norm(self.residual)) / spread if spread else -math.inf
+        parts = [(y - y.mean() if len(y) else y, rest) for y, rest in self.elements()]
+        spread, error = (float(np.linalg.norm(np.concatenate(column))) for column in zip(*parts, strict=True))
+        return 1.0 - error / spread if spread else -math.inf
 
     @property
     def lags_outside(self) -> float:
         """The share of the first lags at which the residual is correlated with itself beyond chance; 0.05 for white noise."""
-        columns = self.residual.reshape(len(self.t), -1)
-        return float(np.mean([share_outside(column) for column in columns.T]))
+        return float(np.mean([share_outside(rest) for _, rest in self.elements() if len(rest)]))
 
     def row(self, there: SignalFit | None = None) -> list[str]:
         """Its line of the table; `there` is the same signal of the record that the values were found on."""
@@ -99,7 +111,7 @@ class Validation(Mapping[str, SignalFit]):
         return len(self.entries)
 
     def title(self) -> str:
-        how = {"loop": "loop simulated", "inverse": "inverse model evaluated"}[self.mode]
+        how = {"loop": "loop simulated", "predict": "short predictions", "inverse": "inverse model evaluated"}[self.mode]
         words = f"{how} on {self.source}" if self.source else how
         return words if self.there is None else f"{words}; there: on the record that the values come from"
 
@@ -134,6 +146,7 @@ class Validation(Mapping[str, SignalFit]):
                 "unit": e.unit,
                 "rms": e.rms,
                 "relative_error": e.relative_error,
+                "relative_errors": e.relative_errors,
                 "fit": e.fit,
                 "lags_outside": e.lags_outside,
                 "correlation": None if math.isnan(e.correlation) else e.correlation,
@@ -156,22 +169,37 @@ class Validation(Mapping[str, SignalFit]):
 
 
 def fit_of(
-    name: str, unit: str, t: np.ndarray, measured: np.ndarray, model: np.ndarray, inputs: Mapping[str, np.ndarray]
+    name: str,
+    unit: str,
+    t: np.ndarray,
+    measured: np.ndarray,
+    model: np.ndarray,
+    inputs: Mapping[str, np.ndarray],
+    counted: np.ndarray | None = None,
 ) -> SignalFit:
-    """A signal judged: the input its residual follows most is named."""
-    entry = SignalFit(name, unit, t, measured, model)
+    """A signal judged by the samples that count: the input its residual follows most is named."""
+    entry = SignalFit(name, unit, t, measured, model, counted=counted)
+    rows = np.ones((len(t), len(entry.elements())), dtype=bool) if counted is None else counted.reshape(len(t), -1)
     best, which = math.nan, ""
     for source, values in inputs.items():
         for column in np.asarray(values, dtype=float).reshape(len(t), -1).T:
-            for rest in entry.residual.reshape(len(t), -1).T:
-                r = correlation_of(rest, column)
+            for (_, rest), own in zip(entry.elements(), rows.T, strict=True):
+                r = correlation_of(rest, column[own])
                 if math.isfinite(r) and (math.isnan(best) or abs(r) > abs(best)):
                     best, which = r, source
-    return SignalFit(name, unit, t, measured, model, best, which)
+    return replace(entry, correlation=best, input=which)
+
+
+def share_of_size(measured: np.ndarray, rest: np.ndarray) -> float:
+    """|rest| / |measured|."""
+    size = float(np.linalg.norm(measured))
+    return float(np.linalg.norm(rest)) / size if size else math.inf
 
 
 def correlation_of(a: np.ndarray, b: np.ndarray) -> float:
     """The correlation coefficient of two signals at the same instants."""
+    if not len(a):
+        return math.nan
     a, b = a - a.mean(), b - b.mean()
     size = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / size if size else math.nan

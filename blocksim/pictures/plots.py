@@ -76,6 +76,8 @@ def plot(
         group = {"": record} if hasattr(record, "entries") else record
         picture: Figure = extension("plots", "estimates")(group, path)
         return picture
+    if isinstance(signals, os.PathLike) or (isinstance(signals, str) and signals.endswith(tuple(f".{k}" for k in PICTURE_KINDS))):
+        raise RecordError(f"signals: found '{signals}', the name of a picture. Write bs.plot(record, path='{signals}').")
     ending = suffix(path) if path is not None else ""
     drawing = [signals] if isinstance(signals, str) else signals
     figure: Figure

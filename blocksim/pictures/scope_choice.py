@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 UNCERTAINTY = ("std", "P", "factor", "loss", "rows_used", "nis")
 #: Elements of a vector that still share an axis with those of another.
 SHARED_ELEMENTS = 2
+#: Blocks that are gone back from a signal that was not recorded.
+UPSTREAM = 3
 
 
 def scopes_of(record: Record) -> ScopeAxes:
@@ -87,7 +89,7 @@ class Loop:
             axes += [name for block in plants for name in in_record(self.record, block.name)[:1]]
         differences = [name for block in self.errors() for name in in_record(self.record, block.name)]
         axes += differences or [" - ".join(axis[:2]) for axis in axes if not isinstance(axis, str) and len(axis) > 1]
-        axes += present(self.record, drives)
+        axes += present(self.record, without_repeats(name for drive in drives for name in self.nearest(drive)))
         drawn = {name for axis in axes for name in ([axis] if isinstance(axis, str) else axis)}
         residuals = [name for name in self.record if name.rpartition(".")[2] == "residual" and name not in drawn]
         return [*axes, *([name] for name in residuals)]
@@ -107,7 +109,7 @@ class Loop:
             if self.reference(block) is not None and (block in self.errors() or self.family(block.type) == "control")
         )
         for names in compared:
-            unit = self.record.unit(names[0])
+            unit = next((unit for name in names if (unit := self.record.unit(name))), "")  # a trajectory may have none of its own
             yield [name for name in names if self.record.unit(name) == unit or self.kind_of(name) == "source"]
 
     def reference(self, block: BlockSpec) -> str | None:
@@ -135,6 +137,13 @@ class Loop:
             return [entries]
         rows = list(entries.values()) if isinstance(entries, Mapping) else list(entries)
         return [name for row in rows for name in ([row] if isinstance(row, str) else row or [])]
+
+    def nearest(self, name: str, steps: int = UPSTREAM) -> list[str]:
+        """The signal, or where the record does not hold it what it is made of: a torque before a disturbance is added to it."""
+        block = self.spec.blocks.get(name.partition(".")[0].partition("[")[0])
+        if self.record_has(name) or block is None or not steps:
+            return [name]
+        return [near for entry in self.inputs(block) for near in self.nearest(entry, steps - 1)]
 
     def record_has(self, name: str) -> bool:
         return bool(in_record(self.record, name))

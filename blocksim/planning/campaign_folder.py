@@ -69,7 +69,7 @@ class CampaignFolder:
             if "values" not in entry:
                 continue
             with np.load(self.folder / entry["folder"] / MEASURED_FILE) as data:
-                campaign.measured.append(Measured(x, data["y"]))
+                campaign.measured.append(Measured(x, data["y"], {name: data[name] for name in campaign.bench.inputs}))
             fit = BatchFit(dict(entry["values"]), np.array(entry["information"], float), entry["misfit"], True)
             campaign.last, campaign.values = fit, dict(fit.values)
             campaign.stages.append(Stage(None, campaign.values, campaign.relative_std, fit.misfit))
@@ -117,11 +117,14 @@ class CampaignFolder:
         place, x = self.folder / entry["folder"], np.array(entry["unknowns"], float)
         diagram = place / "diagram.yaml"
         data = read_measured(str(diagram), record, None, reading)
-        signals = {name: self.on_grid(data.record, name, x) for name in self.campaign.bench.outputs}
+        bench = self.campaign.bench
+        signals = {name: self.on_grid(data.record, name, x) for name in (*bench.outputs, *bench.inputs)}
         notes = [*data.notes, *self.other_sources(data.record, diagram)]
         fit = self.campaign.learn_at(x, signals)
+        measured = self.campaign.measured[-1]
+        arrays: dict[str, Any] = {"y": measured.y, **measured.known}
         with writing(place):
-            np.savez(place / MEASURED_FILE, y=self.campaign.measured[-1].y)
+            np.savez(place / MEASURED_FILE, **arrays)
         entry |= {"values": fit.values, "information": fit.information.tolist(), "misfit": fit.misfit}
         self.save()
         return fit, notes
@@ -135,7 +138,8 @@ class CampaignFolder:
 
         bench = self.campaign.bench
         if name not in record:
-            raise RecordError(f"the record has no '{name}', which the design reads. Map its column: --map {name}=COLUMN.")
+            what = "reads" if name in bench.outputs else "takes as known"
+            raise RecordError(f"the record has no '{name}', which the design {what}. Map its column: --map {name}=COLUMN.")
         t, values = record.time(name), record[name]
         times = bench.t[: self.campaign.rows(x)]
         places = np.clip(np.searchsorted(t, times), 1, len(t) - 1)

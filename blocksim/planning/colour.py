@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from ..errors import DiagramError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..contract.arrays import FloatArray
 
 #: Readings that a prediction looks back.
@@ -53,6 +55,19 @@ class Colour:
             result[k] = predicted_rest(steps[k], flat, slice(k, k + 1))[0]
         result[order:] = predicted_rest(steps[order], flat, slice(order, len(flat)))
         return result.reshape(signals.shape)
+
+    def draw(self, random: np.random.Generator, rows: int) -> FloatArray:
+        """So many readings of this noise, [time, reading]: what was predicted, and what comes new to it."""
+        import numpy as np
+
+        steps, noise = self.predictors, random.standard_normal((rows, len(self.stds)))
+        if len(steps) == 1:
+            return noise @ steps[0][1].T
+        for k in range(rows):
+            coefficients, factor = steps[min(k, len(steps) - 1)]
+            before = noise[k - len(coefficients) : k][::-1]
+            noise[k] = np.einsum("iab,ib->a", coefficients, before) + factor @ noise[k]
+        return noise
 
 
 Predictor = tuple["FloatArray", "FloatArray"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..contract.arrays import FloatArray
     from .design.design import DesignResult
+    from .design.limits import Margin
     from .design.pareto import Front
     from .information import Information
 
@@ -102,7 +104,7 @@ def plot_design(result: DesignResult, path: str | os.PathLike[str] | None = None
     from ..running.simulate import simulate
 
     names = list(dict.fromkeys([*(m.signal for m in result.margins)])) or [f"{p}.y" for p in result.settings if "." not in p][:1]
-    record = simulate(result.diagram, params={**result.spec.params, **result.params}, **run_options(result))
+    record = simulate(replace(result.diagram, log=None))  # a limit may be on what is not logged
     names = [name for name in names if name in record] or list(record)[:1]
     figure, axes = new_figure(11.0, 2.4 * len(names) + 0.4, len(names), 3, width_ratios=(3, 2, 2))
     for row, name in zip(axes, names, strict=True):
@@ -116,21 +118,18 @@ def plot_design(result: DesignResult, path: str | os.PathLike[str] | None = None
     return finished(figure, path)
 
 
-def run_options(result: DesignResult) -> dict[str, Any]:
-    keys = ("step", "solver", "seed", "every", *(() if result.duration else ("stop",)))  # a duration of its own is in the diagram
-    return {key: value for key, value in result.spec.simulate.items() if key in keys}
-
-
 def draw_limited_signal(time: Axes, lines: Axes, t: FloatArray, x: FloatArray, name: str, result: DesignResult) -> None:
     """One signal, its limits dashed, and its spectrum."""
     for k in range(x.shape[1]):
         time.plot(t, x[:, k], color=COLOURS[k % len(COLOURS)], linewidth=0.7)
         one = Analysis(name, "", t, x[:, k])
         lines.plot(one.frequency[1:], one.amplitude[1:], color=COLOURS[k % len(COLOURS)], linewidth=0.7)
-    for margin in result.margins:
-        if margin.signal == name and margin.kind in ("peak", "min", "max"):
-            for level in (margin.limit, -margin.limit) if margin.kind == "peak" else (margin.limit,):
-                time.axhline(level, color="black", linestyle="--", linewidth=1.0)
+    margins = [margin for margin in result.margins if margin.signal == name]
+    for margin in margins:
+        for level in drawn_levels(margin, x):
+            time.axhline(level, color="black", linestyle="--" if margin.kind != "travel" else ":", linewidth=1.0)
+    others = [f"{m.kind} {m.value:.3g} of {m.limit:.3g}" for m in margins if m.kind not in ("peak", "min", "max")]
+    time.set_title(", ".join(others), fontsize=8)  # those that are no level
     time.set_ylabel(name, fontsize=9)
     time.set_xlabel("time [s]", fontsize=9)
     lines.set_xscale("log")
@@ -140,8 +139,19 @@ def draw_limited_signal(time: Axes, lines: Axes, t: FloatArray, x: FloatArray, n
         axis.grid(alpha=0.3)
 
 
+def drawn_levels(margin: Margin, x: FloatArray) -> tuple[float, ...]:
+    """Where a limit is a line over time; travel is drawn from the lowest value of a lone signal on."""
+    if margin.kind == "peak":
+        return margin.limit, -margin.limit
+    if margin.kind == "travel" and x.shape[1] == 1:
+        return float(x.min()), float(x.min()) + margin.limit
+    return (margin.limit,) if margin.kind in ("min", "max") else ()
+
+
 def draw_bars(axis: Axes, result: DesignResult) -> None:
     """Relative standard deviations before and after, as bars on a logarithmic scale."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     if result.predicted is None or result.before is None:
         axis.set_visible(False)
         return
@@ -156,6 +166,10 @@ def draw_bars(axis: Axes, result: DesignResult) -> None:
     axis.set_yticks(places, [short_name(name) for name in names], fontsize=8)
     axis.invert_yaxis()
     axis.set_xscale("log")
+    decades = np.ptp(np.log10(axis.get_xlim()))
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())  # its labels would stand on each other
     axis.set_xlabel("standard deviation [%]", fontsize=9)
     axis.legend(fontsize=8)
     axis.grid(alpha=0.3, axis="x")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..errors import RecordError, SimulationError
@@ -20,10 +20,11 @@ FAR_AWAY = 1e3
 
 @dataclass(frozen=True)
 class Measured:
-    """One experiment: the unknowns of its sources, and what was read, [time, reading]."""
+    """One experiment: the unknowns of its sources, what was read, [time, reading], and the inputs that are known as they were."""
 
     x: FloatArray
     y: FloatArray
+    known: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def batch_fit(bench: Bench, measured: Sequence[Measured], start: Mapping[str, fl
 
     names = bench.names
     sizes = np.array([abs(start[name]) or 1.0 for name in names])
-    benches = [(*bench.experiment_of(one.x), one.y) for one in measured]
+    benches = [(*bench.readable(one.x, one.known), one.y) for one in measured]
 
     def changes_at(share: FloatArray, numbers: Mapping[str, float]) -> dict[str, float]:
         return {**numbers, **dict(zip(names, (share * sizes).tolist(), strict=True))}
@@ -61,7 +62,7 @@ def batch_fit(bench: Bench, measured: Sequence[Measured], start: Mapping[str, fl
         parts = []
         for ready, numbers, y in benches:
             try:
-                rest = bench.whitened(bench.readings(bench.run(ready, changes_at(share, numbers))) - y)
+                rest = bench.whitened(bench.read(ready, changes_at(share, numbers)) - y)
             except SimulationError:
                 rest = np.full(y.shape, FAR_AWAY)
             parts.append(rest.reshape(-1))
@@ -71,7 +72,7 @@ def batch_fit(bench: Bench, measured: Sequence[Measured], start: Mapping[str, fl
         parts = []
         for ready, numbers, _ in benches:
             changes = changes_at(share, numbers)
-            psi = bench.relative_slopes(ready, changes, bench.readings(bench.run(ready, changes)))
+            psi = bench.relative_slopes(ready, changes, bench.read(ready, changes))
             parts.append(psi / np.where(share == 0, 1.0, np.abs(share)))
         return np.concatenate(parts)
 

@@ -20,6 +20,7 @@ from ..estimation.process import Run
 from ..estimation.twin import twin_of
 from ..estimation.twin_diagram import Played
 from ..schedule.flatten import kind_for
+from ..simulation.elements import parameter_number, run_settings, split_element
 from ..simulation.noise import draw_noise
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import experiment
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 #: While settings change from one moment to the next, noise is estimated from so many readings at least, and so many runs.
 ENOUGH_READINGS, FEW_NOISE_RUNS = 60_000, 4
+#: A change of a parameter that is tried to see whether the program stays, as a share of it.
+LITTLE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Measuring:
         twin, colour = replace(self.twin, experiment=other), self.colour
         if self.readings is None:
             count = min(max(FEW_NOISE_RUNS, -(-ENOUGH_READINGS // len(self.t))), NOISE_RUNS)
-            colour = own_noise(ready, {}, self.signals, side_by_side(twin.run({}), self.signals), None, count)
+            colour = own_noise(ready, {}, self.signals, side_by_side(twin.run({}), self.signals), None, count, self.rows)
         return replace(self, changes=dict(settings), twin=twin, colour=colour)
 
 
@@ -104,6 +107,7 @@ def measuring_of(
     names = [*sought[0], *sought[1]]
     ready = logging(ready, [*outputs, *inputs])
     check_parameters(ready, names, outputs)
+    refuse_other_code(ready, changes, names)
     readings = noisy_outputs(ready, changes, outputs, noise_std)
     record = run_experiment(ready, changes, draw_noise(ready, seed))
     diagram = ready.schedule.diagram
@@ -122,12 +126,12 @@ def measuring_of(
     if readings is None:
         ideal = side_by_side(whole, signals)
         lone = side_by_side({name: record[name] for name in signals}, signals) if known_inputs else None
-        colour = own_noise(ready, changes, signals, ideal, lone)
+        colour = own_noise(ready, changes, signals, ideal, lone, rows=rows)
     else:
         interval = float(t[-1] - t[0]) / (len(t) - 1) * (rows.step or 1)
         colour = noise_colour(readings, sizes, interval)
     labels = tuple(n if sizes[n] == 1 else f"{n}[{k}]" for n in signals for k in range(sizes[n]))
-    values = {name: float(Overrides(changes).value(ready.schedule, name)) for name in names}
+    values = {name: float(parameter_number(ready.schedule, changes, name)) for name in names}
     return Measuring(
         ready, changes, twin, tuple(signals), labels, values, len(sought[0]), t, rows, colour, readings, bool(played)
     )
@@ -150,12 +154,30 @@ def check_parameters(ready: Experiment, parameters: Sequence[str], outputs: Sequ
     if not parameters or not outputs:
         raise DiagramError("information needs at least one parameter and one output.")
     for name in parameters:
-        unit, key = find_setting(ready.schedule, name)
-        value = unit.settings.get(key)
+        unit, _ = find_setting(ready.schedule, split_element(name)[0])
+        value = parameter_number(ready.schedule, {}, name)
         if unit.after or isinstance(value, bool) or not isinstance(value, (int, float)):
             raise DiagramError(f"'{name}' is no single number of a running block, found {value!r}: nothing can be learnt of it.")
         if list(parameters).count(name) > 1:
             raise DiagramError(f"'{name}' is named twice among the parameters.")
+
+
+def refuse_other_code(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Every parameter can change a little while the program stays: a gap of 0 has no place in it."""
+    for name in names:
+        value = parameter_number(ready.schedule, changes, name)
+        moved = value * (1.0 + LITTLE) if value else LITTLE
+        overrides = Overrides(run_settings(ready.schedule, {name: moved}))
+        if split_element(name)[1]:  # the list keeps its length, and all that is sized by it
+            other = not all(only_numbers(unit, own) for unit, own in overrides.by_unit(ready.schedule))
+        else:
+            other = bool(overrides.shaping(ready.schedule, ready))
+        if other:
+            where = ", at which the program leaves out all that it does" if value == 0 else ""
+            raise DiagramError(
+                f"'{name}' is {value:g}{where}: another value makes another program, so that no small change of it can be tried. "
+                "Give it the value that is expected, with params or in the diagram."
+            )
 
 
 def reading_rows(t: FloatArray, every: Seconds | None, skip: float = 0.0) -> slice:

@@ -133,16 +133,17 @@ def own_noise(
     ideal: FloatArray,
     lone: FloatArray | None,
     count: int = NOISE_RUNS,
+    rows: slice = slice(None),
 ) -> Colour:
     """The noise of the diagram itself: how far its outputs are from those of ideal sensors, in several runs, loop included.
 
     Sensors and disturbances draw anew in each run, random excitation does not. Where recorded inputs are known as they were,
-    `lone` is the one run that they belong to.
+    `lone` is the one run that they belong to. `rows` are those that are read: lags count from reading to reading.
     """
     import numpy as np
 
     runs = [lone] if lone is not None else noisy_runs(ready, changes, names, count)
-    colour = of_samples([run - ideal for run in runs])
+    colour = of_samples([(run - ideal)[rows] for run in runs])
     labels = [name for name in names for _ in range(len(colour.stds) // len(names))]
     quiet = [name for name, std in zip(labels, colour.stds, strict=False) if not std > 0]
     if quiet or not np.isfinite(colour.stds).all():

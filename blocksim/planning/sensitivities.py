@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiagramError, SimulationError
+from ..simulation.elements import run_settings
 from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Differences:
         """The readings of each row of a table, [time, reading] in standard deviations."""
         self.simulations += len(table)
         results = []
-        for end in self.twin.run_many(table):
+        for end in self.twin.run_many([run_settings(self.schedule, row) for row in table]):
             if isinstance(end, SimulationError):
                 raise end
             results.append(side_by_side(end, self.names)[self.rows] / self.stds)
@@ -175,7 +176,7 @@ def step_ends(schedule: Schedule, name: str, value: float, step: float) -> tuple
 
 def allowed(schedule: Schedule, name: str, value: float) -> bool:
     try:
-        Overrides({name: value}).by_unit(schedule)
+        Overrides(run_settings(schedule, {name: value})).by_unit(schedule)
     except DiagramError:
         return False
     return True

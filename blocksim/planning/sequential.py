@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiagramError, RecordError
-from ..simulation.many.threads import share_out
+from ..simulation.elements import settings_in_diagram
+from ..simulation.many.threads import free_cores, share_out
+from ..simulation.overrides import Overrides
 from .design.bench import Bench
 from .design.design import DesignResult, design, placed
 from .design.file import load_design
@@ -68,9 +70,14 @@ class Campaign:
         return {name: self.last.relative_stds[name] for name in self.spec.parameters}
 
     def design(self) -> DesignResult:
-        """The next experiment: best for what the earlier ones left open, at the values believed now."""
+        """The next experiment: best for what the earlier ones left open, at the values believed now.
+
+        Its diagram keeps the values of the design's own, which on simulated truth are the truth.
+        """
         spec = replace(self.spec, params={**self.spec.params, **self.values})
-        return design(spec, learnt=None if self.last is None else self.last.information)
+        result = design(spec, learnt=None if self.last is None else self.last.information)
+        own = settings_in_diagram(result.diagram, self.bench.values)
+        return replace(result, diagram=Overrides(own).put_into(result.diagram))
 
     def learn(self, result: DesignResult, record: Record | Mapping[str, FloatArray]) -> BatchFit:
         """Fit everything measured so far, the outputs of this record included; it has the rows of the design's log."""
@@ -78,7 +85,9 @@ class Campaign:
 
     def learn_at(self, x: FloatArray, record: Record | Mapping[str, FloatArray], result: DesignResult | None = None) -> BatchFit:
         """The same for the unknowns of a design, which may have been made long before."""
-        self.measured.append(Measured(x, self.read(record, x)))
+        signals = self.signals_of(record, x)
+        y = side_by_side(signals, self.bench.outputs)[self.bench.rows]
+        self.measured.append(Measured(x, y, {name: signals[name] for name in self.bench.inputs}))
         self.last = batch_fit(self.bench, self.measured, self.values)
         self.values = dict(self.last.values)
         self.stages.append(Stage(result, self.values, self.relative_std, self.last.misfit))
@@ -88,18 +97,20 @@ class Campaign:
         """How many rows the record of an experiment has."""
         return int((self.bench.duration_of(x) - self.bench.t[0]) / self.bench.interval + 1e-6) + 1
 
-    def read(self, record: Record | Mapping[str, FloatArray], x: FloatArray) -> FloatArray:
-        """The outputs of a record on the grid of the design."""
+    def signals_of(self, record: Record | Mapping[str, FloatArray], x: FloatArray) -> dict[str, FloatArray]:
+        """The outputs of a record, and the inputs that it must hold, on the grid of the design."""
         import numpy as np
 
-        missing = [name for name in self.bench.outputs if name not in record]
+        names = [*self.bench.outputs, *self.bench.inputs]
+        missing = [name for name in names if name not in record]
         if missing:
-            raise RecordError(f"the record has no '{missing[0]}', which the design reads.")
-        signals = {name: np.asarray(record[name], float) for name in self.bench.outputs}
+            what = "reads" if missing[0] in self.bench.outputs else "takes as known"
+            raise RecordError(f"the record has no '{missing[0]}', which the design {what}.")
+        signals = {name: np.asarray(record[name], float) for name in names}
         rows = {len(values) for values in signals.values()}
         if rows != {self.rows(x)}:
             raise RecordError(f"the record has {rows.pop()} rows, the experiment of the design has {self.rows(x)}.")
-        return side_by_side(signals, self.bench.outputs)[self.bench.rows]
+        return signals
 
     def enough(self, accuracy: Mapping[str, float]) -> bool:
         return all(std <= accuracy.get(name, float("inf")) for name, std in self.relative_std.items())
@@ -138,16 +149,19 @@ def sequential(
 
 
 def simulated_reading(bench: Bench, x: FloatArray, random: Any) -> dict[str, FloatArray]:
-    """What would be read at the truth of the diagram: its outputs with white noise of their standard deviation."""
+    """What would be recorded at the truth of the diagram: known inputs, and outputs with noise of the colour that is said."""
+    import numpy as np
+
     ready, numbers = bench.experiment_of(x)
     signals = bench.run(ready, numbers)
     assert bench.colour is not None
-    y, column = {}, 0
+    noise = np.zeros((len(signals[bench.outputs[0]]), len(bench.colour.stds)))
+    noise[bench.rows] = bench.colour.draw(random, len(noise[bench.rows]))  # what is not read has no need of any
+    y, column = {name: signals[name] for name in bench.inputs}, 0
     for name in bench.outputs:
         values = signals[name]
         width = 1 if values.ndim == 1 else values.shape[1]
-        noise = random.standard_normal((len(values), width)) * bench.colour.stds[column : column + width]
-        y[name] = values + (noise[:, 0] if values.ndim == 1 else noise)
+        y[name] = values + noise[:, column : column + width].reshape(values.shape)
         column += width
     return y
 
@@ -159,6 +173,7 @@ def monte_carlo(bench: Bench, x: FloatArray, seeds: Sequence[int]) -> FloatArray
     def estimate(k: int) -> list[float]:
         reading = simulated_reading(bench, x, np.random.default_rng(seeds[k]))
         y = side_by_side(reading, bench.outputs)[bench.rows]
-        return list(batch_fit(bench, [Measured(x, y)], bench.values).values.values())
+        drives = {name: reading[name] for name in bench.inputs}
+        return list(batch_fit(bench, [Measured(x, y, drives)], bench.values).values.values())
 
-    return np.array(share_out(len(seeds), estimate, os.cpu_count() or 1))
+    return np.array(share_out(len(seeds), estimate, free_cores()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Inport, Outport, State
 from ..errors import SimulationError
+from ..simulation.elements import run_settings, split_element
 from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def surroundings_of(
 
 
 def of_setting(schedule: Schedule, name: str) -> Any:
-    path, _, key = name.rpartition(".")
+    path, _, key = split_element(name)[0].rpartition(".")
     return schedule.unit(path).kind.declared[key]
 
 
@@ -110,7 +111,7 @@ def drive_answers(twin: Twin, schedule: Schedule, signals: Signals, values: Mapp
         drive = next((names[0] for names in arriving.values() if names), "")
         if value and drive in signals:
             drives[name] = drive
-    table = [{name: values[name] * (1.0 + LOOK_SHARE)} for name in drives]
+    table = [run_settings(twin.experiment.schedule, {name: values[name] * (1.0 + LOOK_SHARE)}) for name in drives]
     answers = {}
     for (name, drive), end in zip(drives.items(), twin.run_many(table) if table else [], strict=True):
         if not isinstance(end, SimulationError):

@@ -52,6 +52,20 @@ UNIT_WORDS: dict[str, Dimensions] = {
     "A": (1.0, {"A": 1}),
     "mA": (1e-3, {"A": 1}),
 }
+#: The same in full, as instruments write them.
+UNIT_WORDS |= {
+    word: UNIT_WORDS[short]
+    for short, words in {
+        "s": "second Second Seconds",
+        "V": "volt volts Volt Volts",
+        "A": "ampere amperes Ampere amp amps",
+        "deg": "degree degrees Degrees",
+        "rad": "radian radians Radians",
+    }.items()
+    for word in words.split()
+}
+#: Units in SI as people write them.
+COMMON_UNITS = ("rad", "m", "s", "rad/s", "m/s", "rad/s^2", "m/s^2", "N m", "N", "V", "A", "kg", "kg m^2", "Hz")
 POWERS = str.maketrans({"²": "2", "³": "3"})
 UNIT_WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
 
@@ -90,6 +104,15 @@ def to_base(unit: str) -> float:
     """What a number in `unit` is multiplied with to be in SI units; 1 for a unit that is not known."""
     scaled = measure(unit) if unit else None
     return scaled[0] if scaled else 1.0
+
+
+def base_unit(unit: str) -> str:
+    """The unit that a number has once it is multiplied with `to_base`: 'rad' for 'deg'; a unit that is not known stays."""
+    scaled = measure(unit) if unit else None
+    if scaled is None or scaled[0] == 1:
+        return unit
+    common = next((name for name in COMMON_UNITS if measure(name) == (1.0, scaled[1])), "")
+    return common or " ".join(f"{base}^{power}" for base, power in scaled[1])
 
 
 def unit_factor(unit: str, aim: str) -> float | None:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
+import math
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import RecordError
-from .conversion import name_and_unit, unit_in_row
-from .description import column_label, describe, gather, measurement, refuse_twice, restore, time_name, within_limit
-from .grid import TimeAxis, axis_problem
+from .conversion import name_and_unit
+from .description import column_label, describe, gather, measurement, refuse_twice, restore, within_limit
+from .foreign.cells import DAY, CellStyle, is_number_text, seconds_of_stamp, split_cells, style_of
+from .foreign.table_head import CSV_MARK, TableHead, count_lines, table_head
+from .foreign.time_column import time_name
+from .grid import TimeAxis, TimeProblem, axis_problem
 from .record import Record, brief_listing
-from .writing import cell_text, text_cell
+from .writing import text_cell
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
 
-CSV_MARK = "# blocksim record 1"
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d)?")
 TIME_WORDS = {"t", "time"}
 MAX_COLUMNS = 10_000
-MAX_LINE = 64 << 20
 
 
 def write(record: Record, path: Path) -> None:
@@ -46,148 +44,92 @@ def write(record: Record, path: Path) -> None:
 
 
 def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
-    lines = count_lines(path)
-    description, heads, delimiter, start = csv_head(path)
-    style = CellStyle() if description else cell_style(path, delimiter, start)
-    if len(heads) > MAX_COLUMNS:
-        raise RecordError(f"line {start} has {len(heads)} columns; at most {MAX_COLUMNS} are read. Use .npz for more.")
-    refuse_twice("column", heads)
-    within_limit(8 * lines * len(heads), max_bytes)
-    table = csv_table(path, heads, delimiter, start, style)
-    repeats = np.zeros(0)
-    if not description:
-        table, repeats = without_repeated_samples(table, style.stamps)
-    columns = dict(zip(heads, table.T, strict=True))
-    if description:
-        time, arrays = column_label("t", "s"), gather(description, columns, with_units=True)
-        axis = TimeAxis()
-    else:
-        arrays = columns
-        names = {name_and_unit(h)[0]: h for h in heads}
-        if len(style.stamps) == 1 and not axis.column and axis.every is None and not TIME_WORDS & {n.lower() for n in names}:
-            axis = TimeAxis(name_and_unit(heads[style.stamps[0]])[0], "s")
-        time = "" if axis.every is not None else names[time_name(names, axis)]
-        if time and heads.index(time) in style.stamps:
-            columns[time] = columns[time] - columns[time][0]
-    problem = axis_problem(columns[time]) if time else None
-    if problem:
-        line = next(itertools.islice(number_rows(path, delimiter, start), problem[0], None))[0]
-        raise RecordError(f"line {line}: {problem[1]}")
-    if description:
-        return restore(description, arrays)
-    record = measurement(path, arrays, axis)
+    lines, encoding = count_lines(path)
+    head = table_head(path, encoding)
+    if len(head.heads) > MAX_COLUMNS:
+        raise RecordError(f"line {head.start} has {len(head.heads)} columns; at most {MAX_COLUMNS} are read. Use .npz for more.")
+    within_limit(8 * lines * len(head.heads), max_bytes)
+    return own_record(path, head) if head.description else foreign_record(path, head, axis)
+
+
+def own_record(path: Path, head: TableHead) -> Record:
+    """What `write` wrote."""
+    refuse_twice("column", head.heads)
+    columns = dict(zip(head.heads, number_table(path, head, CellStyle()).numbers.T, strict=True))
+    arrays = gather(head.description, columns, with_units=True)
+    refuse_times(path, head, columns[column_label("t", "s")])
+    return restore(head.description, arrays)
+
+
+def foreign_record(path: Path, head: TableHead, axis: TimeAxis) -> Record:
+    """Somebody's table."""
+    style = style_of([cells for _, cells in itertools.islice(number_rows(path, head), 20)], head.delimiter)
+    table = number_table(path, head, style)
+    remarks = [f"{head.above} lines above the table were left out"] if head.above > 0 else []
+    if head.encoding != "utf-8-sig":
+        remarks.append(f"read as {head.encoding}")
+    numbers, repeats = without_repeated_samples(table.numbers)
+    heads, more = unlike_names(head.heads)
+    keep = [k for k in range(len(heads)) if k not in table.words and (head.heads[k] or not np.isnan(numbers[:, k]).all())]
+    columns = {heads[k]: numbers[:1, k] if alone_above(numbers[:, k]) else numbers[:, k] for k in keep}
+    names = {name_and_unit(h)[0]: h for h in columns}
+    stamps = [heads[k] for k in style.stamps]
+    if len(stamps) == 1 and not axis.column and axis.every is None and not TIME_WORDS & {n.lower() for n in names}:
+        axis = TimeAxis(name_and_unit(stamps[0])[0], "s")
+    time = "" if axis.every is not None else names[time_name(names, axis, {n: columns[h] for n, h in names.items()})]
+    if time in stamps:
+        columns[time] = past_midnight(columns[time]) - columns[time][0]
+    if time:
+        refuse_times(path, head, columns[time])
+    record = measurement(path, columns, axis, ignored=[heads[k] for k in table.words])
     if len(repeats):
         record.provenance["repeated_rows"] = len(repeats)
+    if remarks := [*remarks, *more, *record.provenance.get("remarks", ())]:
+        record.provenance["remarks"] = remarks
     return record
 
 
-def count_lines(source: Path) -> int:
-    """How many lines, none of them endless or binary."""
-    number = 0
-    with open(source, "rb") as file:
-        while line := file.readline(MAX_LINE + 1):
-            number += 1
-            if len(line) > MAX_LINE or b"\0" in line:
-                reason = "a zero byte" if b"\0" in line else f"more than {MAX_LINE} bytes"
-                raise RecordError(f"line {number} has {reason}; text with one row of numbers a line is wanted.")
-    return number
+def refuse_times(path: Path, head: TableHead, times: FloatArray) -> None:
+    """Refuse a column of time that is none, with the line at which that shows."""
+    if problem := axis_problem(times):
+        line = next(itertools.islice(number_rows(path, head), problem[0], None))[0]
+        raise TimeProblem(f"line {line}: {problem[1]}")
 
 
-def csv_head(source: Path) -> tuple[str, list[str], str, int]:
-    """The description ('' in a foreign file), the column heads, the delimiter, and the line after which the numbers start."""
-    comments: list[str] = []
-    with open(source, encoding="utf-8-sig") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                break
-            comments.append(line.strip())
-        else:
-            raise RecordError("is empty; a row of names such as t,q,tau and rows of numbers are wanted.")
-    number = len(comments) + 1
-    ours = bool(comments) and comments[0] == CSV_MARK
-    delimiter = "," if ours else max(",;\t", key=line.count) if re.search("[,;\t]", line) else ""
-    blanks = "+" if source.suffix.lower() == ".csv" else "*"
-    if delimiter == "," and re.fullmatch(rf"\s*[+-]?\d+,\d+(\s+[+-]?\d+,\d+){blanks}\s*", line):
-        delimiter = ""  # decimal commas between blanks
-    heads = split_cells(line, delimiter)
-    if all(
-        is_number_text(h) or (delimiter != "," and DECIMAL_COMMA.fullmatch(h)) or seconds_of_stamp(h) is not None for h in heads
-    ):
-        # numpy.savetxt writes its header as a comment.
-        heads = split_cells(comments[-1].lstrip("# "), delimiter) if comments else []
-        if len(heads) != len(split_cells(line, delimiter)):  # no names: columns are called by their numbers, from 1
-            heads = [str(k + 1) for k in range(len(split_cells(line, delimiter)))]
-        number -= 1
-    if ours:
-        return "".join(c[1:] for c in comments[1:]), [cell_text(head) for head in heads], delimiter, number
-    if units := unit_row(source, number, len(heads), delimiter):
-        heads, number = [column_label(*(pair if pair[1] else (pair[0], unit))) for pair, unit in
-                         zip(map(name_and_unit, heads), units, strict=True)], number + 1  # fmt: skip
-    return "", heads, delimiter, number
+def unlike_names(heads: list[str]) -> tuple[list[str], list[str]]:
+    """Heads of which no two have one name, and remarks on new ones: a nameless column is called by its number."""
+    result: list[str] = []
+    remarks: list[str] = []
+    names: set[str] = set()
+    for number, head in enumerate(heads, 1):
+        name, unit = name_and_unit(head) if head else (str(number), "")
+        free = next(n for n in itertools.chain([name], (f"{name}_{k}" for k in itertools.count(2))) if n not in names)
+        if free != name:
+            remarks.append(f"column {number} is another '{name}' and is called '{free}'")
+        names.add(free)
+        result.append(column_label(free, unit))
+    return result, remarks
 
 
-def unit_row(source: Path, number: int, count: int, delimiter: str) -> list[str]:
-    """The units in the row below the names, where all of its cells are units or empty; else nothing."""
-    with open(source, encoding="utf-8-sig") as file:
-        line = next(itertools.islice(file, number, None), "")
-    units = [unit_in_row(cell) for cell in split_cells(line, delimiter)]
-    return [unit or "" for unit in units] if any(units) and None not in units and len(units) == count else []
+def alone_above(values: FloatArray) -> bool:
+    """Whether a column has one number, in its first row: a constant of the experiment, such as its interval."""
+    return len(values) > 2 and bool(np.isfinite(values[0])) and bool(np.isnan(values[1:]).all())
 
 
-def split_cells(line: str, delimiter: str) -> list[str]:
-    if not delimiter:
-        return line.split()
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+def past_midnight(times: FloatArray) -> FloatArray:
+    """Clock times that go on after midnight."""
+    return times + DAY * np.concatenate(([0.0], np.cumsum(np.diff(times) < -DAY / 2)))
 
 
-def is_number_text(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def number_rows(source: Path, delimiter: str, start: int) -> Iterator[tuple[int, list[str]]]:
+def number_rows(source: Path, head: TableHead) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each row of numbers."""
-    with open(source, encoding="utf-8-sig") as file:
+    with open(source, encoding=head.encoding) as file:
         for number, line in enumerate(file, 1):
-            if number > start and line.strip("\n"):
-                yield number, split_cells(line, delimiter)
+            if number > head.start and line.strip("\n"):
+                yield number, split_cells(line, head.delimiter)
 
 
-@dataclass(frozen=True)
-class CellStyle:
-    """How the cells of a foreign table write their numbers: with decimal commas, and as time stamps in some columns."""
-
-    comma: bool = False
-    stamps: tuple[int, ...] = ()
-
-    def number(self, cell: str, column: int) -> float:
-        if column in self.stamps:
-            return seconds_of_stamp(cell) or 0.0
-        return float((cell.replace(",", ".", 1) if self.comma else cell) or "nan")
-
-
-def cell_style(source: Path, delimiter: str, start: int) -> CellStyle:
-    """What the first rows of a table show of it."""
-    rows = [cells for _, cells in itertools.islice(number_rows(source, delimiter, start), 20)]
-    comma = delimiter != "," and any(DECIMAL_COMMA.fullmatch(cell) for cells in rows for cell in cells)
-    stamps = [k for k, cell in enumerate(rows[0]) if seconds_of_stamp(cell) is not None] if rows else []
-    return CellStyle(comma, tuple(stamps))
-
-
-def seconds_of_stamp(cell: str) -> float | None:
-    """The seconds of an ISO time stamp, 2026-03-01T12:00:00.25; None where it is none."""
-    if not ISO.match(cell):
-        return None
-    try:
-        return datetime.fromisoformat(cell.replace(",", ".").replace("Z", "+00:00")).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
-
-
-def without_repeated_samples(table: FloatArray, stamps: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+def without_repeated_samples(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The table without rows that say again what the one before them said, all of it; and which those are."""
     if len(table) < 2:
         return table, np.zeros(0)
@@ -200,36 +142,58 @@ def without_repeated_samples(table: FloatArray, stamps: tuple[int, ...]) -> tupl
     return np.delete(table, again, axis=0), again.astype(float)
 
 
-def csv_table(source: Path, heads: list[str], delimiter: str, start: int, style: CellStyle) -> FloatArray:
-    """All numbers at once; the slow walk that knows line numbers only when something is wrong."""
-    with open(source, encoding="utf-8-sig") as file, warnings.catch_warnings():
+@dataclass(frozen=True)
+class NumberTable:
+    """The numbers of a table, nan where one is missing; `words` are the columns that hold text and no number."""
+
+    numbers: FloatArray
+    words: list[int] = field(default_factory=list)
+
+
+def number_table(source: Path, head: TableHead, style: CellStyle) -> NumberTable:
+    """All numbers at once; the slow walk, which knows words and line numbers, only where that fails."""
+    with open(source, encoding=head.encoding) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there are no rows is said elsewhere
-        for _ in range(start):
+        for _ in range(head.start):
             file.readline()
         try:
             lines = (line.replace(",", ".") for line in file) if style.comma else file
             turn: Any = {k: lambda cell: seconds_of_stamp(cell) or 0.0 for k in style.stamps} or None
-            table = np.loadtxt(lines, delimiter=delimiter or None, quotechar='"', comments=None, ndmin=2, converters=turn)
+            table = np.loadtxt(lines, delimiter=head.delimiter or None, quotechar='"', comments=None, ndmin=2, converters=turn)
             if not table.size:
-                return np.empty((0, len(heads)))
-            if table.shape[1] == len(heads):
-                return table
+                return NumberTable(np.empty((0, len(head.heads))))
+            if table.shape[1] == len(head.heads):
+                return NumberTable(table)
             problem = f"has {table.shape[1]} columns"
         except ValueError as error:
             problem = str(error)
-    rows = []
-    for number, cells in number_rows(source, delimiter, start):
-        if len(cells) != len(heads):
-            twice = len(cells) == 2 * len(heads) and delimiter == ","
-            hint = " Commas in the numbers and between them cannot be told apart: save it with semicolons." if twice else ""
-            raise RecordError(f"line {number} has {len(cells)} cells, the header has {len(heads)}: {brief_listing(heads)}.{hint}")
-        for column, (head, cell) in enumerate(zip(heads, cells, strict=True)):
-            plain = cell.replace(",", ".", 1) if style.comma else cell
-            if cell and not is_number_text(plain) and not (column in style.stamps and seconds_of_stamp(cell) is not None):
-                hint = " Other rows have no decimal commas." if is_number_text(cell.replace(",", ".", 1)) else ""
-                what = f"found {cell!r}; a number is wanted, nan or nothing where it is missing.{hint}"
-                raise RecordError(f"line {number}, column '{head}': {what}")
-        rows.append([style.number(cell, column) for column, cell in enumerate(cells)])
+    rows = [numbers_in(number, cells, head, style) for number, cells in number_rows(source, head)]
     if not rows:
         raise RecordError(problem)
-    return np.array(rows)
+    words = [k for k in range(len(head.heads)) if any(row[k] is None for row in rows)]
+    for column in words:
+        refuse_some_words(column, rows, source, head)
+    return NumberTable(np.array([[0.0 if value is None else value for value in row] for row in rows]), words)
+
+
+def numbers_in(number: int, cells: list[str], head: TableHead, style: CellStyle) -> list[float | None]:
+    """The numbers of a line, None for words."""
+    if len(cells) == len(head.heads) + 1 and not cells[-1]:
+        cells = cells[:-1]  # a delimiter at the end of the line
+    if len(cells) != len(head.heads):
+        twice = len(cells) == 2 * len(head.heads) and head.delimiter == ","
+        hint = " Commas in the numbers and between them cannot be told apart: save it with semicolons." if twice else ""
+        names = brief_listing(head.heads)
+        raise RecordError(f"line {number} has {len(cells)} cells, the header has {len(head.heads)}: {names}.{hint}")
+    return [style.number(cell, column) for column, cell in enumerate(cells)]
+
+
+def refuse_some_words(column: int, rows: list[list[float | None]], source: Path, head: TableHead) -> None:
+    """A column of text is left out; one of numbers in which a word stands is refused, with its line."""
+    if all(row[column] is None or math.isnan(row[column] or 0.0) for row in rows):
+        return
+    first = next(k for k, row in enumerate(rows) if row[column] is None)
+    line, cells = next(itertools.islice(number_rows(source, head), first, None))
+    hint = " Other rows have no decimal commas." if is_number_text(cells[column].replace(",", ".", 1)) else ""
+    what = f"found {cells[column]!r}; a number is wanted, nan or nothing where it is missing.{hint}"
+    raise RecordError(f"line {line}, column '{head.heads[column]}': {what}")

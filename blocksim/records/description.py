@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RecordError, did_you_mean, listing
-from .conversion import name_and_unit, unit_factor
-from .grid import Grid, Signal, TimeAxis, floats, measured_signal, regular_rows
-from .record import Record, brief_listing, time_keys
+from ..errors import RecordError, listing
+from .conversion import name_and_unit
+from .foreign.time_column import as_vector, time_column
+from .grid import Grid, Signal, TimeAxis, floats, measured_signal
+from .record import Record, time_keys
 
 #: The name under which the description travels: a member, a variable, a metadata key.
 MARK = "blocksim"
 
 Arrays = dict[str, np.ndarray]
+A_DATE = 1e8  # seconds: three years
 
 
 def within_limit(needed: int, max_bytes: int) -> None:
@@ -108,7 +110,7 @@ def measurement(
         raise RecordError(f"its time '{key}' has no samples.")
     constants: dict[str, Any] = {}
     signals = {}
-    leftover: list[str] = []
+    strangers: dict[str, str] = {}  # arrays of another length: of another trial in the same file, say
     for name, array in arrays.items():
         values = as_vector(array)
         if name in (key, "t"):  # beside another time a column 't' is none, and no signal can be called so
@@ -117,60 +119,26 @@ def measurement(
             constants[name] = values.reshape(-1)[0].item() if values.size else ""
         elif values.ndim == 2 and len(values) != len(t) and values.shape[1] == len(t):
             signals[name] = measured_signal(name, values.T, units.get(name, ""))  # a row per signal
-        elif "." in name and len(values) != len(t):  # inside a struct much else may stand
-            leftover.append(name)
-        elif values.ndim not in (1, 2) or len(values) != len(t):
-            raise RecordError(
-                f"'{name}' has shape {array.shape} but the time '{key}' has {len(t)} samples. Transpose or "
-                "remove it, or load the arrays yourself and use Record.from_arrays."
-            )
-        else:
+        elif values.ndim in (1, 2) and len(values) == len(t):
             signals[name] = measured_signal(name, values, units.get(name, ""))
-    provenance = {"constants": constants, "ignored": [*ignored, *leftover]}
+        else:
+            strangers[name] = " x ".join(map(str, array.shape))
+    if strangers and not signals:
+        name = next(iter(strangers))
+        raise RecordError(
+            f"'{name}' has shape {arrays[name].shape} but the time '{key}' has {len(t)} samples. Transpose or "
+            "remove it, or load the arrays yourself and use Record.from_arrays."
+        )
+    t, remarks = since_the_first(t)
+    provenance = {"constants": constants, "ignored": [*ignored, *strangers], "other_lengths": strangers, "remarks": remarks}
     return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in provenance.items() if v}})
 
 
-def as_vector(array: np.ndarray) -> np.ndarray:
-    """N x 1 and 1 x N, the way MATLAB keeps a signal, as N."""
-    return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
-
-
-def time_column(arrays: Arrays, axis: TimeAxis, units: dict[str, str]) -> tuple[str, np.ndarray]:
-    """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
-    if axis.every is not None:
-        lengths = [len(as_vector(a)) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
-        return "every", regular_rows(max(lengths, key=lengths.count) if lengths else 0, axis.every)
-    key = time_name(arrays, axis)
-    unit = axis.unit or units.get(key, "s")
-    seconds = unit_factor(unit, "s")
-    if seconds is None:
-        raise RecordError(f"its time '{key}' is in {unit}, which is no unit of time: s, ms, us, min or h are.")
-    t = as_vector(floats(arrays[key], "time"))
-    return key, t if seconds == 1 else t * seconds
-
-
-def time_name(names: Iterable[str], axis: TimeAxis = TimeAxis()) -> str:  # noqa: B008 (it is frozen)
-    """The column asked for, else exactly t or time first: beside a column 't', a column 'T' is a temperature."""
-    names = list(names)
-    if axis.column and axis.column not in names:
-        raise RecordError(
-            f"there is no column '{axis.column}' for the time. It holds: {brief_listing(names)}."
-            + did_you_mean(axis.column, names)
-        )
-    if axis.column:
-        return axis.column
-    exact = [n for candidate in ("t", "time") for n in names if n == candidate]
-    alike = [n for n in names if n.lower() in ("t", "time")]
-    if not alike:  # data.t of a struct
-        alike = [n for n in names if n.rpartition(".")[2].lower() in ("t", "time")]
-    if len(alike) > 1 and not exact and "." in alike[0]:
-        raise RecordError(f"several times: {brief_listing(alike)}. Say which with time: (--time {alike[0]}).")
-    if not alike:
-        raise RecordError(
-            f"no time: found {brief_listing(names)}. Name the time 't' or 'time', say which column it is (time:, --time), or "
-            "give the interval of the rows (every:, --every)."
-        )
-    return (exact or alike)[0]
+def since_the_first(t: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Times that are dates, in seconds since 1970, counted from the first row: such numbers leave no digits for an interval."""
+    if t.ndim == 1 and np.isfinite(t).all() and t[0] >= A_DATE:
+        return t - t[0], [f"times are dates, {t[0]:.12g} s at the first row, from which they are counted"]
+    return t, []
 
 
 def column_label(name: str, unit: str) -> str:

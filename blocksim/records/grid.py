@@ -14,6 +14,12 @@ from ..errors import RecordError
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray, MaskArray
 
+#: Parts of a record whose peaks are compared, and how many of the last must each be this many times the one before.
+GROWTH_PARTS, LAST_PARTS, PART_GROWTH = 10, 5, 2.0
+#: What they must grow by in all, and the size in SI units from which on nobody meant it: 160 turns, a thousand N m.
+WHOLE_GROWTH, GROWTH_SIZE = 1e3, 1e3
+FEWEST_GROWTH_ROWS = 5 * GROWTH_PARTS
+
 
 @dataclass(frozen=True, eq=False)
 class Signal:
@@ -44,7 +50,7 @@ class Grid:
         self.t = floats(self.t, "time")
         problem = axis_problem(self.t)
         if problem:
-            raise RecordError(problem[1])
+            raise TimeProblem(problem[1])
         for name, signal in self.signals.items():
             if not isinstance(name, str) or not name.strip() or name != name.strip() or not name.isprintable() or name == "t":
                 raise RecordError(f"{name!r} cannot name a signal; a name is printable text, and 't' is the time.")
@@ -73,6 +79,10 @@ class TimeAxis:
     column: str = ""
     unit: str = ""  # of the column; '' for what its head says, seconds where that says nothing
     every: Seconds | None = None  # seconds; no column is read then
+
+
+class TimeProblem(RecordError):
+    """A file whose time is not known or does not grow: its columns can still be looked at."""
 
 
 def floats(values: Any, what: str = "signal") -> FloatArray:
@@ -147,3 +157,14 @@ def interpolate_samples(t: FloatArray, values: FloatArray, times: FloatArray, me
     from scipy.interpolate import CubicSpline
 
     return floats(CubicSpline(t, values, axis=0)(times))
+
+
+def grows_apart(values: FloatArray) -> bool:
+    """Whether the peaks of the last parts of a signal grow without end; a ramp, a step or a swing that dies out does not."""
+    if len(values) < FEWEST_GROWTH_ROWS:
+        return False
+    sizes = np.abs(values.reshape(len(values), -1)).max(axis=1)
+    peaks = np.array([part.max() for part in np.array_split(sizes, GROWTH_PARTS)][-LAST_PARTS - 1 :])
+    with np.errstate(invalid="ignore", over="ignore"):
+        steady = (peaks[1:] >= PART_GROWTH * peaks[:-1]).all()
+        return bool(steady and peaks[-1] > GROWTH_SIZE and peaks[-1] > WHOLE_GROWTH * peaks[0])

@@ -1,4 +1,4 @@
-"""MATLAB 7.3 files: HDF5 with MATLAB's own marks, read through h5py (pip install 'blocksim[hdf5]')."""
+"""HDF5 files, plain or with the marks of MATLAB 7.3, read through h5py (pip install 'blocksim[hdf5]')."""
 
 from __future__ import annotations
 
@@ -8,22 +8,31 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecordError
-from .description import Arrays, within_limit
+from .description import Arrays, measurement, within_limit
+from .grid import TimeAxis
+from .record import Record
 
 MATLAB_NUMBERS = ("double", "single", "logical", *(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)))
 
 
-def hdf5_arrays(path: Path, max_bytes: int) -> tuple[Arrays, list[str]]:
-    """Plain arrays by name, structs as dotted names, and what could not be read."""
+def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
+    """Plain HDF5: datasets by their paths with dots, units from their attributes."""
+    arrays, unread, units = hdf5_arrays(path, max_bytes)
+    return measurement(path, arrays, axis, units, unread)
+
+
+def hdf5_arrays(path: Path, max_bytes: int) -> tuple[Arrays, list[str], dict[str, str]]:
+    """Plain arrays by name, structs and groups as dotted names; what could not be read; units where attributes tell them."""
     try:
         import h5py  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         raise RecordError(
-            "is a MATLAB 7.3 (HDF5) file, which takes h5py: pip install 'blocksim[hdf5]'. Or in MATLAB: "
+            "is an HDF5 file (MATLAB 7.3 writes them too), which takes h5py: pip install 'blocksim[hdf5]'. Or in MATLAB: "
             "save('file.mat', ..., '-v7')."
         ) from None
     arrays: Arrays = {}
     ignored: list[str] = []
+    units: dict[str, str] = {}
     total = 0
 
     def walk(name: str, item: Any) -> None:
@@ -42,6 +51,12 @@ def hdf5_arrays(path: Path, max_bytes: int) -> tuple[Arrays, list[str]]:
             total += 8 * int(item.size)
             within_limit(total, max_bytes)
             arrays[name] = np.asarray(item, dtype=float).T
+        elif not kind and item.dtype.kind in "fiub":
+            total += 8 * int(item.size)
+            within_limit(total, max_bytes)
+            arrays[name] = np.asarray(item, dtype=float)
+            if isinstance(unit := item.attrs.get("unit", item.attrs.get("units")), str):
+                units[name] = unit
         else:
             ignored.append(name)
 
@@ -49,4 +64,4 @@ def hdf5_arrays(path: Path, max_bytes: int) -> tuple[Arrays, list[str]]:
         for name in file:
             if not name.startswith("#"):
                 walk(name, file[name])
-    return arrays, ignored
+    return arrays, ignored, units

@@ -45,7 +45,7 @@ def read(path: Path, max_bytes: int, axis: TimeAxis) -> Record:
     header = bytes(data[:128])
     if not header.startswith(b"MATLAB 5.0 MAT-file") or header[126:] not in (b"IM", b"MI"):
         if header.startswith((b"MATLAB 7.", b"\x89HDF")):
-            arrays, unread = hdf5_arrays(path, max_bytes)
+            arrays, unread, _ = hdf5_arrays(path, max_bytes)
             return measurement(path, arrays, axis, ignored=unread)
         raise RecordError(
             f"is a file starting with {header[:16]!r}; a level 5 MAT-file is wanted. In MATLAB: save('file.mat', ..., '-v7')."

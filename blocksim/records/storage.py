@@ -17,13 +17,15 @@ from ..diagram.files import whole_file
 from ..errors import RecordError, listing
 from ..extensions import entries, extension
 from .description import within_limit
-from .grid import TimeAxis
+from .grid import TimeAxis, TimeProblem
 from .record import Record
 
 #: The module of each suffix; loaded when first used.
 FORMATS = {".npz": "npzfile", ".csv": "csvfile", ".mat": "matfile", ".parquet": "parquetfile"}
 #: Tables by other names: read as .csv, and never written.
-FORMATS |= dict.fromkeys((".txt", ".dat", ".tsv"), "textfile")
+FORMATS |= dict.fromkeys((".txt", ".dat", ".tsv", ".asc", ".log", ".lvm"), "textfile")
+FORMATS |= {".h5": "hdf5file", ".hdf5": "hdf5file", ".npy": "foreign.npyfile"}
+SPREADSHEETS = (".xls", ".xlsx", ".xlsm", ".ods")
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
@@ -60,7 +62,7 @@ def read_record(path: str | os.PathLike[str], max_bytes: int, axis: TimeAxis = T
         record.file = os.fspath(path)
         return record
     except RecordError as error:
-        raise RecordError(f"{source}: {error}") from error
+        raise (TimeProblem if isinstance(error, TimeProblem) else RecordError)(f"{source}: {error}") from error
     except PermissionError as error:
         raise RecordError(f"{source}: may not be read; change its permissions.") from error
     except Exception as error:  # the parsers behind this raise nearly anything on a damaged file
@@ -92,5 +94,6 @@ def format_of(path: Path) -> Any:
     if suffix in FORMATS:
         return import_module(f".{FORMATS[suffix]}", __package__)
     if not theirs:
-        raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(suffixes())}.")
+        hint = " Save the sheet as .csv." if suffix in SPREADSHEETS else ""
+        raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(suffixes())}.{hint}")
     return extension("formats", suffix)

@@ -1,4 +1,4 @@
-"""Tables of text under other names than .csv: .txt, .dat, .tsv, whatever stands between their columns. Read only."""
+"""Tables of text under other names than .csv, whatever stands between their columns. Read only."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import RecordError
+from .foreign.clock_jitter import CLEARLY, smoother_when_even
 from .grid import Grid, Signal, interpolate_samples, regular_rows, regular_times
 from .record import METHODS
 
@@ -69,7 +70,7 @@ def even(grid: Grid, bridge: bool, name: str, notes: list[str]) -> Grid:
         raise RecordError(f"{name} has {row_words(len(t))}; a record has at least two.")
     base = time_base(t)
     if base.jitter > JITTER:
-        raise RecordError(irregular(t, base, name))
+        raise RecordError(irregular(grid, base, name))
     gaps = base.gaps
     if len(gaps) and not bridge:
         i, lost = int(gaps[0]), int(base.places[-1]) + 1 - len(t)
@@ -99,23 +100,55 @@ def evenly_placed(grid: Grid, base: TimeBase) -> Grid:
     return Grid(grid.t[0] + regular_rows(rows, base.interval), signals)
 
 
-def irregular(t: FloatArray, base: TimeBase, name: str) -> str:
+def irregular(grid: Grid, base: TimeBase, name: str) -> str:
+    t = grid.t
     steps = np.diff(t)
+    interval = float(f"{base.interval:.3g}")
+    if (ratio := smoother_when_even(grid, base.places)) > CLEARLY:
+        return (
+            f"{name} is not evenly sampled by its times: steps are {steps.min():.6g} to {steps.max():.6g} s. But its signals "
+            f"are {ratio:.2g} times smoother at even times: the clock jitters, not the sampling. Say resample: {{every: "
+            f"{interval:.6g}, rows: even}} (--resample '{{every: {interval:.6g}, rows: even}}'), which puts every row where it "
+            "belongs and fills gaps."
+        )
     row = int(np.argmax(np.abs(base.offsets - base.offsets[0]) > JITTER))
     return (
         f"{name} is not evenly sampled: steps are {steps.min():.6g} to {steps.max():.6g} s, {np.median(steps):.6g} s in the "
         f"median; the first sample off the grid by more than {100 * JITTER:g} % of that is row {row}, at {t[row]:.9g} s. "
-        + WAYS.format(float(f"{base.interval:.3g}"))
+        + WAYS.format(interval)
     )
 
 
-def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str]) -> Grid:
-    """All signals on one even grid; where a sample is nan its neighbours are joined."""
+def with_even_rows(grid: Grid, notes: list[str]) -> Grid:
+    """The grid with every row at the place of an even one that lies nearest to its time."""
+    base = time_base(grid.t)
+    twice = int(np.count_nonzero(np.diff(base.places) < 1))
+    if twice:
+        raise RecordError(
+            f"resample: rows: even: {twice} rows fall on the place of the one before; their times are too uneven for rows that "
+            f"are {base.interval:.6g} s apart. Leave it out."
+        )
+    worst = float(np.abs(base.offsets).max())
+    notes.append(
+        f"rows were taken as even, {base.interval:.6g} s apart; their times were off by up to {100 * worst:.2g} % of that"
+    )
+    return Grid(grid.t[0] + base.places * base.interval, grid.signals)
+
+
+def resampled(grids: Sequence[Grid], every: Any, method: str, notes: list[str], rows: str = "") -> Grid:
+    """All signals on one even grid; where a sample is nan its neighbours are joined. `rows='even'` mistrusts the clock."""
     if method not in METHODS:
         raise RecordError(f"resample: there is no method '{method}'. Methods are: {', '.join(METHODS)}.")
     for grid in grids:
         if len(grid.t) < 2:
             raise RecordError(f"resample: '{next(iter(grid.signals))}' has {row_words(len(grid.t))}; at least two are wanted.")
+    for grid in grids if not rows else ():
+        base = time_base(grid.t)
+        if base.jitter > JITTER and (ratio := smoother_when_even(grid, base.places)) > CLEARLY:
+            notes.append(
+                f"its signals are {ratio:.2g} times smoother at even times: the clock jitters; say rows: even in resample"
+            )
+    grids = [with_even_rows(grid, notes) for grid in grids] if rows else grids
     low, high = max(g.t[0] for g in grids), min(g.t[-1] for g in grids)
     if low >= high:
         raise RecordError(f"resample: the signals share no time: one starts at {low:g} s, one ends at {high:g} s.")

@@ -157,7 +157,10 @@ def column_parts(record: Record, name: str) -> list[str]:
     while f"{name}[{len(parts)}]" in record:
         parts.append(f"{name}[{len(parts)}]")
     if not parts:
+        others = record.provenance.get("other_lengths", {})
         hint = " The time is no signal." if name == "t" else did_you_mean(name, list(record))
+        if name in others:
+            hint = f" '{name}' ({others[name]}) is in the file, but does not go with this time: choose another (time:, --time)."
         raise RecordError(f"the record has no column '{name}'. It has: {brief_listing(record)}.{hint}")
     return parts
 

@@ -19,8 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import __version__
-from ..contract.declarations import Memory, Model, Noise, Outport, State
-from ..contract.definition import arguments
+from ..contract.declarations import Outport
 from ..diagram.build import open_diagram
 from ..diagram.checks import raise_all, record_problems
 from ..diagram.diagram import Diagram
@@ -34,11 +33,11 @@ from ..records.record import MAX_RECORD_BYTES, Record, brief_listing
 from ..records.storage import read_record
 from ..records.timebase import even, resampled
 from ..schedule.flatten import flatten
-from ..schedule.named_starts import awaited
-from ..schedule.schedule import Schedule, Unit
+from ..schedule.schedule import Schedule
 from ..simulation.overrides import Overrides
 from .channels import corrected
 from .columns import grids_of, mapped, unmapped
+from .planner import planned
 
 #: The folder in which records are looked for beside that of the diagram.
 DATA = "BLOCKSIM_DATA"
@@ -61,7 +60,8 @@ def identify(
     `columns` is {signal: column}, a list of columns for a vector, or {"column": "qm", "unit": "mm", "scale": 1, "offset": 0,
     "delay": 0}; offset and delay may be "estimated", from the other encoder of a flexible axis.
     `time` names the column of time, or `every` is the interval of rows that have none. `resample` (an interval, or
-    {"every": 1e-3, "method": "cubic"}) makes an uneven record even; `missing="bridge"` passes nan on to blocks that allow it.
+    {"every": 1e-3, "method": "cubic"}; with "rows": "even" where only the clock jitters) makes an uneven record even;
+    `missing="bridge"` passes nan on to blocks that allow it.
     `assume` names sources that the record does not hold and that acted as in the diagram. `params` changes settings as in
     `simulate`. Of a list of records, which are fitted together, the first comes back: see `identify_together`.
     """
@@ -123,6 +123,7 @@ def read_measured(
             f"--map block.port=column. The columns are: {brief_listing(source)}."
         )
     grids = evened(grids_of(signals), spec, name, notes)
+    notes += [f"{name}: {text}" for text in source.provenance.get("remarks", ())]
     if repeats := source.provenance.get("repeated_rows"):
         notes.append(f"{name}: {repeats} rows said again what the row before said, and were left out")
     grids, pairs = corrected(schedule, grids, spec.signals, notes)
@@ -164,8 +165,8 @@ def source_of(diagram: Diagram, spec: RecordSpec, record: Any) -> tuple[Record, 
 
 
 def axis_of(spec: RecordSpec) -> TimeAxis:
-    time = spec.time if isinstance(spec.time, dict) else {"column": spec.time or ""}
-    return TimeAxis(time["column"], time.get("unit", ""), spec.every)
+    time = spec.time if isinstance(spec.time, dict) else {"column": "" if spec.time is None else spec.time}
+    return TimeAxis(str(time["column"]), time.get("unit", ""), spec.every)
 
 
 def others_of(diagram: Diagram, spec: RecordSpec, main: Any) -> dict[str, Record]:
@@ -217,7 +218,7 @@ def evened(grids: list[Grid], spec: RecordSpec, name: str, notes: list[str]) -> 
     bridge = spec.missing == "bridge"
     if spec.resample is not None:
         how = spec.resample if isinstance(spec.resample, dict) else {"every": spec.resample}
-        return [resampled(grids, how["every"], how.get("method", "linear"), notes)]
+        return [resampled(grids, how["every"], how.get("method", "linear"), notes, how.get("rows", ""))]
     results = [even(grid, bridge, name, notes) for grid in grids]
     for grid in [] if bridge else results:
         for signal, values in ((n, s.values.reshape(len(grid.t), -1)) for n, s in grid.signals.items()):
@@ -238,99 +239,3 @@ def step_of(grid: Grid) -> float:
 def aliases(schedule: Schedule) -> dict[str, str]:
     single = {u.path: list(u.kind.of(Outport)) for u in [*schedule.units, *schedule.after_run]}
     return {path: f"{path}.{ports[0]}" for path, ports in single.items() if len(ports) == 1}
-
-
-@dataclass
-class Planner:
-    """Decides which blocks run, each after those it reads; remembers why a signal cannot be had."""
-
-    have: set[str]
-    by_path: dict[str, Unit]
-
-    def __post_init__(self) -> None:
-        self.order: list[Unit] = []
-        self.refused: dict[str, str] = {}
-
-    def obtain(self, unit: Unit, trail: tuple[str, ...] = ()) -> str:
-        """Make sure a block can run, planning what it needs; '' or why it cannot."""
-        if unit in self.order:
-            return ""
-        if unit.path not in self.refused:
-            self.refused[unit.path] = self.reason(unit, (*trail, unit.path))
-            if not self.refused[unit.path]:
-                self.order.append(unit)
-        return self.refused[unit.path]
-
-    def reason(self, unit: Unit, trail: tuple[str, ...]) -> str:
-        """Why a block cannot run over the record: by itself, or for want of an input."""
-        if not unit.after and (why := standing(unit)):
-            return why
-        for port, refs in unit.inputs.items():
-            for ref in refs:
-                signal = f"{ref.block}.{ref.port}"
-                if signal in self.have:
-                    continue
-                maker = self.by_path[ref.block]
-                why = f"'{ref.block}' waits for itself" if ref.block in trail else self.obtain(maker, trail)
-                if why:
-                    return f"its input '{port}' comes from '{signal}'\n{why}"
-        for name in awaited(unit):
-            if why := f"'{name}' waits for itself" if name in trail else self.obtain(self.by_path[name], trail):
-                return f"its start comes from '{name}', which cannot be had: {why.replace(chr(10), ': ')}"
-        return ""
-
-
-def planned(schedule: Schedule, have: Any, source: Record, notes: list[str]) -> list[Unit]:
-    """The blocks to run, in order: record blocks, what reads one, observers, and what these need that the record has not."""
-    planner = Planner(set(have), {u.path: u for u in [*schedule.units, *schedule.after_run]})
-    problems = []
-    for unit in schedule.after_run:
-        ports = [f"{unit.path}.{port}" for port in unit.kind.of(Outport)]
-        left = [port for port in ports if port not in planner.have]
-        if ports and not left:
-            continue  # a mapping says it is measured
-        if len(left) < len(ports):
-            problems.append(Problem(f"record: '{unit.path}' makes {listing(ports)}; map {listing(left)} too, or none of them."))
-        elif why := planner.obtain(unit):
-            problems.append(Problem(wanting(unit, why, source), unit.node.at("in")))
-    for unit in filter(observes, schedule.units):
-        if why := planner.obtain(unit):
-            lost = Problem(wanting(unit, why, source), unit.node.at("in"))
-            if planner.order:
-                notes.append(f"left out: {lost.what}")
-            else:
-                problems.append(lost)
-    if problems:
-        raise DiagramError(dict.fromkeys(problems))
-    if not planner.order:
-        raise DiagramError("the diagram has no block that works on a record: add an identifier, a filter or an observer.")
-    return planner.order
-
-
-def observes(unit: Unit) -> bool:
-    """Whether a running block names a plant: an observer or a recursive estimator, wanted for its own sake."""
-    return any(unit.settings.get(name) for name in unit.kind.of(Model))
-
-
-def standing(unit: Unit) -> str:
-    """Why a running block cannot be run over a record whatever its inputs are; '' where it can."""
-    if any(not isinstance(d, Memory) for d in unit.kind.of(State).values()):
-        return f"'{unit.path}' ({type(unit.block).__name__}) moves with states of its own"
-    if unit.kind.of(Noise):
-        return f"'{unit.path}' ({type(unit.block).__name__}) draws noise"
-    if not any(unit.inputs.values()) and (unit.kind.of(State) or any("t" in arguments(f) for f in unit.kind.functions.values())):
-        return f"'{unit.path}' ({type(unit.block).__name__}) is a source, and the diagram's need not be what was sent"
-    return ""
-
-
-def wanting(unit: Unit, why: str, source: Record) -> str:
-    """Which input of a block is missing, why it cannot be computed, and what to do."""
-    *steps, cause = why.split("\n")
-    if not steps:
-        return f"block '{unit.path}' cannot run on a record: {cause}."
-    first, last = (step.split("'")[3] for step in (steps[0], steps[-1]))
-    need = "" if first == last else f"that takes '{last}', and "
-    return (
-        f"block '{unit.path}': {steps[0]}, which the record does not have and which cannot be computed from it: {need}{cause}. "
-        f"Map a column: record: {{signals: {{{first}: COLUMN}}}} or --map {first}=COLUMN. It has: {brief_listing(source)}."
-    )

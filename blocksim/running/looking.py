@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..records.record import Record, scalar_columns
+from ..errors import listing
+from ..records.foreign.clock_jitter import CLEARLY, smoother_when_even
+from ..records.grid import Grid, TimeAxis, TimeProblem
+from ..records.record import MAX_RECORD_BYTES, Record, scalar_columns
+from ..records.storage import read_record
 from ..records.timebase import JITTER, time_base
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
 
 MOST_LEVELS = 1000  # different values: a column with fewer of them than that, evenly apart, is quantised
+MANY_LEVELS = 30  # different values, from which a column is no sequence of steps
+CLIPPED, STAY = 0.005, 5  # share of the rows, and rows in a row, at the largest value: a limit
 TURN = 2 * math.pi
 
 
@@ -51,6 +58,31 @@ class FileView:
         return "\n".join([self.source, *self.times, "", *table, *(f"note: {text}" for text in self.remarks)])
 
 
+def view_of_file(path: str | os.PathLike[str], axis: TimeAxis = TimeAxis()) -> tuple[Record, FileView]:  # noqa: B008 (frozen)
+    """A file as somebody sees it who has never seen it before; without a sound time its rows are counted, and why is said."""
+    try:
+        record = read_record(path, MAX_RECORD_BYTES, axis)
+    except TimeProblem as error:
+        if axis.every is not None:
+            raise
+        record = read_record(path, MAX_RECORD_BYTES, TimeAxis(every=1))
+        view = look_at(record)
+        why = str(error).removeprefix(f"{path}: ")
+        remarks = (why, *likely_times(record), *view.remarks)
+        return record, replace(view, times=(f"{len(record.t)} rows; their time is not known",), remarks=remarks)
+    return record, look_at(record)
+
+
+def likely_times(record: Record) -> list[str]:
+    """The first column that may be the time: it rises from row to row, by nearly the same."""
+    for name in record:
+        for label, values in scalar_columns(name, record[name]):
+            steps = np.diff(values)
+            if len(steps) > 1 and bool((steps > 0).all()) and float(steps.max()) < 5 * float(np.median(steps)):
+                return [f"column {label} rises by {np.median(steps):.4g} from row to row: is it the time? --time {label}"]
+    return []
+
+
 def look_at(record: Record) -> FileView:
     """A record as somebody sees it who has never seen it before."""
     columns = [
@@ -60,23 +92,43 @@ def look_at(record: Record) -> FileView:
     remarks = []
     if provenance.get("repeated_rows"):
         remarks.append(f"{provenance['repeated_rows']} rows said again what the row before said, and were left out")
-    if provenance.get("ignored"):
-        remarks.append(f"not read: {', '.join(provenance['ignored'])}")
+    remarks += provenance.get("remarks", ())
+    others = provenance.get("other_lengths", {})
+    if unread := [name for name in provenance.get("ignored", ()) if name not in others]:
+        remarks.append(f"not read: {listing(unread)}")
+    if others:
+        shapes = listing(f"{name} ({shape})" for name, shape in others.items())
+        remarks.append(f"of other lengths, and not read: {shapes}; another column of time (--time) may go with them")
+    remarks += alike_columns(record)
     for name, value in list(provenance.get("constants", {}).items())[:20]:
         remarks.append(f"a single value: {name} = {value}")
-    times = tuple(time_words(grid.t) for grid in record.grids)
+    times = tuple(time_words(grid) for grid in record.grids)
     return FileView(str(provenance.get("source") or record.file or "the record"), tuple(columns), times, tuple(remarks))
 
 
-def time_words(t: FloatArray) -> str:
+def alike_columns(record: Record) -> list[str]:
+    """Columns that hold what another one holds."""
+    columns = [(label, v) for name in record for label, v in scalar_columns(name, record[name]) if np.ptp(v) > 0]
+    texts = []
+    for k, (label, values) in enumerate(columns):
+        if twin := next((other for other, v in columns[:k] if np.array_equal(v, values, equal_nan=True)), None):
+            texts.append(f"'{label}' holds the same numbers as '{twin}'")
+    return texts
+
+
+def time_words(grid: Grid) -> str:
     """'20001 rows, 0 to 20 s, every 0.001 s' and what is wrong with that."""
+    t = grid.t
     if len(t) < 3:
         return f"{len(t)} rows"
     base = time_base(t)
+    clock = base.jitter > JITTER and smoother_when_even(grid, base.places) > CLEARLY
     text = f"{len(t)} rows, {t[0]:g} to {t[-1]:g} s, every {base.interval:.6g} s ({1 / base.interval:.6g} Hz)"
     gaps = base.gaps
-    if base.jitter > JITTER and not len(gaps):
-        return f"{text}, uneven: steps of {np.diff(t).min():.4g} to {np.diff(t).max():.4g} s; --resample {base.interval:.3g}"
+    if base.jitter > JITTER:
+        way = f"{{every: {base.interval:.3g}, rows: even}}" if clock else f"{base.interval:.3g}"
+        why = " (its signals are smoother at even times: the clock jitters)" if clock else ""
+        text += f", uneven{why}: steps of {np.diff(t).min():.4g} to {np.diff(t).max():.4g} s; --resample '{way}'"
     if len(gaps):
         lost = int(base.places[-1]) + 1 - len(t)
         place = int(gaps[np.argmax(np.diff(t)[gaps - 1])])
@@ -105,15 +157,46 @@ def quantum(values: FloatArray) -> float:
 
 
 def guess_of(values: FloatArray, unit: str, step: float) -> str:
-    """What a column without a unit may be, from its size and its steps."""
+    """What a column may be, from its size and its steps, and what is odd about it."""
     if not len(values) or float(np.ptp(values)) == 0:
         return "constant"
+    if set(np.unique(values).tolist()) <= {0.0, 1.0}:
+        return "on and off"
+    return "; ".join(filter(None, [likely_kind(values, unit, step), bound_words(values), repeat_words(values)]))
+
+
+def bound_words(values: FloatArray) -> str:
+    """Whether a column stands at its largest or smallest value as nothing does that moves: a limit was reached."""
+    texts = []
+    if len(np.unique(values)) < MANY_LEVELS:
+        return ""  # a relay, a sequence of steps
+    for side, bound in (("largest", float(values.max())), ("smallest", float(values.min()))):
+        there = values == bound
+        runs = np.diff(np.flatnonzero(np.diff(np.r_[0, there, 0])))[::2]  # lengths of stays at the bound
+        moving = float(np.mean(np.diff(values) != 0))
+        if there.sum() > CLIPPED * len(values) and runs.max() >= STAY and moving > 0.5:
+            texts.append(f"at its {side} value {bound:g} in {100 * there.mean():.2g} % of rows: a limit?")
+    return ", ".join(texts)
+
+
+def repeat_words(values: FloatArray) -> str:
+    """Whether a column changes only every so many rows: it was sampled more slowly than they were written."""
+    changes = np.flatnonzero(np.diff(values) != 0)
+    if len(changes) < MANY_LEVELS:
+        return ""
+    steps = np.diff(changes)
+    period = int(np.median(steps))
+    if period > 1 and float(np.mean(steps % period == 0)) > 0.9:
+        return f"new only every {period} rows"
+    return ""
+
+
+def likely_kind(values: FloatArray, unit: str, step: float) -> str:
+    """What a column without a unit may be, from its size and its steps."""
     if unit:
         return ""
     if step == 1 and float(np.abs(values).max()) > 10:
         return "counts: give scale"
-    if set(np.unique(values).tolist()) <= {0.0, 1.0}:
-        return "on and off"
     turns = step and TURN / step
     if turns and abs(turns - round(turns)) < 1e-3 and turns >= 100:
         return f"an encoder in rad, {round(turns)} counts per turn"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, Unpack, overload
 
@@ -12,8 +11,8 @@ from ..diagram.spec import RunOptions, SeededOptions
 from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
-from ..simulation.many.lanes import batches, run_together
-from ..simulation.many.threads import share_out
+from ..simulation.many.lanes import LogMemory, batches, run_together
+from ..simulation.many.threads import free_cores, share_out
 from ..simulation.noise import draw_noise
 from ..simulation.prepare import Diagrammatic, experiment, prepared
 from ..simulation.simulation import Progress, Simulation, run_experiment
@@ -141,12 +140,12 @@ def simulate_many(
     ready = experiment(diagram, {}, **options)
     results = [prepared(ready, row, {}) for row in table]
     work = len(runs)
-    jobs = jobs or os.cpu_count() or 1
+    jobs = jobs or free_cores()
     parts = batches([results[row][0] for row, _ in runs], jobs)
     if work > 1 and ready.method.compiled and any(len(part) == 1 for part in parts):
         for one in {id(e): e for e, _ in results}.values():  # compile once, before the threads start
             one.program.fast()
-    done = itertools.count(1)
+    done, memory = itertools.count(1), LogMemory(len(parts)) if collect is None else None
 
     def run(index: int, logged: Record | None = None) -> Any:
         row, seed = runs[index]
@@ -170,7 +169,8 @@ def simulate_many(
         if len(part) > 1:
             one, rows = results[runs[part[0]][0]][0], [runs[index] for index in part]
             noises = [draw_noise(one, seed) for _, seed in rows]
-            logged = run_together(one, [results[row][1] for row, _ in rows], noises, [table[row] for row, _ in rows]) or logged
+            changes, named = [results[row][1] for row, _ in rows], [table[row] for row, _ in rows]
+            logged = run_together(one, changes, noises, named, memory) or logged
         return [run(index, record) for index, record in zip(part, logged, strict=True)]
 
     return [end for ends in share_out(len(parts), run_part, jobs) for end in ends]

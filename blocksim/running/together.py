@@ -19,7 +19,8 @@ from ..diagram.diagram import Diagram
 from ..errors import RecordError, listing
 from ..estimation.several.processing import process_together
 from ..records.record import Record
-from .identify import Reading, planned, read_measured
+from .identify import Reading, read_measured
+from .planner import planned
 
 
 def identify_together(

@@ -23,14 +23,18 @@ from ..diagram.diagram import Diagram, walk
 from ..errors import DiagramError, RecordError, listing
 from ..estimation.estimate_files import read_estimates
 from ..estimation.estimates import Estimates
-from ..estimation.process import Run, arriving, in_turn
+from ..estimation.process import Run
 from ..estimation.several.first_state import first_states
 from ..estimation.twin import recorded_sources, twin_of
 from ..estimation.validation import SignalFit, Validation, fit_of
 from ..records.record import Record
-from ..schedule.schedule import Schedule, Unit
+from ..schedule.schedule import Schedule
 from ..simulation.elements import whole_settings
-from .identify import MeasuredData, Planner, Reading, identify, read_measured
+from .identify import MeasuredData, Reading, identify, read_measured
+from .inverse_fits import inverse_fits, removed_channel
+from .predicting import predicted_fits
+
+MODES = ("loop", "predict", "inverse")
 
 
 def validate(
@@ -41,6 +45,7 @@ def validate(
     block: str = "",
     split: float | None = None,
     mode: str = "loop",
+    horizon: float = 0.1,
     initial: str = "record",
     skip: float = 0.0,
     first: str | os.PathLike[str] | Record | None = None,
@@ -58,14 +63,12 @@ def validate(
     `split=0.7` finds them on the first 70 % of the record and judges them by the rest. `mode='loop'` simulates the diagram with
     ideal sensors, the references played from the record, from its first position and speed (`initial='record'`) or from the
     diagram's, and does not compare the first `skip` seconds, in which a controller whose memory nobody measured settles.
-    `mode='inverse'` evaluates the inverse model of the diagram's identifiers on their own filtered signals. `first` is the record
-    that the estimates come from: its scores stand beside, as `there`. `columns`, `time` and
-    the rest are those of `identify`.
+    `mode='predict'` drives the plants by what was recorded of their drive, and begins again every `horizon` seconds at what was
+    measured. `mode='inverse'` evaluates the inverse model of the diagram's identifiers on their own filtered signals, without
+    the ends that they leave out. `first` is the record that the estimates come from: its scores stand beside, as `there`.
+    `columns`, `time` and the rest are those of `identify`.
     """
-    if mode not in ("loop", "inverse"):
-        raise DiagramError(f"there is no mode '{mode}'. Modes are: loop, inverse.")
-    if initial not in ("record", "diagram"):
-        raise DiagramError(f"initial: found '{initial}'. The first state comes from the record or the diagram.")
+    refuse_options(mode, horizon, initial)
     reading = Reading(columns or {}, time, every, resample, missing, assume)
     if split is not None:
         if estimates is not None:
@@ -78,19 +81,27 @@ def validate(
     values = {} if base else fixed_values(open_diagram(diagram), estimates, block)
     data = read_measured(diagram, record, {**(params or {}), **values}, reading)
     notes = [f"note: {text}" for text in data.notes]
-    entries, more = loop_fits(data, initial, skip) if mode == "loop" else inverse_fits(data, base)
+    if mode == "loop":
+        entries, more = loop_fits(data, initial, skip)
+    elif mode == "predict":
+        entries, more = predicted_fits(data, horizon, comparable(data)[0])
+    else:
+        entries, more = inverse_fits(data, base, removed_channel(estimates), skip)
     source = str(data.record.provenance.get("source", ""))
     numbers = base or {n: v for n, v in values.items() if isinstance(v, (int, float))}
-    options: dict[str, Any] = {
-        "block": block,
-        "mode": mode,
-        "initial": initial,
-        "skip": skip,
-        "params": params,
-        **reading.options(),
-    }
-    there = None if first is None else validate(diagram, first, estimates, **options)
+    same: dict[str, Any] = {"block": block, "mode": mode, "horizon": horizon, "initial": initial, "skip": skip, "params": params}
+    there = None if first is None else validate(diagram, first, estimates, **same, **reading.options())
     return Validation(mode, tuple(entries), source, numbers, (*notes, *more), there)
+
+
+def refuse_options(mode: str, horizon: float, initial: str) -> None:
+    """Refuse options that nothing stands for."""
+    if mode not in MODES:
+        raise DiagramError(f"there is no mode '{mode}'. Modes are: {listing(MODES)}.")
+    if not horizon > 0:
+        raise DiagramError(f"horizon: found {horizon}. A time above 0 s is wanted.")
+    if initial not in ("record", "diagram"):
+        raise DiagramError(f"initial: found '{initial}'. The first state comes from the record or the diagram.")
 
 
 def fixed_values(diagram: Diagram, estimates: Any, block: str = "") -> dict[str, Any]:
@@ -130,7 +141,14 @@ def base_values(diagram: Diagram, estimates: Any) -> dict[str, float]:
         return {}
     owner = owner_of(estimates, diagram)
     plant = plant_at(diagram, owner)
-    return {f"{owner}.{n}": float(e.value) for n, e in estimates.items()} if plant is not None and plant.grouping else {}
+    if plant is None or not plant.grouping:
+        return {}
+    if strange := [name for name in estimates if name not in (*plant.parameters, *plant.kind.declared)]:
+        raise DiagramError(
+            f"these are not estimates of '{owner}': its inverse model has no {listing(strange)}. Base parameters belong to one "
+            "table of joints, in one convention; identify with this diagram."
+        )
+    return {f"{owner}.{n}": float(e.value) for n, e in estimates.items()}
 
 
 def chosen_estimates(record: Record, block: str) -> Estimates:
@@ -180,13 +198,7 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
     schedule, record = data.schedule, data.record
     t = record.time(next(iter(data.signals)))
     run = Run(schedule.diagram, {}, record, "", simulated=False)
-    played = {p.signal for p in recorded_sources(run, t)}
-    names = [n for n in data.signals if n not in played and n in running_signals(schedule) and len(record.time(n)) == len(t)]
-    if not names:
-        raise RecordError(
-            f"nothing can be compared: none of the measured signals {listing(data.signals)} is made by a running block that has "
-            "inputs. Map what was measured in the loop, e.g. --map encoder=COLUMN."
-        )
+    names, played = comparable(data)
     start = first_states(schedule, {n: (record.time(n), record[n]) for n in record}) if initial == "record" else {}
     twin = twin_of(run, t, names, start=start)
     signals = twin.run({})
@@ -204,6 +216,21 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
     return fits, notes
 
 
+def comparable(data: MeasuredData) -> tuple[list[str], set[str]]:
+    """The measured signals that a simulation makes too, and those of sources, which it plays."""
+    record = data.record
+    t = record.time(next(iter(data.signals)))
+    played = {p.signal for p in recorded_sources(Run(data.schedule.diagram, {}, record, "", simulated=False), t)}
+    outputs = running_signals(data.schedule)
+    names = [n for n in data.signals if n not in played and n in outputs and len(record.time(n)) == len(t)]
+    if not names:
+        raise RecordError(
+            f"nothing can be compared: none of the measured signals {listing(data.signals)} is made by a running block that has "
+            "inputs. Map what was measured in the loop, e.g. --map encoder=COLUMN."
+        )
+    return names, played
+
+
 def running_signals(schedule: Schedule) -> set[str]:
     """The outputs of blocks that run and have inputs: what a loop makes, not what is asked of it."""
     return {
@@ -212,47 +239,3 @@ def running_signals(schedule: Schedule) -> set[str]:
         if isinstance(unit.block, Block) and unit.kind.of(Inport)
         for port in unit.kind.of(Outport)
     }
-
-
-# ---- the inverse model -------------------------------------------------------------------------------------------------
-
-
-def inverse_fits(data: MeasuredData, base: Mapping[str, float]) -> tuple[list[SignalFit], list[str]]:
-    """The effort that the inverse model says, beside the one that acted, for every identifier that has both."""
-    schedule = data.schedule
-    planner = Planner(set(data.signals), {u.path: u for u in [*schedule.units, *schedule.after_run]})
-    judged = [unit for unit in schedule.after_run if is_inverse(unit) and not planner.obtain(unit)]
-    if not judged:
-        raise RecordError("no block of the diagram compares an inverse model with the effort that acted: add a LeastSquares.")
-    others = [unit for unit in planner.order if unit not in judged]
-    record, failures = in_turn(others, data.record, lambda unit, r: Run(schedule.diagram, {}, r, unit.path, False), data.signals)
-    if failures:
-        raise failures[0]
-    fits = []
-    for unit in judged:
-        plant = unit.plants["model"]
-        t, inputs = arriving(unit, record)
-        effort = plant.effort(inputs[plant.drive])
-        judged_values = base if plant.grouping else {}
-        beta = np.array([judged_values.get(f"{unit_model(unit)}.{n}", float(plant.values[n])) for n in plant.parameters])
-        model = np.einsum("kij,j->ki", plant.regressor({s: inputs[s] for s in plant.motion}), beta)
-        label = f"{unit.path}.{plant.drive}"
-        unit_text = plant.effort_unit
-        motion = {s: np.asarray(inputs[s]) for s in plant.motion}
-        fits.append(fit_of(label, unit_text, t, effort.squeeze(), model.squeeze(), motion))
-    return fits, []
-
-
-def unit_model(unit: Unit) -> str:
-    """The path of the plant that a record block names."""
-    inside = unit.path.rpartition(".")[0]
-    name = str(unit.block.settings["model"])
-    return f"{inside}.{name}" if inside else name
-
-
-def is_inverse(unit: Unit) -> bool:
-    """Whether a record block has the motion and the drive of a plant whose inverse model is known."""
-    plant = unit.plants.get("model")
-    if plant is None or "regressor" not in plant.kind.functions or not plant.parameters:
-        return False
-    return all(unit.inputs.get(port) for port in (plant.drive, *plant.motion))

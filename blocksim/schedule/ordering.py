@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from typing import Any
 
@@ -45,9 +46,30 @@ def renumber(units: list[Unit], running: list[Unit]) -> None:
         unit.index = new[unit.index]
 
 
+def feedthrough_order(needs: dict[Evaluation, list[Evaluation]]) -> list[Evaluation]:
+    """Feedthrough order, in file order where free, of all that is in no loop and behind none."""
+    left = {target: len(sources) for target, sources in needs.items()}
+    users: dict[Evaluation, list[Evaluation]] = {evaluation: [] for evaluation in needs}
+    for target, sources in needs.items():
+        for source in sources:
+            users[source].append(target)
+    ready, order = [evaluation for evaluation, count in left.items() if count == 0], []
+    heapq.heapify(ready)
+    while ready:
+        order.append(first := heapq.heappop(ready))
+        for user in users[first]:
+            left[user] -= 1
+            if left[user] == 0:
+                heapq.heappush(ready, user)
+    return order
+
+
 def sort(needs: dict[Evaluation, list[Evaluation]], units: list[Unit], solve: bool) -> list[list[Evaluation]]:
     """Feedthrough order, in file order where free; loops refused as a walk, or kept together to be solved."""
-    import networkx as nx
+    without_loops = feedthrough_order(needs)
+    if len(without_loops) == len(needs):
+        return [[evaluation] for evaluation in without_loops]
+    import networkx as nx  # only here: importing it takes as long as all else of a small diagram
 
     graph = nx.DiGraph()
     graph.add_nodes_from(needs)

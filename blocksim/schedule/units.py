@@ -54,11 +54,25 @@ def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[PortKey
     """Signals that tell the unit of an output, and how often they are differentiated in it."""
     if unit.kind.same_unit:
         yield from ((source, 0) for sources in arriving.values() for source in sources)
-    for name, times in ((declared.like, 0), (declared.rate_of, 1)):
-        if name in unit.kind.of(Outport):
-            yield (unit.index, name), times
-        else:
-            yield from ((source, times) for source in arriving.get(name, []))
+    name, times = declared.relative()
+    if name in unit.kind.of(Outport):
+        yield (unit.index, name), times
+    elif times >= 0:  # an integrated force may be meant as the speed of a mass of 1
+        yield from ((source, times) for port in ports_like(unit, name) for source in arriving.get(port, []))
+
+
+def ports_like(unit: Unit, name: str) -> list[str]:
+    """An input, and those that are for the same unit as it."""
+    return [port for port, declared in unit.kind.of(Inport).items() if name and name in (port, declared.like)]
+
+
+def port_unit(unit: Unit, port: str) -> str:
+    """The unit of a port: as its settings and plants decide, or as declared."""
+    declared: str = unit.kind.of(Inport, Outport)[port].unit
+    try:
+        return unit.block.port_units(unit.plants).get(port) or declared
+    except Exception:  # of anybody's block, or of one with mistakes, which are told elsewhere
+        return declared
 
 
 def unit_families(ties: Mapping[PortKey, Iterable[tuple[PortKey, int]]]) -> Iterator[dict[PortKey, int]]:

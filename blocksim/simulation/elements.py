@@ -6,7 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..diagram.diagram import Diagram
 from ..errors import DiagramError
+from ..schedule.flatten import flatten
+from ..schedule.schedule import Schedule
+from .overrides import Overrides
 
 ELEMENT_NAME = re.compile(r"^(?P<name>.*[^\]\s])\s*\[\s*(?P<row>\d+)\s*(?:,\s*(?P<column>\d+)\s*)?\]$")
 
@@ -63,3 +67,23 @@ def whole_settings(changes: Mapping[str, Any], value_of: Callable[[str], Any]) -
             raise DiagramError(f"'{name}': {setting} = {value} has no such element.")
         result[setting] = with_element(value, place, number)
     return result
+
+
+def parameter_number(schedule: Schedule, changes: Mapping[str, Any], name: str) -> Any:
+    """What a parameter is with these changes: the setting, or its element; None where it has no such element."""
+    setting, place = split_element(name)
+    whole = run_settings(schedule, changes)
+    value = Overrides(whole).value(schedule, setting)
+    return number_at(value, place) if place else value
+
+
+def run_settings(schedule: Schedule, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes in which elements stand in the lists they are of, which are otherwise those of the schedule."""
+    if not any("[" in name for name in changes):
+        return dict(changes)
+    return whole_settings(changes, lambda name: Overrides().value(schedule, name))
+
+
+def settings_in_diagram(diagram: Diagram, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a diagram."""
+    return run_settings(flatten(diagram), changes) if any("[" in name for name in changes) else dict(changes)

@@ -109,12 +109,12 @@ class Experiment:
     def check_length(self, limit: int | None = None) -> None:
         """Refuse a run that cannot end or fit, before anything is allocated; `limit` is the number of steps that may be taken."""
         limit = MAX_STEPS if limit is None else limit
+        own = self.options.stop == self.diagram.simulate.stop  # where another was asked for, the file is not to blame
+        where = key_place(self.diagram, "simulate.stop") or key_place(self.diagram, "simulate") if own else None
         if self.length > limit:
-            raise DiagramError(
-                f"this run takes {self.length:.3g} steps, more than the limit of {limit:.3g}: shorten it, or ask for more with "
-                "limit=."
-            )
-        check_room(self.room)
+            text = f"this run takes {self.length:.3g} steps, more than the limit of {limit:.3g}"
+            raise DiagramError([Problem(f"{text}: shorten it, or ask for more with limit=.", where)])
+        check_room(self.room, where)
 
     @functools.cached_property
     def blank(self) -> Machine:

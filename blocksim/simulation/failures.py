@@ -14,6 +14,11 @@ from .modes import step_advice
 
 if TYPE_CHECKING:
     from ..records.record import Record
+#: Said of an observer or a recursive estimator.
+ESTIMATE_ADVICE = (
+    "It is the estimate that flew apart, and not what it looks at: look at its first values and at how far they may be off, at "
+    "the noises it believes in (Q, R), and at whether its steps follow the plant (substeps, discretisation)."
+)
 #: Relative tolerances below this ask for more digits than numbers have.
 FINEST_RTOL = 1e-13
 
@@ -47,8 +52,8 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
         paths = [experiment.schedule.units[u].path for u, _ in source.loops[number]]
         names = " -> ".join([*paths, paths[0]])
         return SimulationError(
-            f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds. Break it with a "
-            "lag or a UnitDelay.",
+            f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds, or any number is "
+            "one, where its gain is 1. Break it with a lag or a UnitDelay.",
             time=t,
             block=experiment.schedule.units[source.loops[number][0][0]].path,
         )
@@ -83,9 +88,11 @@ def divergence(experiment: Experiment, machine: Machine, t: float) -> Simulation
     index = int(np.argmax(wild))
     slot, value = owners[index], float(values[index])
     scale = f", beyond any credible scale ({most:g})" if np.isfinite(value) else ""
+    beside = experiment.schedule.by_path[slot.path].kind.family == "observers"
+    advice = ESTIMATE_ADVICE if beside else step_advice(experiment)
     return SimulationError(
         f"diverged: at t = {t:.9g} s '{slot.name}' of block '{slot.path}' became {value:.3g}{scale}. The run ends there; its "
-        f"record up to then is kept. {explanation(experiment, machine, slot.path) or step_advice(experiment)}",
+        f"record up to then is kept. {explanation(experiment, machine, slot.path) or advice}",
         time=t,
         block=slot.path,
         state=slot.name,

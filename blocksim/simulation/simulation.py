@@ -21,7 +21,7 @@ from .pace import CHOSEN_STEPS, LOOK, Pace
 
 #: Seconds that compiling (with so many for each character of the program, or, from disk, loading) is taken to cost when CPython
 #: and compiled code are weighed, and that importing the compiler adds to either.
-COMPILING, PER_CHARACTER, LOADING, IMPORTING = 0.1, 2.5e-5, 0.03, 0.15
+COMPILING, PER_CHARACTER, LOADING, IMPORTING = 0.03, 2e-5, 0.03, 0.15
 #: Seconds under CPython that are not worth a look.
 WARM = 0.05
 #: Seconds under CPython after which another process begins to compile.

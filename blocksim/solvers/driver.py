@@ -174,8 +174,8 @@ def integrate(
                 f[NOW] = now
                 return CHATTERING
             then = now + theta * h if theta <= 1.0 else then
-        if LOGS:
-            rows(now, h, then, theta <= 1.0, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, *rest)
+        if LOGS and rows(now, h, then, theta <= 1.0, stop, clock, hits, logs, record, g, armed, f, k, y, x, p, m, *rest) != 0:
+            return DIVERGED
         if GUARDS:
             if theta < 1.0:
                 end_at_event(theta, now, h, f, k, y, x, p, m, *rest)
@@ -240,8 +240,11 @@ def rows(
     y: Any,
     x: Any,
     *rest: Any,
-) -> None:
-    """Log rows up to `then` and before the stop, from inside the step; a row at an event's very instant comes after it."""
+) -> int:
+    """Log rows up to `then` and before the stop, from inside the step; a row at an event's very instant comes after it.
+
+    0, or that a row is no credible place: the run ends in this step, and what came before is kept.
+    """
     z = k[SPARE]
     for j in range(LOGS):
         while logs[LOG * j] < stop:
@@ -251,6 +254,8 @@ def rows(
                 break
             interpolate((at - now) / h, now, h, f, k, y, z, x, *rest)
             if FIXED:
-                if not credible(z, NX, STATE_STRETCH):  # the run ends in this step; what came before is kept
-                    return
+                if not credible(z, NX, STATE_STRETCH):
+                    f[NOW] = then
+                    return DIVERGED
             hit(tick, at, hits, logs, record, g, armed, f, k, z, *rest)
+    return 0

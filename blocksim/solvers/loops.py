@@ -31,7 +31,8 @@ def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> 
         for i in range(K):
             worst = r[i] if r[i] > worst else (-r[i] if -r[i] > worst else worst)
             scale = z[i] if z[i] > scale else (-z[i] if -z[i] > scale else scale)
-        if worst <= 1e-13 * scale and worst == worst:
+        solved = worst <= 1e-13 * scale and worst == worst
+        if solved and jacobian[0] != 0.0:
             return
         for j in range(K):
             before = z[j]
@@ -41,7 +42,11 @@ def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> 
             z[j] = before
             for i in range(K):
                 jacobian[i * K + j] = (q[i] - r[i]) / change
-        eliminate(jacobian, r, K)
+        singular = eliminate(jacobian, r, K)
+        if solved:  # at the first guess: is it the only solution?
+            if singular > 0.0:
+                m[FLAG] = NUMBER + 1.0
+            return
         for i in range(K):
             z[i] = z[i] - r[i]
     residual(z, r, t, x, p, m, a, noise, o)
@@ -51,8 +56,9 @@ def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> 
             z[i] = 0.0
 
 
-def eliminate(matrix: Any, right: Any, n: int) -> None:
-    """right = matrix^-1 right, by elimination with row pivoting; the matrix is destroyed."""
+def eliminate(matrix: Any, right: Any, n: int) -> float:
+    """right = matrix^-1 right, by elimination with row pivoting; the matrix is destroyed. Above 0 where it is singular."""
+    singular = 0.0
     for j in range(n):
         pivot = j
         for i in range(j + 1, n):
@@ -64,6 +70,7 @@ def eliminate(matrix: Any, right: Any, n: int) -> None:
             right[j], right[pivot] = right[pivot], right[j]
         if abs(matrix[j * n + j]) < SINGULAR:  # a loop of gain 1 has no solution, or any: go on as it goes round
             matrix[j * n + j] = -1.0
+            singular = 1.0
         for i in range(j + 1, n):
             factor = matrix[i * n + j] / matrix[j * n + j]
             if factor != 0.0:
@@ -75,6 +82,7 @@ def eliminate(matrix: Any, right: Any, n: int) -> None:
         for c in range(i + 1, n):
             total = total - matrix[i * n + c] * right[c]
         right[i] = total / matrix[i * n + i]
+    return singular
 
 
 Z, R, Q, JACOBIAN = 0, 0, 0, 0  # regions of the array store, folded

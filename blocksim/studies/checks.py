@@ -139,7 +139,11 @@ def check_collected(spec: StudySpec, variants: list[Variant]) -> Iterator[Proble
     """Every collected identifier is in a diagram, and every diagram has something to collect."""
     there = [identifiers(v.diagram) for v in variants]
     names = list(dict.fromkeys(name for blocks in there for name in blocks))
-    for name, place in [*(spec.blocks or []), *((d.block, d.place) for d in spec.details)]:
+    for name, place in [
+        *(spec.blocks or []),
+        *((d.block, d.place) for d in spec.details),
+        *((h.block, h.place) for h in spec.held_back),
+    ]:
         if name not in names:
             has = f"Blocks that may leave estimates are: {listing(names)}."
             yield Problem(f"collect: no diagram has an identifier '{name}'. {has}" + did_you_mean(name, names), place)

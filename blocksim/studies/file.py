@@ -10,18 +10,21 @@ from typing import Any
 
 from ..diagram.checks import brief_value, is_number, raise_all, simulate_problems
 from ..diagram.diagram import NAME
-from ..diagram.files import find_bundled, is_file, is_folder, read_file
+from ..diagram.files import find_named, read_file
 from ..diagram.loader import SpecReader
 from ..diagram.spec import SimulateSpec
 from ..diagram.yaml_lines import Lined, read_yaml
-from ..errors import DiagramError, Place, Problem, listing
+from ..errors import Place, Problem, listing
 from .spec import (
+    HELD_BACK_MODES,
+    HELD_BACK_SCORES,
     MAX_REPEAT,
     MAX_RUNS,
     STATISTICS,
     STUDY_KEYS,
     BoundSpec,
     DetailSpec,
+    HeldBackSpec,
     MethodSpec,
     SignalSpec,
     StudySpec,
@@ -36,14 +39,8 @@ def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
         return replace(parse_study(study_yaml(dict(source)), ""), anywhere=True)
     if isinstance(source, str) and "\n" in source:
         return parse_study(source, "")
-    path = os.fspath(source)
-    study = path if is_file(path) else find_bundled(path)
-    if not study:
-        reason = "is a folder" if is_folder(path) else "is no file"
-        raise DiagramError(
-            f"'{path}' {reason} (looked in {os.getcwd()}). Name a study file, or a bundled one such as tout2022/studies/fig5."
-        )
-    return parse_study(read_file(study, study), study)
+    path = find_named(source, "study", "tout2022/studies/fig5")
+    return parse_study(read_file(path, path), path)
 
 
 def parse_study(text: str, path: str) -> StudySpec:
@@ -234,7 +231,8 @@ class StudyReader(SpecReader):
                     self.complain(f"collect: '{item.value}' is given twice.", item)
                 spec.blocks.append((item.value, self.place(item)))
             elif isinstance(item.value, dict):
-                (self.detail if "detail" in item.value else self.signal)(item, spec)
+                kinds = {"detail": self.detail, "validate": self.held_back}
+                next((read for key, read in kinds.items() if key in item.value), self.signal)(item, spec)
             else:
                 text = brief_value(item.plain())
                 self.complain(f"collect: found {text}. Write an identifier, or {{signal: joint.q, statistic: rms}}.", item)
@@ -261,6 +259,20 @@ class StudyReader(SpecReader):
             self.complain(f"collect: '{detail}' of '{block}' is given twice.", at)
         else:
             spec.details.append(DetailSpec(block, detail, self.place(at)))
+
+    def held_back(self, at: Lined, spec: StudySpec) -> None:
+        """{validate: ls, params: {ref.amplitude: 2}, mode: loop, score: fit}."""
+        self.known_keys(at.value, ("validate", "params", "mode", "score"), "a second experiment")
+        block, mode, score = (at.value[key].value if key in at.value else None for key in ("validate", "mode", "score"))
+        params = self.changes(at.value["params"], "collect: validate", spec.places, "collect") if "params" in at.value else {}
+        if not isinstance(block, str) or not block:
+            self.complain("collect: an entry names whose estimates are judged: {validate: ls, params: {ref.amplitude: 2}}.", at)
+        elif mode not in (None, *HELD_BACK_MODES):
+            self.complain(f"collect: mode: found {brief_value(mode)}. There are: {listing(HELD_BACK_MODES)}.", at)
+        elif score not in (None, *HELD_BACK_SCORES):
+            self.complain(f"collect: score: found {brief_value(score)}. There are: {listing(HELD_BACK_SCORES)}.", at)
+        else:
+            spec.held_back.append(HeldBackSpec(block, params, mode or "loop", score or "fit", self.place(at)))
 
     def ablate(self, at: Lined, spec: StudySpec) -> None:
         entries = self.mapping(at, "ablate")

@@ -215,4 +215,5 @@ def job_of(plan: Plan, identity: str, texts: Mapping[str, str], folder: Path) ->
     details = tuple((d.block, d.detail) for d in plan.spec.details)
     home, options = str(folder.resolve()), dict(plan.spec.simulate)
     own_classes = own_blocks(texts.values())
-    return Job(identity, tuple(diagrams), home, options, blocks, statistics, *own_classes, bound=plan.spec.bound, details=details)
+    return Job(identity, tuple(diagrams), home, options, blocks, statistics, *own_classes, bound=plan.spec.bound, details=details,
+               held_back=tuple(plan.spec.held_back))  # fmt: skip

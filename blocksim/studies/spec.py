@@ -10,7 +10,8 @@ seed: 7                              # the master seed all others come from
 sweep: {encoder.resolution: [1e-4, 1e-3], pid.kp: {linspace: [10, 40, 4]}}    # every combination
 zip: {pid.ki: [1, 2], pid.kd: [0.1, 0.2]}                                     # varied together
 methods: {slow: {params: {smooth.cutoff: 20}}, other: {diagram: other.yaml}}  # compared on the same seeds
-collect: [ls, didim, {signal: joint.q, statistic: rms}, {detail: relative_error, of: ls}]
+collect: [ls, didim, {signal: joint.q, statistic: rms}, {detail: relative_error, of: ls},
+          {validate: ls, params: {ref.amplitude: 2}}]    # by a second experiment with other settings
 ablate: {quantisation: {encoder.resolution: 1e-9}, noise: {encoder.noise_std: 0}}
 alone: true                          # each defect by itself, too
 bound: {parameters: [joint.J, joint.Fv], outputs: {joint.q: encoder.std}}     # Cramer-Rao, to compare the spread with
@@ -44,6 +45,8 @@ STUDY_KEYS = (
 )
 #: What is kept of a collected signal.
 STATISTICS = ("rms", "mean", "std", "min", "max", "peak", "final")
+#: What is kept of a second experiment, and how it is compared.
+HELD_BACK_SCORES, HELD_BACK_MODES = ("fit", "relative_error", "rms"), ("loop", "inverse")
 #: What a study may ask for: repetitions, and runs in all.
 MAX_REPEAT = 1_000_000
 MAX_RUNS = 10_000_000
@@ -91,6 +94,17 @@ class DetailSpec:
 
 
 @dataclass(frozen=True)
+class HeldBackSpec:
+    """A second experiment that judges the estimates of an identifier: what differs in it, how it is compared, what is kept."""
+
+    block: str
+    params: dict[str, Any] = field(default_factory=dict)
+    mode: str = "loop"
+    score: str = "fit"
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class BoundSpec:
     """What a Cramer-Rao bound is computed from."""
 
@@ -116,6 +130,7 @@ class StudySpec:
     blocks: list[tuple[str, Place]] | None = None  # collected identifiers; None: all there are
     signals: list[SignalSpec] = field(default_factory=list)
     details: list[DetailSpec] = field(default_factory=list)
+    held_back: list[HeldBackSpec] = field(default_factory=list)
     ablate: dict[str, dict[str, Any]] = field(default_factory=dict)
     alone: bool = False
     bound: BoundSpec | None = None

@@ -34,6 +34,7 @@ class Store:
         self.identity = identity
         self.offsets = array("q", [MISSING]) * runs
         self.done = 0
+        self.altered = 0  # whole lines that do not fit their checksum
         self.end = 0
         self.lock = threading.Lock()
         there = self.path.exists() and self.path.stat().st_size > 0
@@ -67,6 +68,8 @@ class Store:
                     self.note(value.get("run"), self.end)
                 elif not line.endswith(b"\n"):
                     break
+                else:
+                    self.altered += 1
                 self.end += len(line)
         with wording(self.path, "be cut to its last whole line"):
             os.ftruncate(self.fd, self.end)

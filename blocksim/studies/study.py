@@ -146,7 +146,12 @@ def run_study(
         job = job_of(plan, identity, texts, folder)
         run_pending(plan, store, job, jobs, scheduler, progress)
         remarks = tables_of(plan, store, folder)
-        about = {**description(plan, identity), **vars(remarks), "jobs": 1 if job.stuck else jobs or cores()}
+        about = {
+            **description(plan, identity),
+            **vars(remarks),
+            "altered_lines": store.altered,
+            "jobs": 1 if job.stuck else jobs or cores(),
+        }
         with writing(folder):
             write_json(
                 folder / "study.json",

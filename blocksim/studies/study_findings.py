@@ -1,44 +1,91 @@
-"""What about a study runs and cannot be meant: that of its diagrams, and repetitions of which none differs."""
+"""What about a study runs and cannot be meant: that of its diagrams at every point, and points or runs that do not differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from ..checking.findings import examine
+from ..checking.findings import examine, quick_findings
 from ..contract.declarations import Noise
-from ..errors import Finding
-from ..schedule.schedule import Unit
+from ..diagram.checks import raise_all
+from ..errors import DiagramError, Finding, Place, Problem
+from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import experiment
+from .checks import ELEMENT_SUFFIX, is_parameter
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from .plan import Plan, Variant
+    from .spec import SweepAxis
 
 #: Settings by which noise is turned off.
 LOUDNESS = ("std", "noise_std", "amplitude", "sigma", "variance", "density", "intensity", "power")
+#: Points beside the first that are looked at, each value of a sweep by itself.
+MOST_POINTS = 20
 
 
-def study_findings(plan: Plan) -> tuple[Finding, ...]:
-    """Of every diagram with the settings of its first row; and of the study itself."""
+def study_findings(plan: Plan, quick: bool = False) -> tuple[Finding, ...]:
+    """Of every diagram with the settings of its first row, of what a sweep changes about that; and of the study itself.
+
+    `quick` leaves out what takes long to find: what is told of every study that is run.
+    """
     spec, examined, findings = plan.spec, list[Experiment](), list[Finding]()
     for variant in plan.variants:
-        changes = {**spec.params, **variant.params, **plan.points[0]}
-        ready = experiment(Overrides(changes).diagram(variant.diagram), {}, **spec.simulate)
+        ready = changed(plan, variant, plan.points[0])
         examined.append(ready)
-        findings += examine(ready).findings
+        findings += quick_findings(ready) if quick else examine(ready).findings
+    if not quick:
+        findings += elsewhere(plan, {(finding.name, finding.what) for finding in findings})
     touched = {name for point in plan.points for name in point} | {name for _, changes in plan.arms for name in changes}
-    if plan.repeat > 1 and not any(draws_noise(ready.schedule.units, touched) for ready in examined):
+    parts = [taking_part(plan, v, ready.schedule) for v, ready in zip(plan.variants, examined, strict=True)]
+    noisy = ([u for u in ready.schedule.units if u.path in part] for part, ready in zip(parts, examined, strict=True))
+    if plan.repeat > 1 and not any(draws_noise(units, touched) for units in noisy):
         findings.append(
             Finding(
                 "nothing-random",
-                f"repeat: {plan.repeat}, but nothing in the diagram is random: all repetitions will give the same numbers.",
+                f"repeat: {plan.repeat}, but nothing that is collected has anything random in it: all repetitions will give the "
+                "same numbers.",
                 "Add noise (noise_std of an Encoder, std of a TorqueSensor, WhiteNoise), or write repeat: 1.",
                 spec.places.get("repeat"),
             )
         )
+    findings += idle_changes(plan, set[str]().union(*parts))
     return tuple(dict.fromkeys(findings))
+
+
+def changed(plan: Plan, variant: Variant, point: Mapping[str, Any]) -> Experiment:
+    """A diagram of the study at one of its points, ready to be looked at."""
+    changes = {**plan.spec.params, **variant.params, **point}
+    return experiment(Overrides(changes).diagram(variant.diagram), {}, **plan.spec.simulate)
+
+
+def elsewhere(plan: Plan, earlier: set[tuple[str, str]]) -> Iterator[Finding]:
+    """What cannot be meant at other points than the first, with the value that makes it so and its line in the study."""
+    looks = [(variant, *other) for variant in plan.variants for other in other_points(plan)]
+    for variant, point, text, place in looks[:MOST_POINTS]:
+        try:
+            findings = examine(changed(plan, variant, point)).findings
+        except DiagramError as error:
+            raise_all(Problem(f"{text}: {p.what}", place) for p in error.problems)
+            raise
+        for finding in findings:
+            if (finding.name, finding.what) not in earlier:
+                earlier.add((finding.name, finding.what))
+                yield Finding(finding.name, f"with {text}, {finding.what}", finding.remedy, place or finding.where)
+
+
+def other_points(plan: Plan) -> Iterator[tuple[dict[str, Any], str, Place | None]]:
+    """The first point with one other step of one axis: its settings, the change in words, and its line."""
+    for axis in plan.spec.axes:
+        for step in axis.values[1:]:
+            change = dict(zip(axis.names, step, strict=True))
+            text = ", ".join(f"{name}: {value}" for name, value in change.items())
+            yield {**plan.points[0], **change}, text, axis_place(axis)
+
+
+def axis_place(axis: SweepAxis) -> Place | None:
+    return next((place for name in axis.names if (place := axis.places.get(name)) is not None), None)
 
 
 def draws_noise(units: Iterable[Unit], touched: Iterable[str]) -> bool:
@@ -49,3 +96,72 @@ def draws_noise(units: Iterable[Unit], touched: Iterable[str]) -> bool:
             if not sizes or any(sizes) or any(name.startswith(f"{unit.path}.") for name in touched):
                 return True
     return False
+
+
+def taking_part(plan: Plan, variant: Variant, schedule: Schedule) -> set[str]:
+    """The blocks that have a part in what is collected: those it is made of, over any number of wires, names and switches."""
+    spec, parts = plan.spec, set[str]()
+    units = {unit.path: unit for unit in (*schedule.units, *schedule.after_run)}
+    names = [ELEMENT_SUFFIX.sub("", entry.signal) for entry in spec.signals]
+    names += [entry.block for entry in spec.details]
+    names += [u.path for u in units.values() if u.after or u.kind.estimated] if variant.blocks is None else variant.blocks
+    waiting = [path for name in names for path in owners(name, units)]
+    while waiting:
+        path = waiting.pop()
+        if path in parts:
+            continue
+        parts.add(path)
+        unit = units[path]
+        waiting += [ref.block for refs in unit.inputs.values() for ref in refs if ref.block in units]
+        waiting += [owner for gate in unit.gates for owner in owners(gate, units)]
+        waiting += [owner for plant in unit.plants.values() for owner in owners(plant.path, units)]
+        waiting += [owner for name in texts_in(list(unit.settings.values())) for owner in owners(name, units)]
+    return parts
+
+
+def owners(name: str, units: Mapping[str, Unit]) -> list[str]:
+    """The blocks that a name stands for: itself, the block of a port or setting, or all of a subsystem."""
+    if name in units:
+        return [name]
+    head = name.rpartition(".")[0]
+    return [head] if head in units else [p for p in units if name and p.startswith((f"{name}.", f"{head or name}."))]
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in the settings of a block, keys included: names of other blocks are among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from texts_in(key)
+            yield from texts_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from texts_in(item)
+
+
+def idle_changes(plan: Plan, parts: set[str]) -> Iterator[Finding]:
+    """Sweeps and ablations of blocks that have no part in what is collected, and points that are the same."""
+    spec = plan.spec
+    sweeps = [(axis.names, "sweep", axis_place(axis)) for axis in spec.axes]
+    defects = [(tuple(c), f"ablate: {n}", spec.places.get(f"ablate.{n}.{next(iter(c), '')}")) for n, c in spec.ablate.items()]
+    for names, key, place in (*sweeps, *defects):
+        if names and not any(has_part(plan, name, parts) for name in names):
+            yield Finding(
+                "idle-sweep",
+                f"{key}: {', '.join(names)} changes nothing that is collected: all its points will give the same numbers.",
+                "Change a block that has a part in it, connect this one, or collect what it makes.",
+                place,
+            )
+    for axis in spec.axes:
+        steps = [repr(step) for step in axis.values]
+        if len(set(steps)) < len(steps):
+            again = next(step for step in axis.values if steps.count(repr(step)) > 1)
+            words = ", ".join(f"{name}: {value}" for name, value in zip(axis.names, again, strict=True))
+            yield Finding("idle-sweep", f"sweep: {words} stands in it more than once.", "Leave it out.", axis_place(axis))
+
+
+def has_part(plan: Plan, name: str, parts: set[str]) -> bool:
+    """Whether a change may be seen: of a parameter of the diagram or a subsystem it may."""
+    path = name.rpartition(".")[0]
+    return path in parts or any(is_parameter(variant.diagram, name) for variant in plan.variants)

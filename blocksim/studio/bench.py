@@ -16,7 +16,7 @@ from .protocol import Answer, failure_data
 from .running.clouds import cloud, cloud_data
 from .running.defects import defects_off, rewired
 from .running.envelopes import envelope
-from .running.fields import block_fields, file_fields
+from .running.fields import all_fields, block_fields, file_fields
 from .running.methods import estimates_data
 from .running.runs import LiveRun, live_run, run_units
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 PLOT_COLUMNS, WIDEST = 400, 4000
-#: Signals that are drawn before anybody chose.
-FIRST_SIGNALS = 8
+#: What is drawn before anybody chose: as many signals of a unit as there are colours, and so many units.
+SIGNALS_OF_UNIT, FIRST_UNITS = 8, 4
 #: Seconds between two rounds of slow identifiers: under a moving hand most steps have the processor to themselves.
 BREATH, GLANCE = 0.25, 0.005
 
@@ -135,6 +135,14 @@ def block_settings(session: Session, request: Request) -> Answer:
     return Answer({"block": name, "type": kind, "doc": words, "fields": block_fields(node)})
 
 
+@handles("bench.fields")
+def present_fields(session: Session, request: Request) -> Answer:
+    """Fields by their paths as the diagram has them now; those that it has no longer are left out."""
+    paths = set(request.get("paths") or [])
+    fields = [] if session.diagram is None else all_fields(session.diagram)
+    return Answer({"fields": [field for field in fields if field["path"] in paths]})
+
+
 def run_data(live: LiveRun) -> dict[str, Any]:
     """A run in data: its estimates, what is still to come, what failed, its time on the server."""
     return {
@@ -164,21 +172,31 @@ def signals_data(live: LiveRun) -> list[dict[str, Any]]:
     ]
 
 
-def first_signals(session: Session, record: Record) -> list[str]:
-    """What is drawn before anybody chose: what the file logs, else what comes first."""
+def logged_names(session: Session, record: Record) -> list[str]:
+    """The signals that the file logs, else all of the record."""
     log = session.diagram.log if session.diagram is not None else None
     names = list(record)
-    if log:
-        heads = [entry.signal for entry in log]
-        names = [n for n in names if any(n == h or n.startswith((f"{h}.", f"{h}[")) for h in heads)] or names
-    labels = [label for name in names for label, _ in scalar_columns(name, record[name])]
-    return labels[:FIRST_SIGNALS]
+    heads = [entry.signal for entry in log or []]
+    return [n for n in names if any(n == h or n.startswith((f"{h}.", f"{h}[")) for h in heads)] or names
+
+
+def fitting_labels(record: Record, names: list[str]) -> list[str]:
+    """The first of these signals, each whole, as long as their plots have colours for them; one too wide is begun."""
+    by_unit: dict[str, list[str]] = {}
+    for name in names:
+        labels = [label for label, _ in scalar_columns(name, record[name])]
+        unit = record.unit(name)
+        if unit not in by_unit and len(by_unit) == FIRST_UNITS:
+            continue
+        signals = by_unit.setdefault(unit, [])
+        signals += labels if len(signals) + len(labels) <= SIGNALS_OF_UNIT else [] if signals else labels[:SIGNALS_OF_UNIT]
+    return [label for labels in by_unit.values() for label in labels]
 
 
 def curves(session: Session, record: Record, request: Request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The curves of a request's signals in its window: their description, and their numbers."""
     names = request.get("show")
-    labels = first_signals(session, record) if names is None else [name for name in names if name in record]
+    labels = [n for n in names if n in record] if names is not None else fitting_labels(record, logged_names(session, record))
     columns = min(max(int(request.get("columns") or PLOT_COLUMNS), 10), WIDEST)
     low, high = request.get("window") or (float(record.t[0]), float(record.t[-1]))
     series, arrays = [], {}
@@ -199,18 +217,19 @@ def curve_parts(
 @handles("bench.values", lane="curves", latest=True)
 def values(session: Session, request: Request) -> Answer:
     """The record at a time: of each signal its last sample up to then."""
-    import numpy as np
-
     live = session.shelf.get("bench", {}).get("run")
     if live is None:
         raise BlocksimError("nothing has run yet.")
-    record, t = live.record, float(request["t"])
-    readings = {}
-    for name in request.get("show") or []:
-        if name in record:
-            place = max(int(np.searchsorted(record.time(name), t + 1e-9, "right")) - 1, 0)
-            readings[name] = float(record[name][place])
-    return Answer({"t": t, "values": readings})
+    t = float(request["t"])
+    return Answer({"t": t, "values": values_at(live.record, request.get("show") or [], t)})
+
+
+def values_at(record: Record, names: list[str], t: float) -> dict[str, float]:
+    """Of each of these signals its last sample up to a time."""
+    import numpy as np
+
+    places = {name: int(np.searchsorted(record.time(name), t + 1e-9, "right")) - 1 for name in names if name in record}
+    return {name: float(record[name][max(place, 0)]) for name, place in places.items()}
 
 
 @handles("bench.pins")

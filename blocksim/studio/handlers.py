@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Modules of this room whose handlers are in the table.
 PANES = (
-    "session", "bench", "edit.requests", "edit.keeping", "edit.exports", "excitation.requests", "excitation.improving",
-    "study.requests", "data.requests", "robot",
+    "session", "bench", "edit.requests", "edit.saving", "edit.keeping", "edit.exports", "excitation.requests",
+    "excitation.improving", "study.requests", "data.requests", "robot",
 )  # fmt: skip
 Request: TypeAlias = Mapping[str, Any]
 Handling: TypeAlias = Callable[["Session", Request], "Answer | Iterator[Answer]"]

@@ -14,6 +14,7 @@ from ..notation import unit_label
 from ..simulation.noise import draw_noise
 from ..simulation.prepare import experiment, prepared
 from ..simulation.simulation import run_experiment
+from .bench import curves, fitting_labels, logged_names, values_at
 from .handlers import Request, handles
 from .protocol import Answer
 from .running.defects import defects_off, rewired
@@ -55,7 +56,18 @@ def pose_at(session: Session, request: Request) -> Answer:
         for name in (f"{path}.{signal}" for signal in figure["signals"])
         for label, value in labelled(name, samples_at(record, name, np.array([t]))[0])
     ]
-    return Answer({"t": t, "robots": robots, "readings": readings}, arrays)
+    values = values_at(record, request.get("show") or [], t)
+    return Answer({"t": t, "robots": robots, "readings": readings, "values": values}, arrays)
+
+
+@handles("robot.curves", lane="robot", latest=True)
+def motion_curves(session: Session, request: Request) -> Answer:
+    """The scopes beside the robot: what is drawn of it, then what the bench draws first, as long as colours last."""
+    record, figures = motion_record(session)
+    drawn = [f"{path}.{signal}" for path, figure in figures.items() for signal in figure["signals"]]
+    names = [name for name in dict.fromkeys([*drawn, *logged_names(session, record)]) if name in record]
+    data, arrays = curves(session, record, {**request, "show": fitting_labels(record, names)})
+    return Answer(data, arrays)
 
 
 def labelled(name: str, values: Any) -> list[tuple[str, float]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
+from ..diagram.editing.sketch import sketch
 from ..diagram.files import bundled, bundled_root, find_diagram, read_file
 from ..diagram.loader import parse_spec
 from ..errors import BlocksimError, DiagramError
@@ -44,7 +45,7 @@ class Session:
         path = find_diagram(name)
         text = read_file(path, path)
         self.name, self.path, self.changes, self.diagram, self.experiment = name, path, {}, None, None
-        self.shelf.clear()
+        self.shelf = {pane: job for pane, job in self.shelf.items() if pane == "study"}  # one at work goes on, and can be ended
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
@@ -109,7 +110,9 @@ def diagram_data(session: Session) -> dict[str, Any]:
         "problems": [],
     }
     if diagram is None:
-        return {**facts, "title": session.name, "description": "", "svg": "", "blocks": [], "methods": [], "defects": []}
+        sketched, _ = sketch(session.text, session.path, session.allow_outside)
+        svg = "" if sketched is None else diagram_svg(sketched)
+        return {**facts, "title": session.name, "description": "", "svg": svg, "blocks": [], "methods": [], "defects": []}
     return {
         **facts,
         "title": diagram.name or session.name,

@@ -46,6 +46,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "blocksim"
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
+html_js_files = ["subscripts.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -1,4 +1,4 @@
-"""A page for each lesson of docs/course/: its text, its code, its questions live, and the pictures of `docs/lessons.py`."""
+"""A page for each lesson of docs/course/: text, code, questions live, and what `docs/lessons.py` kept of its cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def lesson_page(path: Path, root: Path) -> str:
     """A notebook as one page."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     here = "../" * (len(path.relative_to(root / "docs").parts) - 1)
-    pictures = root / "docs" / "images" / "course"
+    folder = path.parent.relative_to(root / "docs")
+    pictures = root / "docs" / "images" / folder
+    printed = json.loads((pictures / f"{path.stem}.json").read_text(encoding="utf-8"))
     parts = []
     for number, cell in enumerate(cells):
         text = "".join(cell["source"])
@@ -25,8 +27,10 @@ def lesson_page(path: Path, root: Path) -> str:
             continue
         question = question_html(text, f"{path.stem}-{number}") if QUESTION.match(text) else ""
         parts.append(question or f"```python\n{text}\n```")
-        for picture in sorted(pictures.glob(f"{path.stem}-{number}-*.png")):
-            parts.append(f"![Figure of the cell above]({here}images/course/{picture.name})")
+        if str(number) in printed:
+            parts.append(f"```text\n{printed[str(number)]}\n```")
+        for picture in sorted(pictures.glob(f"{path.stem}-{number}-*")):
+            parts.append(f"![Figure of the cell above]({here}images/{folder.as_posix()}/{picture.name})")
     return "\n\n".join(parts) + "\n"
 
 

@@ -181,7 +181,7 @@ class Staging:
         front = self.linked(self.root / "docs" / "index.md")
         toctree = "```{toctree}\n:hidden:\n\n" + "\n".join(SECTIONS) + "\n```\n"
         links = "\n".join(f"- **[{title}]({key}.md)**: {words}" for key, (title, words, _) in SECTIONS.items())
-        head, _, tail = front.partition("Read in this order:")
+        head, _, tail = front.partition("Or read in this order:")
         self.write("index.md", f"{head}{links}\n\n![A joint in closed loop and its identifiers](images/identify.svg)\n\n"
                    f"## Pages in reading order\n{tail}\n{toctree}")  # fmt: skip
 

@@ -4,40 +4,38 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from loop_file import LOOP, blocksim
 
 import blocksim as bs
 from blocksim.checking.loops import loop_poles
-from blocksim.cli.commands import app
 from blocksim.contract.library import library
 from blocksim.diagram.files import bundled_root
 
 ROOT = Path(__file__).parents[2]
-LOOP = """
-format: 1
-simulate: {stop: 2, solver: rk4, step: 1e-3, seed: 7}
-blocks:
-  ref:     {type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0.4], b: [-0.4, 0.3, 0.1]}
-  error:   {type: Sum, signs: "+-", in: [ref.q, encoder]}
-  pid:     {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
-  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
-  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, noise_std: 0.3, in: joint.q}
-  motion:  {type: BandPassDerivatives, cutoff: 60, factor: 1, in: encoder}
-  ls:      {type: LeastSquares, model: joint, decimate: 10, in: {q: motion.q, qd: motion.qd, qdd: motion.qdd, tau: pid}}
-"""
-
 #: What is changed in the loop, the name of what is found, and words of it.
 WRONG = [
     ("in: joint.q}", "in: joint.qd}", "unit-mismatch", "'encoder' (Encoder) is for m or rad, and 'joint.qd' is in rad/s"),
     ("N: 1, in: pid}", "N: 1, in: ref.q}", "unit-mismatch", "'joint' (GravityJoint) is for N m, and 'ref.q' is in m or rad"),
     ("q: motion.q, qd: motion.qd", "q: motion.qd, qd: motion.q", "unit-mismatch", "'q' and 'qd' look exchanged: exchange them."),
+    ("{q: motion.q,", "{q: pid,", "unit-mismatch", "'pid.u' goes into input 'tau' of block 'joint' (GravityJoint), which is for "
+     "N m, and into input 'q' of block 'ls' (LeastSquares), which is for rad: it cannot be both."),
+    ("in: error}", "in: {e: error, qd_hat: encoder}}", "unit-mismatch", "'qd_hat' of block 'pid' (PID) is for m/s or rad/s"),
+    ("in: joint.q}", "in: sum}\n  sum: {type: Integrator, in: joint.q}", "unit-mismatch", "'sum.y' is in rad s"),
     ("[ref.q, encoder]", "[ref.qd, encoder]", "unlike-terms", "adds 'ref.qd' in m/s or rad/s, 'encoder.q_hat' in rad"),
     ("type: PID, Ts: 1e-3", "type: PID", "continuous-controller", "reads 'encoder', which is taken every 0.001 s"),
+    ("type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3", "type: TransferFunction, num: [0.4, 20, 10], den: [5e-3, 1, 0]",
+     "continuous-controller", "block 'pid' (TransferFunction) has no sample time and reads 'encoder'"),
     ("type: PID, Ts: 1e-3", "type: PID, Ts: 4e-3", "slow-controller", "3 of 4 readings are lost"),
     ("type: PID, Ts: 1e-3", "type: PID, Ts: 0.7e-3", "uneven-rates", "every 0.0007 s and reads 'encoder', which acts every"),
     ("cutoff: 60, factor: 1", "cutoff: 60", "different-grids", "keeps one row in 20. Use 'motion' with factor: 1 and decimate: "
      "20 in 'ls', or read {type: Decimate, factor: 20, in: pid.u} instead."),
-    ("decimate: 10", "decimate: 10, skip: 3", "skip-too-long", "block 'ls' skips 3 s of a record that lasts 2 s"),
+    ("decimate: 10", "decimate: 10, skip: 1.2", "skip-too-long", "block 'ls' skips 1.2 s at either end of a record"),
+    ("decimate: 10", "decimate: 10, skip: [1.5, 0.6]", "skip-too-long", "block 'ls' skips 2.1 s of a record that lasts 2 s"),
+    ("decimate: 10", "decimate: 500", "nothing-left", "'ls' (LeastSquares) cannot work on 2001 rows: no row is left"),
+    ("in: encoder}\n  ls", "in: cut}\n  cut: {type: Trim, start: 5, in: encoder}\n  ls", "nothing-left",
+     "'cut' (Trim) cannot work on 2001 rows: no sample is left of 2001 samples, 0 to 2 s."),
+    ("step: 1e-3,", "step: 1e-3, every: 5e-4,", "staircase", "encoder.q_hat is read every 0.001 s and logged every 0.0005 s"),
+    ("step: 1e-3,", "step: 1e-3, every: 1.5e-3,", "staircase", "logged every 0.0015 s, which is no whole multiple"),
     ("cutoff: 60", "cutoff: 600", "above-nyquist", "has cutoff: 600 Hz and reads encoder.q_hat every 0.001 s"),
     ("decimate: 10", "decimate: 10, parameters: []", "nothing-sought", "block 'ls' (LeastSquares) has parameters: []"),
     ("base_frequency: 0.5", "base_frequency: 600", "fast-source", "600 Hz; steps of 0.001 s hold nothing above 500 Hz"),
@@ -45,12 +43,6 @@ WRONG = [
     ("kp: 20, ki: 10, kd: 0.3", "kp: -500, ki: 10, kd: -10", "unstable-loop", "it grows tenfold in 0.0"),  # apart in 50 samples
     ("stop: 2, solver: rk4, step: 1e-3", "stop: 1, solver: rk4, step: 10", "stop-before-step", "before its first step of 10 s"),
 ]  # fmt: skip
-
-
-def blocksim(*arguments, code=0):
-    result = CliRunner().invoke(app, list(arguments), prog_name="blocksim")
-    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
-    return result
 
 
 def test_a_loop_that_can_be_meant_is_told_in_words(tmp_path, monkeypatch):
@@ -135,7 +127,12 @@ def test_studies_are_checked_and_repetitions_without_noise_told(tmp_path, monkey
     assert told.stdout == "study.yaml: ok, a study of 10 runs: 5 repetitions x 2 points\n" and told.stderr == ""
     Path("study.yaml").write_text(STUDY + "params: {encoder.noise_std: 0}\n", encoding="utf-8")
     told = blocksim("check", "study.yaml").stderr
-    assert "study.yaml:4: warning: repeat: 5, but nothing in the diagram is random" in told and "[nothing-random]" in told
+    assert (
+        "study.yaml:4: warning: repeat: 5, but nothing that is collected has anything random in it" in told
+        and "[nothing-random]" in told
+    )
+    ran = blocksim("study", "study.yaml", "--jobs", "1")  # those who run it at once are told too
+    assert "[nothing-random]" in ran.stderr
     Path("study.yaml").write_text(STUDY.replace("[ls]", "[lq]"), encoding="utf-8")
     assert "no diagram has an identifier 'lq'" in blocksim("check", "study.yaml", code=2).stderr
 
@@ -185,8 +182,8 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 14
-    assert names == {name for *_, name, _ in WRONG} | {"coarse-step", "nothing-random"}
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 19
+    assert names == {name for *_, name, _ in WRONG} | {"coarse-step", "many-samples", "nothing-random", "idle-sweep", "growing"}
 
 
 def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
@@ -257,3 +254,18 @@ def test_a_source_that_turns_a_million_times_is_told():
     (finding,) = bs.findings(swing)
     assert finding.name == "fast-source" and "1e+301 turns in 10 s" in str(finding) and finding.where.line == 4
     assert not bs.findings(swing.replace("1e300", "100"))
+
+
+def test_a_block_that_acts_a_thousand_million_times_is_told_at_once():
+    """The look at half the step would follow each of them."""
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 1e-3}
+blocks:
+  u: {type: PRBS, clock: CLOCK}
+  x: {type: FirstOrderLag, T: 0.1, in: u}
+"""
+    (finding,) = bs.findings(text.replace("CLOCK", "1e-9"))
+    assert finding.name == "many-samples" and finding.where.line == 5
+    assert "block 'u' acts every 1e-09 s, 1e+09 times in 1 s" in str(finding) and "make clock longer" in finding.remedy
+    assert not bs.findings(text.replace("CLOCK", "0.01"))

@@ -137,6 +137,7 @@ def test_schema():
 def test_demo_runs_and_its_copy_runs_again():
     text = blocksim("demo").stdout
     assert "10 s simulated" in text and "blocksim run blocksim-demo/diagram.yaml --plot" in text
+    assert max(len(line) for line in text[text.index("Look at") :].splitlines()) <= 80
     made = {p.name for p in Path("blocksim-demo").iterdir()}
     assert {"diagram.yaml", "diagram.svg", "plot.png", "record.npz"} <= made
     blocksim("run", "blocksim-demo/diagram.yaml", "--quiet")
@@ -150,6 +151,8 @@ def test_version():
 def test_help_names_every_command():
     text = blocksim("--help").stdout
     assert all(f"  {name} " in text for name in ("run", "check", "draw", "show", "blocks", "schema", "demo"))
+    for words in (text, blocksim("course", "--help").stdout):
+        assert "..." not in words.partition("Commands:")[2] and max(map(len, words.splitlines())) <= 80  # nothing is cut
 
 
 def test_files_outside_the_folder_need_leave(folder):

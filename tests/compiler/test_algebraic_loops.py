@@ -44,3 +44,23 @@ def test_the_loop_without_a_solution_is_the_one_that_is_named():
     with pytest.raises(bs.SimulationError, match=r"at t = 0\.\d+ s the algebraic loop .*z.* has no solution") as caught:
         bs.simulate(made, stop=1, every=0.01, algebraic_loops="solve", engine="python")
     assert "'a'" not in str(caught.value) and "a_gain" not in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize(
+    "blocks, walk",
+    [
+        (["a: {type: Gain, k: 1, in: b}", "b: {type: Gain, k: 1, in: a}"], "a -> b -> a"),  # a = a
+        (["u: {type: Sine}", "a: {type: Sum, in: [u, c]}", "b: {type: Gain, k: 2, in: a}", "c: {type: Gain, k: 0.5, in: b}"],
+         "a -> b -> c -> a"),  # a = u + a, where u = 0 at the start
+        (["a: {type: Sum, in: [b, c]}", "b: {type: Gain, k: 0.5, in: a}", "c: {type: Sum, in: [a, d]}",
+          "d: {type: Gain, k: -0.5, in: a}"], "a -> b -> c -> d -> a"),  # a = a/2 + a - a/2: two unknowns or one, of any value
+    ],
+)  # fmt: skip
+def test_a_loop_that_any_number_solves_is_told_at_the_start(engine, blocks, walk):
+    """Zero reproduces itself in each, and so does every other number: nobody can have meant it."""
+    lines = "".join(f"  {block}\n" for block in blocks)
+    text = f"format: 1\nsimulate: {{stop: 1, solver: rk4, step: 0.1, algebraic_loops: solve}}\nblocks:\n{lines}"
+    with pytest.raises(bs.SimulationError, match=r"or any number is one, where its gain is 1\. Break it") as caught:
+        bs.simulate(text, engine=engine)
+    assert f"at t = 0 s the algebraic loop {walk} " in str(caught.value)

@@ -51,6 +51,10 @@ def test_notebooks_are_kept_without_outputs_and_have_their_parts(path):
         assert "**Question.**" in text and "**The picture to remember**" in text and "Quiz(" in text
         assert re.search(r"## Exercises\n\n1\. .*\n2\. .*\n3\. ", text)
         assert f"solutions/{path.stem}.ipynb" in text
+    for cell in cells:
+        source = "".join(cell["source"])
+        if "Quiz(" in source or "Guess(" in source:  # guess first: the answers stand in the source, which stays folded
+            assert re.match(r"(Quiz|Guess)\(", source) and cell["metadata"]["jupyter"] == {"source_hidden": True}
     for link in re.findall(r"\]\(([\w./-]+\.ipynb)\)", text):
         assert (path.parent / link).is_file(), link
 

@@ -47,6 +47,15 @@ def test_the_words_say_what_to_write():
     assert "nothing is off" in str(bs.compare_encoders(*encoders(1e-3, lag=0.0, zero=0.0), R))
 
 
+def test_degrees_are_no_radians():
+    """Weight follows the cosine of the angle: in degrees the same zero comes out, in degrees."""
+    t, motor, arm = encoders(4e-3)
+    plain = bs.compare_encoders(t, motor, arm, R)
+    turned = bs.compare_encoders(t, np.degrees(motor), np.degrees(arm), R, unit="deg")
+    assert turned.zero == pytest.approx(np.degrees(plain.zero), rel=1e-6) and turned.lag == pytest.approx(plain.lag, rel=1e-6)
+    assert turned.twist == pytest.approx(np.degrees(plain.twist), rel=1e-6) and "deg" in str(turned)
+
+
 def test_a_wrong_ratio_is_said():
     assert "and the ratio was said to be 0.02" in str(bs.compare_encoders(*encoders(4e-3), 0.02))
 

@@ -24,7 +24,7 @@ GOOD = {"method": "ls", "parameters": {"J": {"value": 1.0, "std": 0.1, "truth": 
 def test_wrong_types_are_said(tmp_path, wrong):
     path = tmp_path / "estimates.json"
     path.write_text(json.dumps({**GOOD, **wrong}))
-    with pytest.raises(RecordError, match=r"not estimates as blocksim writes them|holds no estimates"):
+    with pytest.raises(RecordError, match=r"estimates.json'(: these are not estimates as blocksim writes them| holds no)"):
         read_estimates(path)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import blocksim as bs
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-from model_choice import CASES, choices
+from model_choice import AXIS, CASES, GEAR, choices
 
 
 @pytest.mark.parametrize("case", list(CASES))
@@ -21,6 +24,19 @@ def test_the_larger_model_is_taken_where_it_is_true(case):
 def test_the_smaller_model_mostly_stays_where_it_is_true(case):
     counts = choices(case, False, range(6))
     assert counts["aic"] <= 3 and counts["bic"] <= 1
+
+
+def test_the_smallest_gap_is_not_no_gap():
+    """Why a gap is never taken in vain: with one, `elasto` never pulls; without one, the damper may."""
+    gear = GEAR.partition("  shut:")[0]
+
+    def speeds(gap: str) -> np.ndarray:
+        text = AXIS.replace("  TRUTH\n", gear.replace("GAP", gap).strip("\n") + "\n")
+        record = bs.simulate(text.replace("[push, y]", "[push, robot.w_m, robot.w_a]"))
+        return np.r_[record["robot.w_m"], record["robot.w_a"]]
+
+    none, least, less = (speeds(gap) for gap in ("0", "1e-9", "1e-7"))
+    assert np.std(least - none) == pytest.approx(0.76 * 2e-3, rel=0.05) and np.std(least - less) < 0.01 * np.std(least - none)
 
 
 @pytest.mark.slow

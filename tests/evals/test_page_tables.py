@@ -186,7 +186,7 @@ def test_rows_at_rest_of_brunot():
     found = scores(short("brunot2017/slow_rows", repeat=3, sweep={"slow": [0, 0.01], "factor": [20, 200]}), "slow", "factor")
     for joint in (1, 2):
         for factor, column in ((20, 0), (200, 2)):
-            value = found[f"joint{joint}.classical", "Fc", 0, factor]["bias_percent"]
+            value = found[f"joint{joint}", "Fc", 0, factor]["bias_percent"]
             assert value == pytest.approx(numbers(page[f"joint {joint}"][column])[0], abs=9)
 
 

@@ -84,4 +84,4 @@ def test_a_strangers_arm_is_identified_from_its_kinematics(tmp_path):
     for name, value in truth.items():
         assert found[name].value == pytest.approx(value, abs=4 * found[name].std + 0.01 * value), name
     entry = bs.validate(tmp_path / "arm.yaml", tmp_path / "second.csv", estimates=found, mode="inverse").entries[0]
-    assert entry.relative_error < 5  # 3 % of it is noise
+    assert entry.relative_error < 0.05  # 3 % of it is noise

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from short_studies import lines, short
+from short_studies import lines, scores, short
 
 import blocksim as bs
 from blocks.plants.serial.chain import INERTIAL
@@ -108,6 +108,18 @@ def test_rows_at_rest_cost_every_method():
     table = lines(read_table(result.folder / "signal_scores.csv"))
     errors = [line["mean"] for line in table if line["signal"].startswith("relative_error")]
     assert len(errors) == 3 and max(errors) - min(errors) < 0.4 and min(errors) > 8
+
+
+def test_the_friction_of_the_wrist_is_found_without_the_rows_of_its_resting_motor():
+    """Without noise: Fc6 and Fcm6 are the truth; rows in which the common motor rests took a third of one for the other."""
+    quiet = {"encoder.noise_std": 0, "encoder.resolution": 1e-9, "ripple.amplitude": [0.0] * 6}
+    poor = {"slow": 0.02, "cutoff": 200, "factor": 20, **quiet}
+    found = scores(short("brunot2017/tx40_motors", repeat=1, params={**poor, "slow_motors": 0.02}))
+    for method in ("classical", "irwsm1", "irwsm2"):
+        assert found[f"good.{method}", "Fc6"]["mean"] == pytest.approx(0.29, rel=0.02)
+        assert found[f"good.{method}", "Fcm6"]["mean"] == pytest.approx(1.83, rel=0.005)
+    biased = scores(short("brunot2017/tx40_motors", repeat=1, params={**poor, "slow_motors": 0}))
+    assert biased["good.classical", "Fc6"]["mean"] > 0.35
 
 
 def test_the_simulated_robot_is_identified():

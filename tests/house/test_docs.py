@@ -14,6 +14,7 @@ import blocksim as bs
 from blocksim.cli.commands import app
 from blocksim.diagram.files import bundled
 from blocksim.diagram.spec import SimulateSpec
+from blocksim.pictures.draw import draw_svg
 from blocksim.solvers import solver_names
 
 ROOT = Path(__file__).parents[2]
@@ -109,3 +110,14 @@ def test_the_format_page_has_every_key():
 def test_the_index_lists_every_page():
     text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert not [p.name for p in (ROOT / "docs").glob("*.md") if p.name != "index.md" and f"({p.name})" not in text]
+
+
+def drawings() -> list[tuple[str, str]]:
+    """(diagram, picture) of every `blocksim draw` that a page names below a picture."""
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
+    return sorted(set(re.findall(r"\*[^*\n]*`blocksim draw (\w+/\w+) -o (docs/images/\w+\.svg)`", texts)))
+
+
+@pytest.mark.parametrize(("diagram", "picture"), drawings())
+def test_a_drawing_on_a_page_is_what_its_command_draws(diagram, picture):
+    assert (ROOT / picture).read_text(encoding="utf-8") == draw_svg(diagram)

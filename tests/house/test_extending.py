@@ -95,7 +95,8 @@ def test_a_plot(package, tmp_path):
         ),
         (
             "record.save('run.xls')",
-            "no format '.xls'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv, .rec.",
+            "no format '.xls'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv, .asc, .log, .lvm, .h5, "
+            ".hdf5, .npy, .rec. Save the sheet as .csv.",
         ),
     ],
 )

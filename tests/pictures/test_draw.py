@@ -17,7 +17,9 @@ from blocksim.errors import BlocksimError
 from blocksim.pictures.diagram.feedback import find_cuts, find_flips
 from blocksim.pictures.diagram.graph import read_graph
 from blocksim.pictures.diagram.layout import layout, plan
+from blocksim.pictures.diagram.lettering import width_of
 from blocksim.pictures.diagram.shapes import Picture, Shape, Wire
+from blocksim.pictures.diagram.sizes import NAME_FONT
 from blocksim.pictures.draw import draw, draw_svg
 
 
@@ -468,6 +470,23 @@ def test_gain_shows_its_value_and_ports_their_names():
     assert [text.text for text in picture.texts] == ["[1]"]
     titles = {shape.key: shape.title for shape in picture.shapes}
     assert titles["robot"] == "robot: Robot\nJ = 1 kg m²\nx = 0"
+
+
+def test_a_long_name_leaves_room_for_its_neighbours():
+    """Names of neighbours do not touch, none is cut by the page, and its beginning and its end are seen."""
+    names = ["the_reference_of_the_second_joint_of_the_left_robot", "a_lag_with_a_long_and_boring_name", "gain_that_nobody_chose"]
+    text = f"format: 1\nblocks:\n  {names[0]}: {{type: Sine}}\n  {names[1]}: {{type: FirstOrderLag, T: 1, in: {names[0]}}}\n"
+    picture = layout(open_diagram(text + f"  {names[2]}: {{type: Gain, in: {names[1]}}}\n"))
+    labels = sorted(
+        (t for shape in picture.shapes for t in shape.texts if t.size == NAME_FONT and t.y > shape.y), key=lambda t: t.x
+    )
+    assert len(labels) == 3
+    for name, label in zip(names, labels, strict=True):
+        head, _, tail = label.text.partition("…")
+        assert name.startswith(head) and name.endswith(tail) and len(head) >= 2
+    ends = [(t.x - width_of(t.text, NAME_FONT) / 2, t.x + width_of(t.text, NAME_FONT) / 2) for t in labels]
+    assert ends[0][0] >= 0 and ends[-1][1] <= picture.width
+    assert all(left[1] <= right[0] for left, right in pairwise(ends))
 
 
 def test_subsystem_is_a_double_box_and_its_own_ports_are_terminals():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,22 @@ def test_a_start_that_is_not_used_does_not_squash_a_residual():
     values = np.where(t < 0.005, 50.0, np.sin(60 * t))
     low, high = bs.plot(bs.Record.from_arrays(t, {"ls.residual": values})).axes[0].get_ylim()
     assert -3 < low < -1 and 1 < high < 3
+
+
+def test_a_torque_before_a_disturbance_is_shown_where_the_sum_was_not_recorded():
+    text = LOOP.replace("in: pid}\n  encoder", "in: drive}\n  push:    {type: WhiteNoise, Ts: 1e-3, std: 0.01}\n  encoder")
+    text = text.replace("  joint: ", "  drive:   {type: Sum, in: [pid, push]}\n  joint: ")
+    record = bs.simulate(text + "log: [ref, encoder, pid]\n")
+    assert scopes_of(record)[:3] == [["ref.y", "encoder.q_hat"], "ref.y - encoder.q_hat", "pid.u"]
+
+
+def test_a_reference_without_a_unit_is_shown_beside_what_follows_it():
+    record = bs.simulate("emps/cascade", stop=0.5)
+    assert scopes_of(record)[:2] == [["ref.q", "encoder.q_hat", "carriage.q"], "ref.q - encoder.q_hat"]
+
+
+@pytest.mark.parametrize("name", ["run.png", Path("run.svg")])
+def test_the_name_of_a_picture_in_the_place_of_signals_is_told(name):
+    record = bs.Record.from_arrays(np.arange(3.0), {"q": np.arange(3.0)})
+    with pytest.raises(bs.RecordError, match=rf"Write bs.plot\(record, path='{name}'\)"):
+        bs.plot(record, name)

@@ -152,3 +152,30 @@ blocks:
                         "vary": {"u": {"family": "binary", "clock": 0.2, "peak": 1.0}}, "limits": {"x": {"peak": 0.3}},
                         "search": {"simulations": 400, "candidates": 16, "step": 0.05}})  # fmt: skip
     assert np.abs(bs.simulate(result.diagram, every=0.005)["x"]).max() <= 0.3 + 1e-9
+
+
+@pytest.mark.parametrize("source", [
+    "{type: TrapezoidTrajectory, points: [[0.3, 1], [-0.4, 1]], speed: 1, acceleration: 4}",
+    "{type: FourierTrajectory, base_frequency: 0.2, a: [[1.0], [1.0]], b: [[0.1], [-0.5]], offset: [0.2, 0.1]}",
+])  # fmt: skip
+def test_a_trajectory_starts_where_the_one_before_it_did(source):
+    diagram = f"""
+format: 1
+simulate: {{stop: 4.0, solver: rk4, step: 0.01, every: 0.01}}
+blocks:
+  ref: {source}
+  y:   {{type: Gain, k: 2.0, in: ref.q}}
+"""
+    start = bs.simulate(diagram)["ref.q"][0]
+    assert start == pytest.approx([0.3, -0.4])
+    keys = {
+        "design": "x",
+        "diagram": diagram,
+        "parameters": ["y.k"],
+        "outputs": {"y": 0.01},
+        "limits": {"ref.q": {"travel": 9.0}},
+    }
+    for words in ({"family": "fourier", "harmonics": 2, "peak": 0.5}, {"family": "polynomial", "points": 3, "min": -1, "max": 1}):
+        bench = Bench(load_design({**keys, "vary": {"ref": {**words, "joints": 2}}}))
+        ready, numbers = bench.experiment_of(bench.draw(np.random.default_rng(2)))
+        assert bench.run(ready, numbers)["ref.q"][0] == pytest.approx(start, abs=1e-6)

@@ -57,3 +57,11 @@ def test_the_command_prints_compares_and_draws(tmp_path):
     assert "3 is 3 ms late behind 2" in result.output and "the zero of 3 is +1 mrad" in result.output
     assert (tmp_path / "a.png").exists()
     assert CliRunner().invoke(app, ["look", str(tmp_path / "lab.txt"), "--time", "1", "--encoders", "2"]).exit_code == 2
+
+
+def test_a_file_without_a_time_is_looked_at_and_asked_about(tmp_path):
+    t = 200.743 + np.cumsum(np.resize([0.01, 0.012, 0.008], 300))
+    np.savetxt(tmp_path / "arm.csv", np.c_[t, np.sin(t), np.cos(t)], delimiter=",", fmt="%.4f")
+    result = CliRunner().invoke(app, ["look", str(tmp_path / "arm.csv")])
+    assert result.exit_code == 0 and "300 rows; their time is not known" in result.output
+    assert "column 1 rises by 0.01 from row to row: is it the time? --time 1" in result.output

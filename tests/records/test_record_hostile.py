@@ -18,6 +18,8 @@ import pytest
 from blocksim.errors import RecordError
 from blocksim.records.record import Grid, Record, Signal
 
+SUFFIXES = ".npz, .csv, .mat, .parquet, .txt, .dat, .tsv, .asc, .log, .lvm, .h5, .hdf5, .npy"
+
 
 def load_error(path: Path, **limits: int) -> str:
     with pytest.raises(RecordError) as error:
@@ -156,15 +158,12 @@ class TestCsv:
             ("t,q\n0,1\n\n1\n", "line 4 has 1 cells, the header has 2: t, q."),
             ("t,q\n0,1\n1,two\n", "line 3, column 'q': found 'two'; a number is wanted, nan or nothing where it is missing."),
             ("t,q\n0,1\n1,2,5\n", "line 3 has 3 cells, the header has 2"),
-            ("t,q,q\n0,1,1\n", "holds the column 'q' twice; names must differ."),
-            ("t,q [m],q [rad]\n0,1,1\n", "holds the column 'q' twice; names must differ."),
             ("t,q\n0,1\n\nnan,2\n", "line 4: time is nan at sample 1; it must be finite."),
             ("t,q\n0,1\n2,2\n1,3\n", "line 4: time must grow: sample 2 is at 1.0 s, the one before at 2.0 s. Sort or repair"),
             ("a,b\n0,1\n", "no time: found a, b. Name the time 't' or 'time', say which"),
             ("t [deg],b\n0,1\n", "its time 't' is in deg, which is no unit of time: s, ms, us, min or h are."),
             ("0,1\n1,2\n", "no time: found 1, 2. Name the time 't' or 'time', say which"),
             ("t,q\n", "its time 't' has no samples."),
-            ("t,\n0,1\n", "'' cannot name a signal; a name is printable text, and 't' is the time."),
             ("t," + ",".join(f"c{i}" for i in range(1_000_000)) + "\n", "line 1 has 1000001 columns; at most 10000 are read."),
             ("t,q\n0,1\n1," + "9" * 300_000 + "x\n", "cannot be read as .csv: field larger than field limit (131072)"),
             ("# blocksim record 1\n# {broken\nt,q\n0,1\n", "cannot be read as .csv: Expecting property name"),
@@ -175,11 +174,11 @@ class TestCsv:
         assert load_error(tmp_path / "a.csv").startswith(message)
 
     def test_not_text(self, tmp_path):
-        (tmp_path / "a.csv").write_bytes(b"t,q [\xb0]\n0,1\n")
-        assert "codec can't decode byte 0xb0" in load_error(tmp_path / "a.csv")
+        (tmp_path / "a.csv").write_bytes(b"t,q \x81\n0,1\n")
+        assert "codec can't decode byte 0x81" in load_error(tmp_path / "a.csv")
 
     def test_a_line_without_end(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("blocksim.records.csvfile.MAX_LINE", 1000)
+        monkeypatch.setattr("blocksim.records.foreign.table_head.MAX_LINE", 1000)
         (tmp_path / "a.csv").write_text("t,q\n0," + "1" * 2000)
         assert load_error(tmp_path / "a.csv").startswith("line 2 has more than 1000 bytes")
 
@@ -218,13 +217,8 @@ class TestPaths:
         (tmp_path / "dir.npz").mkdir()
         assert load_error(tmp_path / "dir.npz").startswith("is not a file; the path of a .npz, .csv, .mat, .parquet")
         assert load_error(tmp_path / "none.npz").startswith("does not exist; ")
-        assert (
-            load_error(tmp_path / "a.pkl")
-            == "no format '.pkl'. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv."
-        )
-        assert (
-            load_error(tmp_path / "a") == "no format ''. The suffix chooses one of: .npz, .csv, .mat, .parquet, .txt, .dat, .tsv."
-        )
+        assert load_error(tmp_path / "a.pkl") == f"no format '.pkl'. The suffix chooses one of: {SUFFIXES}."
+        assert load_error(tmp_path / "a") == f"no format ''. The suffix chooses one of: {SUFFIXES}."
         assert load_error(tmp_path / ("x" * 300 + ".npz")).startswith("does not exist; ")
         with pytest.raises(RecordError, match="does not exist"):
             Record.load("null\0byte.npz")

@@ -69,5 +69,5 @@ def test_bridged_gaps_are_in_the_notes_and_advice_has_the_records_own_interval(l
     notes = " ".join(bs.identify(LOOP.replace("LIMIT", ""), holey, resample=2e-3).provenance["notes"])
     assert "1 gap, about 150 rows, bridged (linear); the longest is 0.302 s after 0.998 s" in notes
     shaken = bs.Record.from_arrays(t + 4e-4 * np.sin(np.arange(len(t))), {n: lab[n] for n in lab})
-    with pytest.raises(bs.RecordError, match=r"resample: \{every: 0.002, method: linear\} \(--resample 0.002\)"):
+    with pytest.raises(bs.RecordError, match=r"resample: \{every: 0.002, rows: even\} \(--resample '\{every: 0.002"):
         bs.identify(LOOP.replace("LIMIT", ""), shaken)

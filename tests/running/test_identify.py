@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import blocksim as bs
+from blocksim.cli.arguments import read_time
 from blocksim.cli.commands import app
-from blocksim.cli.results import read_time
 from blocksim.diagram.loader import dump, load
 from blocksim.errors import DiagramError, RecordError
 from blocksim.records.conversion import unit_factor
@@ -514,3 +514,12 @@ def test_less_than_two_rows_are_not(record, resample, words):
     with pytest.raises(bs.RecordError) as refused:
         bs.identify(SLOPE, record, resample=resample)
     assert str(refused.value) == words
+
+
+def test_a_mapping_on_the_command_line_may_say_all_that_the_file_may():
+    from blocksim.cli.arguments import read_columns
+
+    columns = read_columns(["torque={column: Strom, scale: 1.9, delay: -2e-3}", "arm=q [deg]"])
+    assert columns == {"torque": {"column": "Strom", "scale": 1.9, "delay": -2e-3}, "arm": {"column": "q", "unit": "deg"}}
+    with pytest.raises(bs.BlocksimError, match="--map arm="):
+        read_columns(["arm={column: q, column: p}"])

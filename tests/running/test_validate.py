@@ -88,7 +88,7 @@ def test_a_record_is_split_and_the_values_are_told(measured):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"mode": "open"}, "no mode 'open'. Modes are: loop, inverse"),
+        ({"mode": "open"}, "no mode 'open'. Modes are: loop, predict, inverse"),
         ({"initial": "rest"}, "found 'rest'"),
         ({"split": 1.5}, "share of the record between 0 and 1"),
         ({"split": 0.5, "estimates": TRUTH}, "either split or estimates"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +13,7 @@ from hypothesis import strategies as st
 from blocksim.diagram.build import open_diagram
 from blocksim.errors import DiagramError
 from blocksim.schedule.flatten import flatten
-from blocksim.schedule.ordering import record_order, sort
+from blocksim.schedule.ordering import feedthrough_order, record_order, sort
 
 #: a feeds b and c, both feed d; the integrator closes a loop that is none, since its output is its state.
 LINES = {
@@ -106,3 +110,28 @@ blocks:
 """
     with pytest.raises(DiagramError, match=r"record blocks read each other: one\.y -> two\.u -> two\.y -> one\.u"):
         flatten(open_diagram(text))
+
+
+@given(
+    st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)))))
+)
+def test_without_loops_the_order_is_the_lexicographical_one_and_with_loops_it_stops_before_them(graph):
+    count, edges = graph
+    nodes = [(i, "output") for i in range(count)]
+    needs = {node: [nodes[i] for i, j in sorted(edges) if nodes[j] == node] for node in nodes}
+    directed = nx.DiGraph()
+    directed.add_nodes_from(nodes)
+    directed.add_edges_from((source, target) for target, sources in needs.items() for source in sources)
+    circling = {
+        n for part in nx.strongly_connected_components(directed) for n in part if len(part) > 1 or directed.has_edge(n, n)
+    }
+    blocked = circling.union(*(nx.descendants(directed, node) for node in circling))
+    free = directed.subgraph(set(nodes) - blocked)
+    assert feedthrough_order(needs) == list(nx.lexicographical_topological_sort(free))
+
+
+def test_a_diagram_without_loops_is_run_without_importing_networkx():
+    text = "format: 1\nblocks:\n" + "\n".join(LINES.values()) + "\nsimulate: {stop: 0.1}\n"
+    code = f"import sys, blocksim; blocksim.simulate({text!r}, engine='python'); print('networkx' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

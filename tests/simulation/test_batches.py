@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import threading
 import tracemalloc
 
 import numpy as np
 import pytest
 
 import blocksim as bs
+from blocksim.simulation.many.threads import free_cores, others_at_work, share_out
 from blocksim.simulation.prepare import experiment
 
 NOISY = """format: 1
@@ -146,3 +148,18 @@ def test_memory_does_not_grow_with_the_number_of_runs(ready):
     peak(10)
     log = 8 * len(bs.start(ready).machine.record)
     assert peak(300) - peak(30) < 270 * log / 5  # numbers, places and free tuples of half a kB a run; a log has 5
+
+
+def test_what_is_shared_out_within_a_run_stays_in_its_thread():
+    def inner(_: int) -> tuple[int, int]:
+        return free_cores(), threading.get_ident()
+
+    def outer(_: int) -> tuple[int, list[tuple[int, int]]]:
+        return threading.get_ident(), share_out(3, inner, free_cores())
+
+    before = free_cores()
+    for thread, parts in share_out(4, outer, 2):
+        assert parts == [(1, thread)] * 3
+    with others_at_work():
+        assert share_out(2, inner, free_cores()) == [(1, threading.get_ident())] * 2
+    assert free_cores() == before

@@ -89,3 +89,29 @@ def test_an_identifier_refuses_a_record_that_diverged():
         bs.identify(text, wild)
     assert "Mend the loop, or end the record before." in str(refused.value)
     assert caught.value.record.estimates == {}
+
+
+def test_a_loop_that_has_not_left_all_scales_when_the_run_ends_is_no_success(tmp_path):
+    """Feedback of the wrong sign: x'' = 1000 x grows by exp(31.6) in a second, to some 1e13."""
+    text = LOOP.replace("kp: 20, ki: 10, kd: 90", "kp: -20, ki: 0, kd: 0").replace("stop: 10", "stop: 1.2")
+    (tmp_path / "loop.yaml").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "blocksim.cli", "run", "loop.yaml", "--out", "out"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "grows from part to part of the run, up to " in done.stderr and "[growing]" in done.stderr
+    assert "block 'didim': 'pid.u' grows from part to part of the record, up to" in done.stderr
+    record = bs.Record.load(tmp_path / "out" / "record.npz")
+    assert 1e4 < abs(record["joint.q"]).max() < 1e20 and not record.estimates
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [lambda t: 1e6 * t, lambda t: 1e7 * t**3, lambda t: 1e9 * (t > 0.7), lambda t: 1e9 * np.sin(40 * t),
+     lambda t: 1e9 * np.exp(-9 * t), lambda t: 1e-3 * np.exp(12 * t), lambda t: 1e5 * np.sin(200 * t**2)],
+)  # fmt: skip
+def test_large_signals_that_do_not_grow_without_end_are_let_be(shape):
+    from blocksim.records.grid import grows_apart
+
+    t = np.linspace(0, 1, 1000)
+    assert not grows_apart(shape(t))
+    assert grows_apart(np.exp(30 * t)) and grows_apart(np.exp(30 * t) * np.sin(100 * t))

@@ -19,6 +19,13 @@ blocks:
   joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, in: pid}
   encoder: {type: Encoder, resolution: 0.0031416, noise_std: 0.3, Ts: 1e-3, in: joint.q}
 """
+SMOOTH = """format: 1
+simulate: {stop: 0.5, solver: %s, step: 1e-2, every: %s, math: portable}
+blocks:
+  wave:  {type: Sine, frequency: 1.0}
+  slope: {type: Function, expression: tanh(u1) - 0.1 * u2, in: [wave, x]}
+  x:     {type: Integrator, in: slope}
+%s"""
 TABLE = [{"joint.J": 0.02 + 0.001 * k, "joint.Fc": 0.05 * k} for k in range(11)]
 
 
@@ -42,6 +49,18 @@ def test_every_lane_has_the_bits_of_its_run_alone(always):
         assert same(lane, alone) and same(thread, alone)
         assert lane.provenance == alone.provenance
     assert same(together[4], bs.simulate(ready, params=TABLE[4], seed=3, engine="python"))
+
+
+@pytest.mark.parametrize("solver", ["euler", "rk4"])
+@pytest.mark.parametrize("every", ["1e-2", "3e-3", "5e-2"])
+@pytest.mark.parametrize("sampled", ["", "  held: {type: ZeroOrderHold, Ts: 0.02, in: x}\n"])
+def test_rows_of_the_log_may_lie_between_steps_and_nothing_need_be_sampled(always, solver, every, sampled):
+    ready = bs.experiment(SMOOTH % (solver, every, sampled))
+    table = [{"wave.amplitude": 1.0 + k} for k in range(9)]
+    assert why_single(ready) == ""
+    for params, lane in zip(table, bs.simulate_many(ready, params=table, jobs=1), strict=True):
+        assert same(lane, bs.simulate(ready, params=params, engine="compiled"))
+    assert same(lane, bs.simulate(ready, params=params, engine="python"))
 
 
 def test_with_libm_each_lane_has_the_bits_of_its_run_alone(always):
@@ -119,3 +138,16 @@ def test_both_compilers_give_the_same_bits(math, monkeypatch):
 def test_a_choice_that_does_not_exist_is_refused():
     with pytest.raises(bs.DiagramError, match=r"math: found .* libm or portable is wanted"):
         bs.simulate(LOOP.replace("portable", "fast"))
+
+
+def test_logs_that_are_kept_share_memory_and_do_not_overlap(always, monkeypatch):
+    monkeypatch.setattr(lanes, "MEMORY_PIECE", 8 * 5000)
+    memory = lanes.LogMemory(7)
+    pieces = [memory.take(size) for size in (2000, 2000, 2000, 9000, 1, 4000)]
+    for number, piece in enumerate(pieces):
+        piece[:] = number
+    assert [len(piece) for piece in pieces] == [2000, 2000, 2000, 9000, 1, 4000]
+    assert all((piece == number).all() for number, piece in enumerate(pieces))
+    ready, seeds = bs.experiment(LOOP), range(20)
+    for seed, record in zip(seeds, bs.simulate_many(ready, seeds=seeds, jobs=2), strict=True):
+        assert same(record, bs.simulate(ready, seed=seed, engine="compiled"))

@@ -64,7 +64,8 @@ def test_options_that_cannot_be_counted_are_said_too():
 def test_noise_counts_before_it_is_drawn():
     message = refusal(text(NOISY, "{stop: 1000, every: 1}"))
     assert message == (
-        "this run takes 22.4 GiB (log 0.0, noise 22.4, tables 0.0), more than 4. Draw noise more seldom (Ts), or shorten the run."
+        "<text>:2: this run takes 22.4 GiB (log 0.0, noise 22.4, tables 0.0), more than 4. Draw noise more seldom (Ts), or "
+        "shorten the run."
     )
 
 

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+import blocksim as bs
 from blocksim.errors import StudyError
+from blocksim.studies.report.text import printed
 from blocksim.studies.store import Store, complete_line, sealed
 
 
@@ -43,6 +45,21 @@ def test_every_altered_byte_of_a_line_is_seen(file):
 def test_lines_of_the_wrong_kind_are_no_runs(file, text):
     file.write_bytes(file.read_bytes() + text.encode() + b"\n" + sealed(text).encode())
     assert missing(file) == [4]
+
+
+def test_altered_lines_are_counted_and_told(file, tmp_path):
+    file.write_bytes(file.read_bytes().replace(b'"seed":7', b'"seed":8', 1))
+    store = Store(file.parent, "id", 5, resume=True)
+    store.close()
+    assert store.altered == 1
+    signal = next(iter(bs.simulate("basics/pi_loop", stop=0.01, engine="python")))
+    text = f"format: 1\nstudy: N\ndiagram: basics/pi_loop\nrepeat: 1\ncollect: [{{signal: {signal}, statistic: rms}}]\n"
+    folder = tmp_path / "study"
+    bs.run_study(text, out=folder, jobs=1, report=False, progress=False)
+    results = folder / "results.jsonl"
+    results.write_bytes(results.read_bytes().replace(b'"run":0', b'"run":1', 1))
+    again = bs.run_study(text, out=folder, jobs=1, report=False, progress=False, resume=True)
+    assert "1 line of results.jsonl did not fit the checksum: somebody altered the file" in printed(again)
 
 
 def test_a_line_that_changes_while_it_is_read_is_said(file):

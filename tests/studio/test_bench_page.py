@@ -87,7 +87,11 @@ def test_a_block_shows_its_settings_and_any_number_can_be_pinned(studio, open_pa
     fields.get_by_text("GravityJoint").wait_for()
     text = fields.inner_text()
     assert "viscous friction" in text and "at least 0" in text and "N m s/rad" in text
-    page.get_by_test_id("pin-joint.Fv").click()
+    page.until("document.activeElement.dataset.testid?.startsWith('field-joint.')")  # the keyboard goes on with the fields
+    page.get_by_test_id("pin-joint.Fv").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.block") == "joint"  # and comes back
     page.get_by_test_id("tab-pins").click()
     assert page.get_by_test_id("slider-joint.Fv").count() == 1
     page.get_by_test_id("block-encoder").click()

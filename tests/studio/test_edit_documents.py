@@ -8,7 +8,8 @@ import pytest
 
 from blocksim.diagram.files import bundled_root
 from blocksim.errors import BlocksimError, DiagramError
-from blocksim.studio.edit.requests import adopt, document_of, edit_by_hand, open_document, poll_file, save_file, undo_edit
+from blocksim.studio.edit.requests import document_of, edit_by_hand, open_document, undo_edit
+from blocksim.studio.edit.saving import adopt, poll_file, save_file
 from blocksim.studio.session import Session
 
 DIAGRAMS = sorted(

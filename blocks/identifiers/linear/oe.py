@@ -74,7 +74,7 @@ blocks:
         if self.errors == "coloured":
             everything = np.ones(len(y), dtype=bool)
             spread = spectral_spread(J @ linear.bread, J, rest, everything, np.zeros(len(y), dtype=int), self.smoothing)
-            P, quantile = spread.covariance, spread.quantile
+            P, quantile = spread.claim, spread.quantile
         num, den = orders.fraction(theta[: self.na], theta[self.na : count])
         poles = poles_of_fraction(den, P[: self.na, : self.na], dt)
         details = {

@@ -1,1 +1,1 @@
-"""Identifiers linear in the parameters: least squares, instruments, DIDIM, and what they share: rows, colour, iteration."""
+"""Identifiers linear in the parameters: least squares (its equations in `system/`), instruments, DIDIM, and what they share."""

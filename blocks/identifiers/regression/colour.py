@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 LAGS, UNLIKELY = 20, 0.01  # of the test for whiteness
+FEW_LAGS = 4  # are sooner summed than found by a Fourier transform
 ROUNDING = 1e-9  # residuals below this share of the signal are no noise, and have no colour
 
 
@@ -14,6 +15,8 @@ def autocovariance(series: np.ndarray, lags: int, used: np.ndarray | None = None
     """sum e[k] e[k + lag] / n for lags 0 to `lags`; samples that are not `used` are left out, and n counts the others."""
     e = series if used is None else np.where(used, series, 0.0)
     count = len(e) if used is None else max(1, int(used.sum()))
+    if lags < FEW_LAGS:
+        return np.array([np.einsum("i,i->", e[: len(e) - lag], e[lag:]) for lag in range(lags + 1)]) / count
     size = quick_size(len(e) + lags)
     power = np.abs(np.fft.rfft(e, size)) ** 2
     return np.fft.irfft(power, size)[: lags + 1] / count

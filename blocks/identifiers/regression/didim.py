@@ -10,9 +10,8 @@ import numpy as np
 from blocksim.errors import DiagramError, SimulationError
 from blocksim.estimation.estimates import Estimates
 
-from ..physical import with_physical
-from .iteration import Impossible, Looped, LoopEquations, Motion, Path, history, remarks, starting_values
-from .parts import fitted_parts, with_parts
+from .ends import Ends
+from .iteration import Impossible, Looped, LoopEquations, Motion, Path, history, remarks
 from .regression import undetermined
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
@@ -76,8 +75,8 @@ blocks:
 
     method = "DIDIM"
 
-    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> SimulatedRows:
-        return SimulatedRows(self, t, looped, self.rows(t, effort))
+    def equations(self, ends: Ends, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> SimulatedRows:
+        return SimulatedRows(self, ends, looped, self.rows(ends, effort))
 
     def report(self, path: Path, looped: Looped, equations: SimulatedRows) -> Estimates:
         """The last least squares, its standard deviations corrected for the motion that follows the estimate."""
@@ -92,7 +91,7 @@ blocks:
         spread = spectral_spread(*system, self.smoothing)
         covariance = gain @ white @ gain.T if followed else white
         if self.errors != "white":
-            covariance = undetermined(spread.covariance.copy(), fit_of_rows.null)
+            covariance = undetermined(spread.claim, fit_of_rows.null)
         if followed and follow.gain is None:
             covariance = np.full_like(covariance, np.nan)
             notes.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
@@ -105,16 +104,8 @@ blocks:
             "relative_condition": fit_of_rows.relative_condition,
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
-            "freedom": spread.freedom,
-            "smoothing_lines": spread.lines,
         }
-        reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        result = Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(notes), reason=reason, details=details,
-            priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
-        )  # fmt: skip
-        result = with_physical(result, looped.plant)
-        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
+        return self.told(path, looped, system, spread, covariance, notes, details)
 
 
 @dataclass
@@ -126,7 +117,7 @@ class SimulatedRows(LoopEquations):
     """
 
     block: DIDIM
-    t: np.ndarray
+    ends: Ends
     looped: Looped
     measured: np.ndarray
     looked: bool = False
@@ -136,8 +127,8 @@ class SimulatedRows(LoopEquations):
     before: float = np.inf  # size of the last step
 
     def system(self, motion: Motion) -> Rows:
-        W = self.block.rows(self.t, self.looped.plant.regressor(motion))
-        return stacked(W, self.measured, self.block.counted(self.t, motion, self.measured.shape[1]))
+        W = self.block.rows(self.ends, self.looped.plant.regressor(motion))
+        return stacked(W, self.measured, self.block.counted(self.ends, motion, self.measured.shape[1], self.looped.plant))
 
     def natural(self, rows: Rows) -> np.ndarray:
         return natural_sizes(rows)

@@ -2,20 +2,25 @@
 
 Near an end a filter sees one side only. Derivatives of the motion are wild there, ten times what they are inside, and are cut off
 first (`skip`), before another filter spreads them; a decimated row at the new end carries noise that others do not, and goes
-afterwards (`edges`). One such row can spoil an estimate.
+afterwards (`edges`). One such row can spoil an estimate. Where a joint rests, or a motor that it shares with others, the sign of
+dry friction is not known: such rows are left out, too (`drop_slow`).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blocksim.errors import RecordError
 
 from ...smoothing.filters import decimate, kept_samples, low_pass
+
+if TYPE_CHECKING:
+    from blocksim.contract.plant import Plant
 
 EDGES = 5  # rows of a decimation that are left out at either end, unless said
 
@@ -29,7 +34,7 @@ class Ends:
     factor: int
     inner: slice
 
-    @property
+    @functools.cached_property
     def picked(self) -> np.ndarray:
         """The samples of the record at which the rows are."""
         samples = np.arange(len(self.t))[self.whole]
@@ -91,3 +96,23 @@ def skip_problem(skip: Any, edges: Any, factor: int) -> str | None:
     if edges is not None and edges < 0:
         return f"edges: a whole number of at least 0 is wanted, found {edges}."
     return None
+
+
+def slow_rows(share: float, motor_share: float | None, speeds: np.ndarray, plant: Plant) -> np.ndarray:
+    """Which samples of which joints are slower than a share of the top speed, (samples, joints); of motors: the same unless said.
+
+    A motor that several joints turn has dry friction of its own, by the sign of its own speed: while it rests, its joints may
+    move against each other, and their rows are no more valid than those of a joint at rest.
+    """
+    qd = np.asarray(speeds, dtype=float).reshape(len(speeds), -1)
+    slow = slower(share, qd)
+    for row in plant.shared_motors:
+        turns = np.array(row)
+        slow |= slower(share if motor_share is None else motor_share, qd @ turns[:, None]) & (turns != 0)
+    return slow
+
+
+def slower(share: float, speeds: np.ndarray) -> np.ndarray:
+    sizes = np.abs(speeds)
+    top = sizes.max(axis=0, initial=0.0)
+    return (sizes < share * top) | ((top == 0) & (share > 0))

@@ -11,9 +11,8 @@ import numpy as np
 from blocksim.contract.block import static
 from blocksim.estimation.estimates import Estimates
 
-from ..physical import with_physical
-from .iteration import Looped, LoopEquations, Motion, Path, history, remarks, starting_values
-from .parts import fitted_parts, with_parts
+from .ends import Ends
+from .iteration import Looped, LoopEquations, Motion, Path, history, remarks
 from .resimulation import Resimulation
 from .spectrum import spectral_spread
 from .stacked_rows import (
@@ -70,9 +69,9 @@ blocks:
     start: Any = static("ls", "starting values: a factor of those in the diagram, values by name, or 'ls' for least squares of "
                         "the measured motion", kind=(int, float, dict, str))  # fmt: skip
 
-    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Instruments:
+    def equations(self, ends: Ends, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Instruments:
         motion = {s: signals[s] for s in looped.plant.motion}
-        return Instruments(self, t, looped, self.rows(t, looped.plant.regressor(motion)), self.rows(t, effort))
+        return Instruments(self, ends, looped, self.rows(ends, looped.plant.regressor(motion)), self.rows(ends, effort))
 
     def report(self, path: Path, looped: Looped, equations: Instruments) -> Estimates:
         rows, Z = path.rows
@@ -91,7 +90,7 @@ blocks:
         white = inverse @ product(Zw, Zw) @ inverse.T * sum_of_squares(scores) / max(1, count - len(names))
         system = Zw @ inverse.T, Ww, scores, weights > 0, rows.groups
         spread = spectral_spread(*system, self.smoothing)
-        covariance = white if self.errors == "white" else spread.covariance
+        covariance = white if self.errors == "white" else spread.claim
         notes += colour_remark(rest, rows)
         details = {
             **history(path, looped),
@@ -100,16 +99,8 @@ blocks:
             "relevance": share,
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
-            "freedom": spread.freedom,
-            "smoothing_lines": spread.lines,
         }
-        reason = f"{path.reason}; error of the effort {details['relative_error']:.3g} %"
-        result = Estimates.of(
-            self.method, names, path.beta, covariance, looped.plant, warnings=tuple(notes), reason=reason, details=details,
-            priors=starting_values(path, looped), **({} if self.errors == "white" else {"quantile": spread.quantile}),
-        )  # fmt: skip
-        result = with_physical(result, looped.plant)
-        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
+        return self.told(path, looped, system, spread, covariance, notes, details)
 
 
 @dataclass
@@ -117,14 +108,15 @@ class Instruments(LoopEquations):
     """Z' tau = Z' W beta, W being measured and Z simulated."""
 
     block: InstrumentalVariable
-    t: np.ndarray
+    ends: Ends
     looped: Looped
     W: np.ndarray
     y: np.ndarray
 
     def system(self, motion: Motion) -> tuple[Rows, np.ndarray]:
-        Z = self.block.rows(self.t, self.looped.plant.regressor(motion))
-        return stacked(self.W, self.y, self.block.counted(self.t, motion, self.y.shape[1])), Z.reshape(-1, Z.shape[-1])
+        Z = self.block.rows(self.ends, self.looped.plant.regressor(motion))
+        count = self.block.counted(self.ends, motion, self.y.shape[1], self.looped.plant)
+        return stacked(self.W, self.y, count), Z.reshape(-1, Z.shape[-1])
 
     def natural(self, pair: tuple[Rows, np.ndarray]) -> np.ndarray:
         return natural_sizes(pair[0])

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocksim.contract.block import RecordBlock, inport, model, outport, param, static
-from blocksim.contract.declarations import Inport, Outport
-from blocksim.errors import RecordError, did_you_mean, listing
+from blocksim.contract.block import RecordBlock, model, outport, param, static
+from blocksim.contract.declarations import Outport
+from blocksim.errors import DiagramError, RecordError
 
-from ..arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, late_shifted, projected_out, sought_channel
+from ..arm_channel import channel_rows, projected_out
 from ..physical import PHYSICAL, physical_found, with_physical
 from .bias import drawn_bias, with_bias, with_draws
 from .ends import ends_of, skip_problem
-from .least_squares_report import estimates
-from .parts import Parts, fitted_parts, with_parts
-from .regression import Fit, all_present, fit, huber, on_rows, total, undetermined
-from .spectrum import ERROR_KINDS, Spread, spectral_spread
+from .parts import with_parts
+from .spectrum import ERROR_KINDS
+from .system.channels import arm_channel_of, effort_lag_of, stacked_columns
+from .system.report import estimates
+from .system.solution import essential
+from .system.task import chosen_names, fast_rows, motion_ports, rows_at_once, rows_of, task_of
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
@@ -39,9 +41,10 @@ class LeastSquares(RecordBlock):
     corrects W: it takes errors of all columns and rows for independent, with standard deviations in proportion to
     `column_errors` and `effort_error` (a column of error 0 is exact), else to the columns' own root mean squares.
 
-    `drop_slow` leaves out the rows of a joint while its speed is below that share of its largest: at rest the sign of the speed
-    is noise. `decimate` filters and decimates the effort and every column of W alike, by MATLAB's rule, after the regressor was
-    made (Gautier 2001, 5.1): no distortion. Filters see the whole record; `skip` and `edges` leave out its ends afterwards.
+    `drop_slow` leaves out the rows of a joint while its speed is below that share of its largest, and while that of a motor is
+    which it shares with others (`drop_slow_motors`, the same share unless said): at rest the sign of the speed is noise.
+    `decimate` filters and decimates the effort and every column of W alike, by MATLAB's rule, after the regressor was made
+    (Gautier 2001, 5.1): no distortion. Filters see the whole record; `skip` and `edges` leave out its ends afterwards.
 
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.
@@ -62,7 +65,7 @@ class LeastSquares(RecordBlock):
 
     On a flexible axis the encoder of the arm is compared with the motor's along the way: a lag or a zero between them, which
     would turn stiffness and damping into something else, is warned of by name (`channels: told`) or taken out (`channels:
-    estimated`).
+    estimated`). On a measured record the effort is compared with the motion as well, and a lag that explains much is warned of.
     """
 
     family = "identification"
@@ -85,6 +88,7 @@ blocks:
     parameters: list[str] | None = static(None, "the parameters to estimate; all where none are named", kind=list)
     known: dict[str, float] | None = static(None, "values of parameters that are not estimated; else the plant's", kind=dict)
     drop_slow: float = param(0.0, "share of a joint's largest speed below which its rows are left out", min=0, below=1)
+    drop_slow_motors: float | None = static(None, "the same of a motor that several joints turn", kind=(int, float))
     skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
     edges: int | None = static(None, "rows left out at either end of the record; 5 of a decimation, unless said", kind=int)
     decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
@@ -101,6 +105,9 @@ blocks:
     tau_model = outport("effort by the model with the estimates", size="rows")
     residual = outport("effort less that of the model", size="rows")
 
+    def used_times(self, t: np.ndarray) -> np.ndarray:
+        return t[ends_of(t, self.skip, self.decimate, self.settings["edges"]).picked]
+
     def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere
             return {}
@@ -110,20 +117,25 @@ blocks:
         efforts = {name: replace(type(self).of(Outport)[name], unit=unit, size=size) for name in ("tau_model", "residual")}
         return {**motion_ports(plant), **efforts}
 
+    def fits(self, path: str, schedule: Any) -> None:
+        if self.settings["parameters"] == []:
+            return  # runs, as far as it can, and is told
+        try:
+            chosen_names(schedule.unit(path).plants["model"], self.settings["parameters"], self.settings["known"])
+        except RecordError as error:
+            raise DiagramError(f"{error} See parameters and known.") from None
+
     def process(self, t, model, run: Run, **signals):
         names = chosen_names(model, self.settings["parameters"], self.settings["known"])
-        channel = self.channel_of(t, model, names, signals)
+        channel = arm_channel_of(self, t, model, names, signals)
         sought = channel if self.channels == "estimated" else None
         if sought is not None:
-            signals = late_shifted(model, signals, sought.lag / sought.step)
-            signals["phi_a"] = signals["phi_a"] - sought.zero
+            signals = sought.removed_from(model, signals)
         rows = rows_of(model, signals)
         task = task_of(self, t, rows, signals, names, model)
         if sought is not None:
             ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
-            task = projected_out(
-                task, joint_after_joint(balanced(ends.rows(channel_rows(model, signals, 0.0, sought.step)), model))
-            )
+            task = projected_out(task, stacked_columns(channel_rows(model, signals, 0.0, sought.step), ends, model))
         solution, dropped = essential(self, task)
         more: dict[str, Any] = {}
         if self.physical == "required":
@@ -136,7 +148,12 @@ blocks:
         if channel is not None:
             texts = channel.remarks() if self.channels == "told" else []
             numbers = {"lag": channel.lag, "lag_std": channel.lag_std, "zero": channel.zero, "zero_std": channel.zero_std}
+            numbers["removed"] = sought is not None
             result = replace(result.warned(*texts), details={**result.details, "arm_encoder": numbers})
+        late = None if run.simulated else effort_lag_of(self, t, model, names, signals, channel if sought is None else None)
+        if late is not None:
+            numbers = {"lag": late.lag, "lag_std": late.std}
+            result = replace(result.warned(*late.remarks()), details={**result.details, "effort_lag": numbers})
         if more:
             result = replace(result, details={**result.details, **more})
         elif self.physical == "told":
@@ -151,31 +168,16 @@ blocks:
             result = with_bias(result, bias, self.bias)
         return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result
 
-    def channel_of(self, t: np.ndarray, plant: Plant, names: tuple[str, ...], signals: Any) -> ArmChannel | None:
-        """Lag and zero of an arm's encoder; None where the plant has none, or where nothing can be told."""
-        if self.channels == "off" or not has_arm(plant) or "k1" not in names or self.method not in ("ols", "wls"):
+    def judged_rows(self, plant: Plant, signals: Mapping[str, Any]) -> np.ndarray | None:
+        if not self.drop_slow:
             return None
-        ends = ends_of(t, self.skip, self.decimate, self.settings["edges"])
-
-        def task_at(moved: Mapping[str, np.ndarray]) -> LinearTask:
-            return task_of(self, t, rows_of(plant, moved), moved, names, plant)
-
-        def solve_with(task: LinearTask, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-            more = joint_after_joint(balanced(ends.rows(columns), plant))
-            wide = replace(task, W=np.c_[task.W, more], names=(*task.names, *NUISANCES))
-            result = solve(self, wide, wide.names)
-            values = dict(zip(result.names, result.fit.values, strict=True))
-            std = np.sqrt(np.diag(result.covariance))[-2:]
-            inertia = float(values.get("Ja", task.held.get("Ja", 0.0)))
-            return result.fit.values[-2:], std, float(values["k1"]), inertia
-
-        try:
-            return sought_channel(solve_with, task_at, plant, t, {n: np.asarray(v, dtype=float) for n, v in signals.items()})
-        except RecordError:
-            return None
+        shape = plant.effort(signals[plant.drive]).shape
+        return fast_rows(self.drop_slow, signals, shape, plant, self.settings["drop_slow_motors"])
 
     @staticmethod
-    def check(decimate, column_errors, method, skip, edges, draws, parts):
+    def check(decimate, column_errors, method, skip, edges, draws, parts, drop_slow_motors):
+        if drop_slow_motors is not None and not 0 <= drop_slow_motors < 1:
+            return f"drop_slow_motors: a share of at least 0 and below 1 is wanted, found {drop_slow_motors}."
         if parts < 2:
             return f"parts: a whole number of at least 2 is wanted, found {parts}."
         if draws < 2:
@@ -187,171 +189,3 @@ blocks:
         if column_errors is not None and not all(isinstance(e, (int, float)) and e >= 0 for e in column_errors):
             return f"column_errors: numbers of at least 0 are wanted, found {column_errors}."
         return None
-
-
-def rows_at_once(plant: Plant) -> int:
-    """How many equations a plant has, by the effort of a drive of its size; 0 where the size is not known yet."""
-    size = plant.kind.of(Inport)[plant.drive].size
-    if not isinstance(size, int):
-        return 0
-    return plant.effort(np.zeros(2) if size == 1 else np.zeros((2, size))).shape[1]
-
-
-def motion_ports(plant: Plant) -> dict[str, Any]:
-    """Inputs for what a plant's regressor asks for and for what drives it."""
-    ports: dict[str, Any] = {}
-    for name in (*plant.motion, plant.drive):
-        declaration = plant.kind.declared.get(name)  # an acceleration may be no output of the plant
-        if declaration is None:
-            ports[name] = inport(f"{name} of the plant's regressor", size="any")
-        else:
-            size = getattr(declaration, "size", "any")
-            ports[name] = inport(declaration.doc, declaration.unit, size=size if isinstance(size, int) else "any")
-    return ports
-
-
-@dataclass(frozen=True)
-class RowChoice:
-    """The regressor (samples, joints, parameters) and the effort (samples, joints)."""
-
-    W: np.ndarray
-    y: np.ndarray
-
-
-@dataclass(frozen=True)
-class LinearTask:
-    """The stacked system: the rows of joint 1 in the order of time, then those of joint 2."""
-
-    W: np.ndarray
-    y: np.ndarray
-    groups: np.ndarray
-    used: np.ndarray
-    names: tuple[str, ...]
-    held: dict[str, float]
-    effort: np.ndarray  # y with the part of the known parameters
-    told: tuple[str, ...] = ()  # warnings so far
-
-
-@dataclass(frozen=True)
-class Found:
-    names: tuple[str, ...]
-    fit: Fit
-    white: np.ndarray  # covariances
-    coloured: Spread | None
-    covariance: np.ndarray  # the one that was asked for
-    parts: Parts | None = None
-
-    @property
-    def relative_std(self) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.fit.values != 0, np.sqrt(np.diag(self.covariance)) / np.abs(self.fit.values), np.inf)
-
-
-def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> RowChoice:
-    all_present(signals)
-    W, y = plant.regressor(signals), plant.effort(signals[plant.drive])
-    if W.shape[:2] != y.shape:
-        raise RecordError(f"the regressor of {plant.name} has {W.shape[1]} joints, and '{plant.drive}' has {y.shape[1]}.")
-    return RowChoice(W, y)
-
-
-def chosen_names(plant: Plant, parameters: list[str] | None, constants: Mapping[str, float] | None) -> tuple[str, ...]:
-    """The parameters to estimate, in the plant's order."""
-    for name in (*(parameters or ()), *(constants or ())):
-        if name not in plant.parameters:
-            raise RecordError(
-                f"'{name}' is no parameter of the inverse model of {plant.name}. It has: {listing(plant.parameters)}."
-                + did_you_mean(str(name), plant.parameters)
-            )
-    both = [n for n in parameters or () if n in (constants or {})]
-    if both:
-        raise RecordError(f"{listing(both)}: either estimated or known, not both.")
-    names = tuple(n for n in plant.parameters if (parameters is None or n in parameters) and n not in (constants or {}))
-    if not names:
-        raise RecordError("no parameter is left to estimate.")
-    return names
-
-
-def task_of(
-    block: Any, t: np.ndarray, rows: RowChoice, signals: Mapping[str, np.ndarray], names: tuple[str, ...], plant: Plant
-) -> LinearTask:
-    """The system to solve: known parameters to the other side, columns decimated, slow and outer rows marked."""
-    values = block.settings["known"] or {}
-    rest = [n for n in plant.parameters if n not in names]
-    constants = {n: float(values.get(n, plant.values[n])) for n in rest}
-    ends = ends_of(t, block.skip, block.decimate, block.settings["edges"])
-    used = fast_rows(block.drop_slow, signals, rows.y.shape)[ends.picked]
-    if not used.any():
-        raise RecordError(no_rows(block, len(used), bool(np.any(signals.get("qd", 1.0)))))
-    W, effort = balanced(ends.rows(rows.W), plant), balanced(ends.rows(rows.y), plant)
-    y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([constants[n] for n in rest])
-    W = joint_after_joint(W[:, :, [plant.parameters.index(n) for n in names]])
-    groups = np.repeat(np.arange(y.shape[1]), len(y))
-    leaked = [n for n in rest if plant.truth and n not in values]
-    warnings = (
-        (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
-    )
-    return LinearTask(W, y.T.ravel(), groups, used.T.ravel(), names, constants, effort.T.ravel(), warnings)
-
-
-def joint_after_joint(W: np.ndarray) -> np.ndarray:
-    """Rows (samples, joints, columns) one joint after another."""
-    return W.transpose(1, 0, 2).reshape(-1, W.shape[2])
-
-
-def fast_rows(share: float, signals: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Which rows are of a joint that moves."""
-    if not share:
-        return np.ones(shape, dtype=bool)
-    if "qd" not in signals:
-        raise RecordError("drop_slow: this plant has no signal 'qd' to tell a slow joint by.")
-    speed = np.abs(signals["qd"]).reshape(len(signals["qd"]), -1)
-    top = speed.max(axis=0, initial=0.0)
-    return np.broadcast_to((speed >= share * top) & (top > 0), shape)
-
-
-def no_rows(block: Any, left: int, moves: bool) -> str:
-    if moves:
-        return f"no row is left: drop_slow: {block.drop_slow:g} drops all of the {left} rows that skip and edges leave."
-    return f"no row is left: no joint moves, so that drop_slow: {block.drop_slow:g} drops every row."
-
-
-def solve(block: Any, task: LinearTask, names: tuple[str, ...]) -> Found:
-    """One regression for these parameters by the block's method."""
-    columns = [task.names.index(n) for n in names]
-    W, used, method = task.W[:, columns], task.used, block.method
-    if method in ("ols", "wls"):
-        result = fit(W, task.y, task.groups if method == "wls" else None, used.astype(float))
-    elif method == "irls":
-        result = on_rows(used, W, task.y, huber(W[used], task.y[used], task.groups[used]))
-    else:
-        sizes = block.settings["column_errors"]
-        if sizes is not None and len(sizes) != len(task.names):
-            raise RecordError(f"column_errors: {len(task.names)} are wanted, one for each of {listing(task.names)}.")
-        picked = None if sizes is None else [sizes[c] for c in columns]
-        result = on_rows(used, W, task.y, total(W[used], task.y[used], picked, block.effort_error or None))
-    if method == "total":  # the motion is not exact there, and the colour of the residuals not that of one error
-        return Found(names, result, result.covariance, None, result.covariance)
-    G = W * result.weights[:, None]
-    rows = G @ result.bread, G, result.scores, used, task.groups
-    spread = spectral_spread(*rows, block.smoothing)
-    spread = replace(spread, covariance=undetermined(spread.covariance.copy(), result.null))
-    parts = fitted_parts(*rows, block.parts, block.smoothing) if block.errors == "blocks" else None
-    covariance = result.covariance if block.errors == "white" else spread.covariance
-    return Found(names, result, result.covariance, spread, covariance, parts)
-
-
-def essential(block: Any, task: LinearTask) -> tuple[Found, dict[str, str]]:
-    """The regression once parameters that are known too badly were set to 0, one at a time, and why each was."""
-    names, dropped = task.names, {}
-    result = solve(block, task, names)
-    while block.essential and len(names) > 1:
-        share = result.relative_std
-        worst = int(np.argmax(share))
-        if share[worst] <= block.essential:
-            break
-        why = "not determined" if np.isinf(share[worst]) else f"relative std {100 * share[worst]:.3g} %"
-        dropped[names[worst]] = f"{why}, more than {100 * block.essential:g} %"
-        names = names[:worst] + names[worst + 1 :]
-        result = solve(block, task, names)
-    return result, dropped

@@ -16,11 +16,8 @@ import numpy as np
 
 from blocksim.errors import RecordError
 
-#: Huber's constant: 95 % efficient where the noise is normal after all.
-HUBER = 1.345
-MAD = 0.6744897501960817  # median of |x| of a standard normal x
-ROUNDS = 200
 PIECE = 500  # rows that are factorised together
+SMALL_ARRAY = 12_000  # numbers in an array for which no memory is asked of the system
 
 
 @dataclass(frozen=True)
@@ -123,22 +120,27 @@ def group_weights(W: np.ndarray, y: np.ndarray, groups: np.ndarray, weights: np.
 
 def triangle(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A few rows with the same solution, residual norm, column lengths and singular values: the R of [W y] = Q R."""
-    R = upper(np.column_stack((W, y)))
+    R = upper(W, y)
     return R[:, :-1], R[:, -1]
 
 
-def upper(A: np.ndarray) -> np.ndarray:
-    """R of A = Q R.
+def upper(*columns: np.ndarray) -> np.ndarray:
+    """R of [A b ...] = Q R, the columns side by side.
 
     Long systems are factorised piece by piece, then the pieces together: short ones stay in the cache, and BLAS starts no
     threads for them, which would be in each other's way where many runs are identified at once.
     """
-    while len(A) >= 2 * PIECE > 8 * A.shape[1]:
-        whole = len(A) // PIECE * PIECE
-        pieces: Any = np.linalg.qr(A[:whole].reshape(-1, PIECE, A.shape[1]), mode="r")
-        A = np.concatenate((pieces.reshape(-1, A.shape[1]), A[whole:]))
-    R: Any = np.linalg.qr(A, mode="r")
-    return R
+    rows, width = len(columns[0]), sum(column.size // len(column) for column in columns)
+    if not rows >= 2 * PIECE > 8 * width:
+        R: Any = np.linalg.qr(np.column_stack(columns), mode="r")
+        return R
+    few, pieces = max(1, SMALL_ARRAY // (PIECE * width)) * PIECE, []
+    for first in range(0, rows, few):
+        part = np.column_stack([column[first : first + few] for column in columns])
+        whole = len(part) // PIECE * PIECE
+        several: Any = np.linalg.qr(part[:whole].reshape(-1, PIECE, width), mode="r")
+        pieces += [several.reshape(-1, width), part[whole:]]
+    return upper(np.concatenate(pieces))
 
 
 def unit_columns(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,6 +214,8 @@ def ratio(s: np.ndarray, shape: tuple[int, ...]) -> float:
 
 def reduced(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The row space in reduced echelon form: each row a combination of parameters that is determined, led by a 1."""
+    if len(rows) == len(lengths):  # every parameter by itself
+        return np.eye(len(lengths))
     rows, lead = rows.copy(), 0
     for column in range(rows.shape[1]):
         if lead == len(rows):
@@ -235,96 +239,3 @@ def on_rows(used: np.ndarray, W: np.ndarray, y: np.ndarray, result: Fit) -> Fit:
     weights, scores = np.zeros(len(y)), np.zeros(len(y))
     weights[used], scores[used] = result.weights, result.scores
     return replace(result, residuals=y - W @ result.values, weights=weights, scores=scores)
-
-
-def huber(W: Any, y: Any, groups: Any = None, k: float = HUBER) -> Fit:
-    """Huber's M-estimate by iteratively reweighted least squares: residuals beyond k scales count linearly, not squared.
-
-    The scale is the median of |residual| / 0.6745, of each group by itself, renewed every round. Covariance: Huber's H1,
-    kappa^2 [sum psi^2 / (n - p)] / mean(psi')^2 (Ww' Ww)^-1.
-    """
-    W, y, ones = checked(W, y, None)
-    groups = np.zeros(len(y), dtype=int) if groups is None else np.asarray(groups)
-    base = ones * group_weights(W, y, groups, ones)
-    result, before = solved(W, y, base), None
-    for _ in range(ROUNDS):
-        scales = group_scales(result.residuals, groups)
-        size = np.abs(result.residuals) / scales
-        result = solved(W, y, np.sqrt(np.minimum(1.0, k / np.maximum(size, 1e-300))) / scales)
-        if before is not None and np.allclose(result.values, before, rtol=1e-11, atol=0.0):
-            break
-        before = result.values
-    return with_huber_covariance(W, result, group_scales(result.residuals, groups), k)
-
-
-def group_scales(residuals: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Each row's scale: the median absolute residual of its group, as a standard deviation."""
-    scales = np.ones(len(residuals))
-    for _, rows in group_members(groups):
-        middle = float(np.median(np.abs(residuals[rows]))) / MAD
-        scales[rows] = middle or float(np.abs(residuals[rows]).max()) or 1.0
-    return scales
-
-
-def with_huber_covariance(W: np.ndarray, result: Fit, scales: np.ndarray, k: float) -> Fit:
-    """The fit with the covariance of an M-estimate."""
-    r = result.residuals / scales
-    psi, slope = np.clip(r, -k, k), (np.abs(r) <= k).astype(float)
-    n, p, mean = len(r), result.rank, float(slope.mean())
-    plain = solved(W, np.zeros(n), 1.0 / scales)
-    correction = 1.0 + p / n * float(slope.var()) / mean**2
-    variance = correction**2 * float(psi @ psi) / (n - p) / mean**2
-    return replace(
-        result,
-        covariance=undetermined(plain.bread * variance, result.null),
-        bread=plain.bread / mean,
-        scores=psi,
-        weights=1.0 / scales,
-        sigma=math.sqrt(variance),
-    )
-
-
-def total(W: Any, y: Any, column_errors: Any = None, effort_error: float | None = None) -> Fit:
-    """Total least squares: the smallest change of W and y that makes y = W x exact, both divided by their errors' sizes.
-
-    It assumes that the errors of all columns and of y are independent from row to row and from each other, and that
-    `column_errors` and `effort_error` are their standard deviations up to one common factor. A column of error 0 (ones, signs)
-    is exact and is projected out. Without sizes every column's error is taken in proportion to its root mean square.
-    Covariance: Gleser's large-sample one, sigma^2 (1 + |x|^2) G^-1 [I + n sigma^2 (I + x x')^-1 G^-1], G = W0' W0, scaled.
-    """
-    W, y, ones = checked(W, y, None)
-    rms = np.sqrt(np.mean(W**2, axis=0))
-    sizes = np.where(rms > 0, rms, 1.0) if column_errors is None else np.asarray(column_errors, dtype=float)
-    last = float(effort_error) if effort_error is not None else math.sqrt(float(np.mean(y**2))) or 1.0
-    plain = solved(W, y, ones)
-    if plain.rank < W.shape[1]:
-        return plain  # which of its parameters are determined is all there is to say
-    exact = sizes == 0
-    order = np.r_[np.flatnonzero(exact), np.flatnonzero(~exact)]
-    scale = np.where(exact, 1.0, sizes)[order]
-    R: Any = np.linalg.qr(np.c_[W[:, order] / scale, y / last], mode="r")
-    m, n, p = int(exact.sum()), len(y), W.shape[1]
-    s, vt = np.linalg.svd(R[m:, m:])[1:]
-    v = vt[-1]
-    if abs(v[-1]) < 1e-10:
-        raise RecordError("total least squares has no solution here: the effort does not take part in the smallest direction.")
-    noisy = -v[:-1] / v[-1]
-    fixed = np.linalg.solve(R[:m, :m], R[:m, -1] - R[:m, m:-1] @ noisy) if m else np.zeros(0)
-    x = np.r_[fixed, noisy]
-    sigma2 = float(s[-1] ** 2) / max(1, n - p)
-    free = np.r_[np.zeros(m), np.ones(p - m)]  # which columns have errors
-    bread = np.linalg.inv(R[:, :-1].T @ R[:, :-1] - n * sigma2 * np.diag(free))
-    inner = np.zeros((p, p))
-    inner[m:, m:] = np.linalg.inv(np.eye(p - m) + np.outer(noisy, noisy))
-    covariance = sigma2 * (1.0 + noisy @ noisy) * (bread + n * sigma2 * bread @ inner @ bread)
-    back = last / scale
-    values, matrix = np.empty(p), np.empty((p, p))
-    values[order] = x * back
-    matrix[np.ix_(order, order)] = covariance * np.outer(back, back)
-    residuals = y - W @ values
-    factor = np.empty((p, p))
-    factor[np.ix_(order, order)] = bread * np.outer(back, back) / last**2
-    return replace(
-        plain, values=values, covariance=matrix, residuals=residuals, sigma=math.sqrt(sigma2) * last, bread=factor,
-        scores=residuals, relative_condition=condition(triangle(W * values, y)[0], W.shape),
-    )  # fmt: skip

@@ -18,13 +18,17 @@ from blocksim.estimation.input_warnings import first_state_words, true_states
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import twin_of
 
+from ..physical import with_physical
 from .bias import with_draws
-from .ends import Ends, ends_of, skip_problem
-from .iteration import Looped, LoopEquations, Path, diverged, iterate
+from .ends import Ends, ends_of, skip_problem, slow_rows
+from .iteration import Looped, LoopEquations, Path, diverged, iterate, starting_values
+from .parts import fitted_parts, with_parts
 from .regression import all_present
-from .spectrum import ERROR_KINDS
+from .spectrum import ERROR_KINDS, Spread
 from .stacked_rows import stacked, weighted_fit
 
+#: Influence of the rows, columns of the fit, residuals, which rows are used, and the group of each.
+System = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 OPENING = 20  # samples from which position and speed at the start are taken
 
 
@@ -70,8 +74,9 @@ class Resimulation(RecordBlock):
     def process(self, t, model: Plant, run: Run, **signals: Any):
         effort = model.effort(signals[model.drive])
         looped = self.twin(t, model, run, signals)
-        equations = self.equations(t, signals, effort, looped)
-        path = iterate(looped, self.starting(t, model, signals, effort), equations, self.tol, self.max_iterations)
+        ends = ends_of(t, self.skip, self.decimate, self.settings["edges"], self.cutoff)
+        equations = self.equations(ends, signals, effort, looped)
+        path = iterate(looped, self.starting(ends, model, signals, effort), equations, self.tol, self.max_iterations)
         if path.failed:
             predicted, estimates = 0 * effort, diverged(self.method, path, looped)
         else:
@@ -85,12 +90,27 @@ class Resimulation(RecordBlock):
         return predicted.reshape(shape), (effort - predicted).reshape(shape), estimates
 
     @abstractmethod
-    def equations(self, t: np.ndarray, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> LoopEquations:
+    def equations(self, ends: Ends, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> LoopEquations:
         """What is made and solved of every motion."""
 
     @abstractmethod
     def report(self, path: Path, looped: Looped, equations: Any) -> Estimates:
         """What is told of where it ended."""
+
+    def told(
+        self, path: Path, looped: Looped, system: System, spread: Spread, covariance: np.ndarray, notes: list[str],
+        details: dict[str, Any],
+    ) -> Estimates:  # fmt: skip
+        """What a report ends with: `system` is what its standard deviations were made of."""
+        details |= {"freedom": spread.freedom, "smoothing_lines": spread.lines}
+        quantile = {} if self.errors == "white" else {"quantile": spread.quantile}
+        result = Estimates.of(
+            self.method, looped.plant.parameters, path.beta, covariance, looped.plant, warnings=tuple(notes), details=details,
+            reason=f"{path.reason}; error of the effort {details['relative_error']:.3g} %",
+            priors=starting_values(path, looped), **quantile,
+        )  # fmt: skip
+        result = with_physical(result, looped.plant)
+        return with_parts(result, fitted_parts(*system, self.parts, self.smoothing)) if self.errors == "blocks" else result
 
     def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:
@@ -114,6 +134,10 @@ class Resimulation(RecordBlock):
         ports |= {s: inport(f"measured {s} of the plant", size="any", optional=not needed) for s in plant.motion}
         efforts = {n: replace(type(self).of(Outport)[n], unit=unit, size=plant.drive) for n in ("predicted", "residual")}
         return {**ports, **efforts}
+
+    def port_units(self, plants: Mapping[str, Plant]) -> Mapping[str, str]:
+        plant = plants["model"]
+        return {port: plant.unit_of(port) for port in (plant.drive, *plant.motion)}
 
     def fits(self, path: str, schedule: Any) -> None:
         unit = schedule.unit(path)
@@ -140,27 +164,30 @@ class Resimulation(RecordBlock):
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
-    def ends(self, t: np.ndarray) -> Ends:
-        return ends_of(t, self.skip, self.decimate, self.settings["edges"], self.cutoff)
+    def used_times(self, t: np.ndarray) -> np.ndarray:
+        return t[ends_of(t, self.skip, self.decimate, self.settings["edges"], self.cutoff).picked]
 
-    def rows(self, t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def rows(self, ends: Ends, values: np.ndarray) -> np.ndarray:
         """What the filters leave of the rows of one side of the equation; all sides must pass them alike."""
-        return self.ends(t).rows(values, self.cutoff)
+        return ends.rows(values, self.cutoff)
 
-    def counted(self, t: np.ndarray, motion: Mapping[str, np.ndarray], joints: int) -> np.ndarray:
+    def counted(self, ends: Ends, motion: Mapping[str, np.ndarray], joints: int, plant: Plant) -> np.ndarray:
         """Which rows count, (rows, joints): while a joint sticks its friction is whatever holds it, and its row is not valid."""
-        picked = self.ends(t).picked
-        speed = np.abs(motion["qd"].reshape(len(t), -1)) if "qd" in motion else np.ones((len(t), joints))
-        if speed.shape[1] != joints:
+        picked, samples = ends.picked, len(ends.t)
+        qd = motion["qd"].reshape(samples, -1) if "qd" in motion else np.ones((samples, joints))
+        if qd.shape[1] != joints:
             return np.ones((len(picked), joints), dtype=bool)
-        still = speed == 0 if self.rest == "drop" else np.zeros(speed.shape, dtype=bool)
+        still = qd == 0 if self.rest == "drop" else np.zeros(qd.shape, dtype=bool)
         if self.drop_slow:
-            still |= speed < self.drop_slow * speed.max(axis=0)
+            still |= slow_rows(self.drop_slow, None, qd, plant)
         reach = self.decimate // 2
-        if reach and still.any():  # a row made of several samples counts where none of them is at rest
-            total = np.cumsum(np.pad(still, ((reach + 1, reach), (0, 0))), axis=0)
-            still = total[2 * reach + 1 :] > total[: -2 * reach - 1]
-        return ~still[picked]
+        if not reach:
+            return ~still[picked]
+        moving = np.empty((len(picked), joints), dtype=bool)
+        for joint in range(joints):  # a row made of several samples counts where none of them is at rest
+            rests = np.flatnonzero(still[:, joint])
+            moving[:, joint] = np.searchsorted(rests, picked - reach) == np.searchsorted(rests, picked + reach, "right")
+        return moving
 
     # ---- the twin --------------------------------------------------------------------------------------------------
 
@@ -177,7 +204,7 @@ class Resimulation(RecordBlock):
             looped.told.append(first_state_words(states, "connect q, or say initial: diagram where that is meant"))
         return looped
 
-    def starting(self, t: np.ndarray, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
+    def starting(self, ends: Ends, plant: Plant, signals: Mapping[str, np.ndarray], effort: np.ndarray) -> np.ndarray:
         """The first beta."""
         own = plant.values
         start = self.settings["start"]
@@ -192,8 +219,8 @@ class Resimulation(RecordBlock):
         if start != "ls":
             return np.array(list(own.values())) * (1.0 if start == "truth" else float(start))
         motion = {s: signals[s] for s in plant.motion}
-        count = self.counted(t, motion, effort.shape[1])
-        rows = stacked(self.rows(t, plant.regressor(motion)), self.rows(t, effort), count)
+        count = self.counted(ends, motion, effort.shape[1], plant)
+        rows = stacked(self.rows(ends, plant.regressor(motion)), self.rows(ends, effort), count)
         return weighted_fit(rows).values
 
 

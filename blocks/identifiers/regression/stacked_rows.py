@@ -1,6 +1,6 @@
 """Rows y = W beta under each other, of every instant its joints: products, weights, one step of least squares, what is left.
 
-Without BLAS, whose threads cost more than such slim matrices when several runs are identified at once.
+Without the threads of BLAS, which cost more than such slim matrices when several runs are identified at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from blocksim.errors import RecordError
 
 from .colour import colour_of
 from .regression import Fit, fit, group_members
+
+UNTHREADED = 50_000  # multiplications that OpenBLAS makes without starting threads, of complex numbers too
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,13 @@ class Rows:
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A' B."""
-    return np.einsum("ij,ik->jk", A, B)
+    """A' B, of so many rows at a time that BLAS starts no threads."""
+    rows = max(1, UNTHREADED // (A.shape[1] * B.shape[1]))
+    if len(A) <= rows:
+        return np.asarray(A.T @ B)
+    whole = len(A) // rows * rows
+    left, right = (C[:whole].reshape(-1, rows, C.shape[1]) for C in (A, B))
+    return np.asarray(np.matmul(left.transpose(0, 2, 1), right).sum(axis=0) + A[whole:].T @ B[whole:])
 
 
 def against(rest: np.ndarray, W: np.ndarray) -> np.ndarray:

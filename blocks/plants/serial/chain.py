@@ -1,7 +1,8 @@
 """Chain: the joints of a serial robot from its base to its last link, from rows of modified Denavit-Hartenberg parameters.
 
 The frame of link j follows from that of link j - 1 by Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), q being added to
-d where the joint is prismatic (Khalil and Dombre 2002, ch. 3; Craig's convention). A joint of a URDF file is any fixed pose.
+d where the joint is prismatic (Khalil and Dombre 2002, ch. 3; Craig's convention). The classical table of Denavit and Hartenberg,
+Rot(z, theta + q) Trans(z, d) Trans(x, a) Rot(x, alpha), is the same chain cut one step later. A joint of a URDF file is any pose.
 """
 
 from __future__ import annotations
@@ -83,6 +84,14 @@ def link_of(row: Mapping[str, Any]) -> ChainLink:
     prismatic = row.get("joint", "revolute") == "prismatic"
     place = (a, 0.0 - sa * d, ca * d)
     return ChainLink(turned(alpha, theta), place, prismatic=prismatic, name=str(row.get("name", "")))
+
+
+def modified_rows(rows: Sequence[Mapping[str, Any]], convention: str) -> list[Mapping[str, Any]]:
+    """The rows of a modified table. Those of a classical one have alpha and a of the joint's far end: they belong to the next."""
+    if convention == "modified":
+        return list(rows)
+    far = [{}, *rows[:-1]]
+    return [{**row, "alpha": end.get("alpha", 0.0), "a": end.get("a", 0.0)} for row, end in zip(rows, far, strict=True)]
 
 
 def chain_of(rows: Sequence[Mapping[str, Any]], gravity: Sequence[float], coupling: Sequence[Sequence[float]] | None) -> Chain:

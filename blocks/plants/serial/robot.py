@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
+from blocksim.errors import DiagramError
 
 from .chain import DRIVE, INERTIAL, SPRING
 from .grouping import Grouping
@@ -28,9 +29,11 @@ class SerialRobot(Block):
     """M(q) qdd = tau - c(q, qd) - g(q) - Fv qd - Fc sign(qd) - off: an open chain of 1 to 20 revolute and prismatic joints.
 
     `joints` is a table with a row per joint, modified Denavit-Hartenberg parameters in rad and m (a quarter turn is
-    "${pi / 2}"): Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), or with `joint: prismatic` q is added to d. Or
-    `file` is a URDF file. A row may also hold the numbers of its link and drive; each is a parameter of the block, named with
-    the number of its joint, `ZZ1`, `MX2`, `Fv3`, which wins over the row:
+    "${pi / 2}"): Rot(x, alpha) Trans(x, a) Rot(z, theta + q) Trans(z, d), or with `joint: prismatic` q is added to d. With
+    `convention: classical` its rows are Rot(z, theta + q) Trans(z, d) Trans(x, a) Rot(x, alpha). Or `file` is such a table (.csv,
+    .yaml) or a URDF file. A row may also hold the numbers of its link and drive; each is a parameter of the block, named with the
+    number of its joint, `ZZ1`, `MX2`, `Fv3`, which wins over the row; frames are those on the joints' own axes, as in the
+    modified table:
 
         XX XY XZ YY YZ ZZ    inertia about the origin of the link's frame     MX MY MZ    first moments     M    mass
         Ia    inertia of the motor, on the joint's side     Fv Fc off    friction and offset     N    gear ratio
@@ -80,7 +83,8 @@ blocks:
     inverse_parameters: tuple[str, ...] = ("ZZ1",)  # of the least chain there is
 
     joints: list[dict[str, Any]] | None = static(None, "a row of modified Denavit-Hartenberg parameters per joint", kind=list)
-    file: str | None = static(None, "a URDF file instead of the table, in the diagram's folder", kind=str)
+    convention: str = static("modified", "of Denavit and Hartenberg, of the table's rows", choices=("modified", "classical"))
+    file: str | None = static(None, "a table (.csv, .yaml) or a URDF file instead, in the diagram's folder", kind=str)
     tip: str | None = static(None, "last link of the URDF file that is used, where it branches", kind=str)
     gravity: list[float] = static([0.0, 0.0, -9.81], "acceleration of gravity in the frame of the base, m/s^2", kind=list)
     coupling: list[list[float]] | None = static(None, "speeds of motors by speeds of joints; each its own unless said", kind=list)
@@ -98,7 +102,7 @@ blocks:
     @staticmethod
     def regressor(q, qd, qdd):
         """Rows of the inverse model; the class of a chain has its own."""
-        raise NotImplementedError
+        raise DiagramError(f"SerialRobot without a chain has no inverse model: {shape_problem({})[1]}")
 
     def __new__(cls, **settings: Any) -> SerialRobot:
         kind = class_for(cls, settings)
@@ -126,6 +130,12 @@ blocks:
     def grouping(cls) -> Grouping | None:
         """The base parameters of this chain; None of a robot without one."""
         return None if cls.shape_here is None else cls.shape_here.grouping
+
+    @classmethod
+    def shared_motors(cls) -> tuple[tuple[float, ...], ...]:
+        """Of each motor that several joints turn: its speed by theirs."""
+        chain = None if cls.shape_here is None else cls.shape_here.chain
+        return () if chain is None else tuple(chain.coupling[k] for k in chain.coupled)
 
     @classmethod
     def feasibility(cls, estimates: Any) -> Feasibility:

@@ -14,7 +14,6 @@ from blocksim.contract.block import Block, fixed, inport, memory, outport, param
 from blocksim.contract.declarations import Param
 from blocksim.errors import did_you_mean, listing
 
-from .base_parameters import regrouped
 from .chain import (
     DRIVE,
     INERTIAL,
@@ -25,12 +24,14 @@ from .chain import (
     flexible_joints,
     flexible_problem,
     gravity_problem,
+    modified_rows,
     number_problem,
     table_problem,
 )
 from .equations import robot_functions
-from .grouping import Grouping
+from .grouping import Grouping, regrouped
 from .regressor import standard_names, standard_regressor
+from .table import TABLE_ENDINGS, table_rows
 
 BODY_WORDS = {
     "XX": ("inertia about x of its frame", "kg m^2"),
@@ -84,11 +85,9 @@ def shape_problem(settings: Mapping[str, Any]) -> tuple[str, str]:
     """What is wrong with the settings that decide a shape: the setting, and words; two '' where nothing is."""
     rows, file = settings.get("joints"), settings.get("file")
     if (rows is None) == (file is None):
-        return "joints", "give `joints`, a table with a row per joint, or `file`, a URDF file; one of the two."
+        return "joints", "give `joints`, a table with a row per joint, or `file`, such a table or a URDF file; one of the two."
     if file is not None:
-        from .urdf import urdf_problem
-
-        if text := urdf_problem(file, settings.get("tip")):
+        if text := file_problem(os.fspath(file), settings):
             return "file", text
     elif text := table_problem(rows):
         return "joints", text
@@ -100,6 +99,18 @@ def shape_problem(settings: Mapping[str, Any]) -> tuple[str, str]:
     key, text = next(((key, text) for key, text in checks if text), ("", ""))
     text = text or flexible_problem(settings.get("flexible"), numbers, settings.get("coupling"))
     return key or ("flexible" if text else ""), text
+
+
+def file_problem(file: str, settings: Mapping[str, Any]) -> str:
+    """What is wrong with a file of joints, in words; '' where nothing is."""
+    if file.endswith(TABLE_ENDINGS):
+        text = table_rows(file)[1]
+        return f"file: {os.path.basename(file)}: {text}" if text else ""
+    if settings.get("convention", "modified") != "modified":
+        return "convention: a URDF file has poses, not Denavit-Hartenberg parameters; leave it out."
+    from .urdf import urdf_problem
+
+    return urdf_problem(file, settings.get("tip"))
 
 
 def payload_problem(payload: Any) -> str:
@@ -117,11 +128,12 @@ def payload_problem(payload: Any) -> str:
 
 def links_and_numbers(settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """The links, by whichever way they are described, and the numbers given with each."""
-    if settings.get("file") is not None:
+    file = os.fspath(settings.get("file") or "")
+    if file and not file.endswith(TABLE_ENDINGS):
         from .urdf import urdf_links
 
-        return urdf_links(os.fspath(settings["file"]), settings.get("tip"))
-    rows = settings["joints"]
+        return urdf_links(file, settings.get("tip"))
+    rows = modified_rows(table_rows(file)[0] if file else settings["joints"], settings.get("convention", "modified"))
     chain = chain_of(rows, (0.0, 0.0, 0.0), None)
     return chain.links, [{k: v for k, v in row.items() if k in (*INERTIAL, *DRIVE, *SPRING)} for row in rows]
 

@@ -1,4 +1,7 @@
-"""URDF -> links: the chain of moving joints of a robot description, what is fixed to a link counted to it; meshes are ignored.
+"""URDF -> links: the chain of moving joints of a robot description; meshes are ignored.
+
+What is fixed to a link counts to it, and so do grippers and other branches beside the chain, their joints held at 0. Only what
+moves with the chain has to be sound: descriptions of whole robots have wheels that float and antennas of negative inertia.
 
 A file is data from anywhere: document types and entities, deep nesting and huge files are refused first.
 """
@@ -19,7 +22,7 @@ from blocksim.errors import listing
 from .chain import INERTIAL, MOST_JOINTS, ChainLink, snapped
 
 URDF_BYTES, URDF_ELEMENTS, DEEPEST_ELEMENT = 5_000_000, 20_000, 30
-MOVING, REFUSED = ("revolute", "continuous", "prismatic"), ("floating", "planar", "spherical")
+MOVING, SEVERAL = ("revolute", "continuous", "prismatic"), ("floating", "planar", "spherical")
 
 
 class UrdfError(ValueError):
@@ -68,6 +71,7 @@ class Joint:
     damping: float
     friction: float
     line: int
+    problem: str  # why a chain cannot have it; held at 0 beside the chain it does no harm
 
 
 def parsed_tree(text: bytes) -> XmlElement:
@@ -165,42 +169,72 @@ def moved_ten(pose: np.ndarray, ten: np.ndarray) -> np.ndarray:
 
 def joint_of(element: XmlElement) -> Joint:
     name, kind = element.text("name"), element.text("type")
-    if kind not in (*MOVING, "fixed"):
-        why = "has several degrees of freedom" if kind in REFUSED else "is no type of joint"
-        allowed = listing((*MOVING, "fixed"))
-        raise UrdfError(f"line {element.line}: joint '{name}': {kind} {why}; {allowed} are read.")
-    if element.child("mimic") is not None:
-        raise UrdfError(f"line {element.line}: joint '{name}' mimics another one: a closed mechanism, no open chain.")
+    allowed = listing((*MOVING, "fixed"))
+    if kind not in (*MOVING, *SEVERAL, "fixed"):
+        raise UrdfError(f"line {element.line}: joint '{name}': {kind} is no type of joint; {allowed} are read.")
+    problem = ""
+    if kind in SEVERAL:
+        problem = f"joint '{name}': {kind} has several degrees of freedom; {allowed} are read."
+    elif element.child("mimic") is not None:
+        problem = f"joint '{name}' mimics another one: a closed mechanism, no open chain."
     ends = {side: element.child(side) for side in ("parent", "child")}
     for side, end in ends.items():
         if end is None:
             raise UrdfError(f"line {element.line}: joint '{name}' has no <{side}>.")
     axis = element.child("axis")
-    direction = np.array([1.0, 0.0, 0.0]) if axis is None else axis.numbers("xyz", 3, "1 0 0")
+    direction = np.array([1.0, 0.0, 0.0]) if axis is None or kind == "fixed" else axis.numbers("xyz", 3, "1 0 0")
     length = float(np.linalg.norm(direction))
     if length < 1e-9:
-        raise UrdfError(f"line {element.line}: joint '{name}': its axis has no direction.")
+        problem = problem or f"joint '{name}': its axis has no direction."
+        length = 1.0
     dynamics = element.child("dynamics")
     losses = [0.0 if dynamics is None else float(dynamics.numbers(key, 1, "0")[0]) for key in ("damping", "friction")]
     parent, child = (end.text("link") for end in ends.values() if end is not None)
-    return Joint(
-        name, kind, parent, child, pose_of(element.child("origin")), direction / length, losses[0], losses[1], element.line
-    )
+    pose = pose_of(element.child("origin"))
+    return Joint(name, kind, parent, child, pose, direction / length, losses[0], losses[1], element.line, problem)
 
 
-def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]], str]:
-    """Bodies by link, joints by parent, and the root."""
+@dataclass
+class UrdfRobot:
+    """The links of a file by name, the joints by their parent, and the link that carries all others."""
+
+    links: dict[str, XmlElement]
+    by_parent: dict[str, list[Joint]]
+    root: str
+
+    def moving(self, joint: Joint) -> bool:
+        """Whether anything moves at a joint or beyond it."""
+        return joint.kind != "fixed" or any(self.moving(j) for j in self.by_parent.get(joint.child, []))
+
+    def leads(self, link: str, tip: str) -> bool:
+        return link == tip or any(self.leads(j.child, tip) for j in self.by_parent.get(link, []))
+
+    def ends(self, link: str) -> list[str]:
+        """The last moving links of all branches beyond a link."""
+        onward = [j for j in self.by_parent.get(link, []) if self.moving(j)]
+        return [end for j in onward for end in self.ends(j.child)] or [link]
+
+    def carried(self, link: str, skipped: Joint | None) -> np.ndarray:
+        """The body of a link with all that it carries, joints held at 0, but for what lies behind the joint `skipped`."""
+        total = body_of(self.links[link])
+        for joint in self.by_parent.get(link, []):
+            if joint is not skipped:
+                total = total + moved_ten(joint.pose, self.carried(joint.child, None))
+        return total
+
+
+def read_robot(path: str) -> UrdfRobot:
     with open(path, "rb") as stream:
         root = parsed_tree(stream.read(URDF_BYTES + 1))
-    bodies: dict[str, np.ndarray] = {}
-    for link in named_once(root, "link"):
-        bodies[link.text("name")] = body_of(link)
+    links = {link.text("name"): link for link in named_once(root, "link")}
+    if not links:
+        raise UrdfError("it has no links: an empty robot, such as a xacro file of macros that nothing uses becomes.")
     joints = [joint_of(element) for element in named_once(root, "joint")]
     by_parent: dict[str, list[Joint]] = {}
     children: dict[str, Joint] = {}
     for joint in joints:
         for end in (joint.parent, joint.child):
-            if end not in bodies:
+            if end not in links:
                 raise UrdfError(f"line {joint.line}: joint '{joint.name}' names the link '{end}', which is not there.")
         if joint.child == joint.parent:
             raise UrdfError(f"line {joint.line}: joint '{joint.name}' joins the link '{joint.child}' to itself: a loop.")
@@ -209,11 +243,11 @@ def read_robot(path: str) -> tuple[dict[str, np.ndarray], dict[str, list[Joint]]
             raise UrdfError(f"line {joint.line}: link '{joint.child}' hangs on two joints, {both}: a loop, no open chain.")
         children[joint.child] = joint
         by_parent.setdefault(joint.parent, []).append(joint)
-    roots = [name for name in bodies if name not in children]
+    roots = [name for name in links if name not in children]
     if len(roots) != 1:
         state = f"the roots are {listing(roots)}" if roots else "none: the joints go round in a loop"
         raise UrdfError(f"one link must be the root of all others; {state}.")
-    return bodies, by_parent, roots[0]
+    return UrdfRobot(links, by_parent, roots[0])
 
 
 def named_once(root: XmlElement, kind: str) -> list[XmlElement]:
@@ -228,41 +262,35 @@ def named_once(root: XmlElement, kind: str) -> list[XmlElement]:
     return elements
 
 
-def moving_below(joint: Joint, by_parent: dict[str, list[Joint]]) -> bool:
-    """Whether anything moves at a joint or beyond it."""
-    return joint.kind != "fixed" or any(moving_below(j, by_parent) for j in by_parent.get(joint.child, []))
-
-
-def ways_to(link: str, tip: str, by_parent: dict[str, list[Joint]]) -> bool:
-    return link == tip or any(ways_to(j.child, tip, by_parent) for j in by_parent.get(link, []))
-
-
-def fixed_to(link: str, bodies: dict[str, np.ndarray], by_parent: dict[str, list[Joint]], skipped: Joint | None) -> np.ndarray:
-    """The body of a link with all that is fixed to it, but for what lies behind the joint `skipped`."""
-    total = bodies[link].copy()
-    for joint in by_parent.get(link, []):
-        if joint.kind == "fixed" and joint is not skipped:
-            total = total + moved_ten(joint.pose, fixed_to(joint.child, bodies, by_parent, skipped))
-    return total
+def next_joint(robot: UrdfRobot, here: str, tip: str | None, last: int) -> Joint | None:
+    """The joint by which the chain goes on from a link; UrdfError where that is not clear or not to be had."""
+    onward = [j for j in robot.by_parent.get(here, []) if robot.moving(j)]
+    if tip is not None:
+        onward = [j for j in robot.by_parent.get(here, []) if robot.leads(j.child, tip)] if here != tip else []
+    if not onward:
+        return None
+    ending = f" tip: {here} ends the chain there and holds what is beyond at 0." if last >= 0 else ""
+    if len(onward) > 1:
+        raise UrdfError(
+            f"link '{here}' branches to {listing(j.child for j in onward)}; name the last link of the chain that is meant: "
+            f"tip: LINK, such as {listing(robot.ends(here))}.{ending}"
+        )
+    if onward[0].problem:
+        raise UrdfError(f"line {onward[0].line}: {onward[0].problem}{ending}")
+    return onward[0]
 
 
 def urdf_chain(path: str, tip: str | None) -> tuple[tuple[ChainLink, ...], tuple[dict[str, float], ...]]:
-    bodies, by_parent, here = read_robot(path)
-    if tip is not None and tip not in bodies:
-        raise UrdfError(f"there is no link '{tip}' for the tip. Links are: {listing(bodies)}.")
+    robot = read_robot(path)
+    if tip is not None and tip not in robot.links:
+        raise UrdfError(f"there is no link '{tip}' for the tip. Links are: {listing(robot.links)}.")
     links: list[ChainLink] = []
     numbers: list[dict[str, float]] = []
-    pose, last = np.eye(4), -1
+    here, pose, last = robot.root, np.eye(4), -1
     while True:
-        onward = [j for j in by_parent.get(here, []) if moving_below(j, by_parent)]
-        if tip is not None:
-            onward = [j for j in onward if ways_to(j.child, tip, by_parent)] if here != tip else []
-        if len(onward) > 1:
-            names = listing(j.child for j in onward)
-            raise UrdfError(f"link '{here}' branches to {names}; name the last link of the chain that is meant: tip: LINK.")
-        after = onward[0] if onward else None
+        after = next_joint(robot, here, tip, last)
         if last >= 0:
-            ten = moved_ten(pose, fixed_to(here, bodies, by_parent, after))
+            ten = moved_ten(pose, robot.carried(here, after))
             for symbol, value in zip(INERTIAL, ten, strict=True):
                 numbers[last][symbol] = numbers[last].get(symbol, 0.0) + float(value)
         if after is None:

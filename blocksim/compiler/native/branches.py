@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,20 +36,25 @@ class Branches(Expressions):
     alive: Any
     node: ast.FunctionDef
 
+    @abstractmethod
     def statements(self, body: list[ast.stmt]) -> None:
-        raise NotImplementedError
+        """Statements one after another."""
 
+    @abstractmethod
     def allocate(self, kind: Any) -> Any:
-        raise NotImplementedError
+        """A place of the function's own."""
 
+    @abstractmethod
     def all_lanes(self) -> Any:
-        raise NotImplementedError
+        """A place for a mask, true in all lanes to begin with."""
 
+    @abstractmethod
     def drop(self, place: Any, mask: Any) -> None:
-        raise NotImplementedError
+        """Take lanes out of the mask at a place."""
 
+    @abstractmethod
     def assign(self, name: str, value: Number, everywhere: bool = False) -> None:
-        raise NotImplementedError
+        """A value to a variable, in the lanes that are active or in all."""
 
     def do_if(self, node: ast.If) -> None:
         condition = self.truth(self.one(node.test))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from abc import abstractmethod
 from typing import Any
 
 from llvmlite import ir
@@ -28,9 +29,9 @@ class Expressions(MemoryAccess):
     kinds: dict[str, NumberKind]
     bound: dict[str, Content]
 
+    @abstractmethod
     def call(self, name: str, inputs: list[Content]) -> Content:
         """A call of a function of the program."""
-        raise NotImplementedError
 
     def one(self, node: ast.expr) -> Number:
         """An expression that is one number."""

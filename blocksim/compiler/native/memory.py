@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from llvmlite import ir
@@ -14,12 +15,12 @@ STORE_ALIGNMENT = 8
 PLACE_TYPE = ir.PointerType()
 
 
-class MemoryAccess(Arithmetic):
+class MemoryAccess(Arithmetic, ABC):
     """Reads and writes elements of arrays, under a mask where only some lanes are active."""
 
+    @abstractmethod
     def active(self) -> Any:
         """The lanes that are active; None where all are."""
-        raise NotImplementedError
 
     def place(self, pointer: Pointer, index: Number) -> Any:
         element = pointer.kind.type(self.lanes)

@@ -99,15 +99,9 @@ def tanh(x: float) -> float:
 def sinh(x: float) -> float:
     """sinh(n log 2 + r) = sinh(n log 2) cosh(r) + cosh(n log 2) sinh(r)."""
     size = abs(x)
-    y = size if size < 711.0 else 711.0
-    n = nearest_whole(y * LOG2_E)
-    above = y - n * LOG_2_HIGH
-    below = n * LOG_2_LOW
-    r = above - below
-    tail = (above - r) - below
+    n, r, tail, square = hyperbolic_parts(size)
     even, odd = hyperbolic_rests(r)
-    square = two_to(-2.0 * (n if n < 100.0 else 100.0))
-    a = 1.0 - square  # both in units of 2^(n - 1)
+    a = 1.0 - square  # sinh(n log 2) and cosh(n log 2), both in units of 2^(n - 1)
     b = 1.0 + square
     high = high_part(r)
     first = b * high
@@ -127,15 +121,9 @@ def sinh(x: float) -> float:
 def cosh(x: float) -> float:
     """cosh(n log 2 + r) = cosh(n log 2) cosh(r) + sinh(n log 2) sinh(r)."""
     size = abs(x)
-    y = size if size < 711.0 else 711.0
-    n = nearest_whole(y * LOG2_E)
-    above = y - n * LOG_2_HIGH
-    below = n * LOG_2_LOW
-    r = above - below
-    tail = (above - r) - below
+    n, r, tail, square = hyperbolic_parts(size)
     even, odd = hyperbolic_rests(r)
-    square = two_to(-2.0 * (n if n < 100.0 else 100.0))
-    a = 1.0 - square
+    a = 1.0 - square  # sinh(n log 2) and cosh(n log 2), both in units of 2^(n - 1)
     b = 1.0 + square
     high = high_part(r)
     first = a * r
@@ -148,6 +136,16 @@ def cosh(x: float) -> float:
     result = times_two_to(total + rest, n - 1.0)
     result = inf if size > 710.475860073944 else result
     return size if x != x else result
+
+
+def hyperbolic_parts(size: float) -> tuple[float, float, float, float]:
+    """n, r and what r lacks of size = n log 2 + r, and 2^(-2 n)."""
+    y = size if size < 711.0 else 711.0
+    n = nearest_whole(y * LOG2_E)
+    above = y - n * LOG_2_HIGH
+    below = n * LOG_2_LOW
+    r = above - below
+    return n, r, (above - r) - below, two_to(-2.0 * (n if n < 100.0 else 100.0))
 
 
 def hyperbolic_rests(r: float) -> tuple[float, float]:

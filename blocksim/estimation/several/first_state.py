@@ -12,12 +12,16 @@ from ...schedule.schedule import Schedule, Unit
 
 #: Samples from which position and speed at the start are taken.
 FIRST_SAMPLES = 20
+NEAR_SAMPLES = 3  # on either side of a row further on
 
 
-def first_states(schedule: Schedule, readings: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, Any]:
+def first_states(
+    schedule: Schedule, readings: Mapping[str, tuple[np.ndarray, np.ndarray]], row: int | None = None
+) -> dict[str, Any]:
     """The first position and speed of plants, by path: a parabola through the first samples of each reading.
 
-    `readings` are times and values by the signal that was read, 'joint.q' itself or that of a sensor, a channel, a hold of it.
+    With `row`, position and speed there, by the samples around it. `readings` are times and values by the signal that was read,
+    'joint.q' itself or that of a sensor, a channel, a hold of it.
     """
     start: dict[str, Any] = {}
     for signal, (t, values) in readings.items():
@@ -25,8 +29,9 @@ def first_states(schedule: Schedule, readings: Mapping[str, tuple[np.ndarray, np
         unit = schedule.by_path.get(path)
         if unit is None or position not in moving_states(unit):
             continue
-        count = min(FIRST_SAMPLES, len(t))
-        parabola = np.polynomial.polynomial.polyfit(t[:count] - t[0], values[:count].reshape(count, -1), min(2, count - 1))
+        near = slice(0, FIRST_SAMPLES) if row is None else slice(max(row - NEAR_SAMPLES, 0), row + NEAR_SAMPLES + 1)
+        at, parts = t[near] - t[row or 0], np.asarray(values, dtype=float)[near]
+        parabola = np.polynomial.polynomial.polyfit(at, parts.reshape(len(at), -1), min(2, len(at) - 1))
         for state, numbers in zip((position, speed_name(position)), parabola, strict=False):
             if state in moving_states(unit):
                 start.setdefault(f"{path}.{state}", numbers.tolist() if len(numbers) > 1 else float(numbers[0]))

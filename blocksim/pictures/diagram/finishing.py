@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...notation import FRACTION_BAR
 from .graph import Item
-from .grid import WireGrid
-from .lettering import width_of
+from .grid import GAP, WireGrid
+from .lettering import name_within, width_of
 from .routes import turning
 from .shapes import FILLS, GREY, INK, Frame, Picture, Point, Shape, TextLine, Wire
 from .sizes import (
@@ -107,7 +108,8 @@ def block_shape(where: Placement, item: Item, x: float, y: float, wires: list[Wi
     if item.shape == "circle":
         texts.append(circle_name(item, x, y, wires))
     elif item.shape != "oval":
-        texts.append(TextLine(x, y + size.height / 2 + 10, item.name, NAME_FONT, GREY))
+        name = name_within(item.name, size.width + GAP - 6, NAME_FONT)  # the next column begins a gap further on
+        texts.append(TextLine(x, y + size.height / 2 + 10, name, NAME_FONT, GREY))
     fill = "#ffffff" if item.shape == "circle" else FILLS.get(item.colour, FILLS["plain"])
     return Shape(
         item.key,
@@ -186,14 +188,13 @@ def port_texts(where: Placement, item: Item, x: float, y: float) -> list[TextLin
 
 def circle_name(item: Item, x: float, y: float, wires: list[Wire]) -> TextLine:
     """A circle's name goes into a corner that no wire passes."""
-    wide = width_of(item.name, NAME_FONT)
     below = TextLine(x, y + CIRCLE / 2 + 9, item.name, NAME_FONT, GREY)
     spots = [below]
     for dx, dy in ((-1, -1), (1, 1), (-1, 1), (1, -1)):
         spots.append(TextLine(x + dx * 8, y + dy * (CIRCLE / 2 + 6), item.name, NAME_FONT, GREY, "end" if dx < 0 else "start"))
     for spot in spots:
-        left = {"middle": spot.x - wide / 2, "end": spot.x - wide, "start": spot.x}[spot.anchor]
-        area = (left - 2, spot.y - NAME_FONT / 2 - 1, left + wide + 2, spot.y + NAME_FONT / 2 + 1)
+        left, top, right, bottom = text_area(spot)
+        area = (left - 2, top - 1, right + 2, bottom + 1)
         if not any(touches(area, wire.points) for wire in wires):
             return spot
     return spots[1]
@@ -209,14 +210,24 @@ def touches(area: tuple[float, float, float, float], points: tuple[Point, ...]) 
 
 
 def frame(shapes: list[Shape]) -> Frame:
+    """Around these blocks; its caption stands in the corner below left, lower where the name of a block is there."""
     boxes = [shape.box for shape in shapes]
-    return Frame(
-        min(b[0] for b in boxes) - 14,
-        min(b[1] for b in boxes) - 12,
-        max(b[2] for b in boxes) + 14,
-        max(b[3] for b in boxes) + 22,
-        "after the run",
-    )
+    edges = (min(b[0] for b in boxes) - 14, min(b[1] for b in boxes) - 12, max(b[2] for b in boxes) + 14)
+    close = Frame(*edges, max(b[3] for b in boxes) + 22, "after the run")
+    names = [text_area(text) for shape in shapes for text in shape.texts]
+    clear = not any(areas_meet(text_area(close.label()), area) for area in names)
+    return close if clear else replace(close, bottom=close.bottom + NAME_FONT)
+
+
+def text_area(text: TextLine) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a line of text."""
+    wide = width_of(text.text, text.size)
+    left = {"middle": text.x - wide / 2, "end": text.x - wide, "start": text.x}[text.anchor]
+    return left, text.y - text.size / 2, left + wide, text.y + text.size / 2
+
+
+def areas_meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def fit_page(picture: Picture) -> Picture:

@@ -8,7 +8,7 @@ from ...contract.block import Block
 from ...contract.declarations import Memory, State
 from ...diagram.diagram import Diagram, Node, Ref, inports_of, outports, reference, resolve_node, walk
 from ...notation import FRACTION_BAR, brief, unit_label
-from .lettering import clean, cut_short, settings_lines
+from .lettering import LONGEST_NAME, clean, cut_short, settings_lines
 
 #: A circle has room for one wire on each of its three other sides.
 MOST_AT_CIRCLE = 3
@@ -147,7 +147,7 @@ def item_of(node: Node, index: int) -> Item:
             name,
             "box",
             "plain",
-            [cut_short(clean(block.name or name))],
+            [cut_short(clean(block.name or name), LONGEST_NAME)],
             title,
             index,
             hint=node.flip,
@@ -192,7 +192,7 @@ def label_lines(block: Block) -> list[str]:
         return [cut_short(gain_text(block, lines), LONGEST_GAIN)]
     if FRACTION_BAR in lines:
         return [line if line == FRACTION_BAR else cut_short(line, LONGEST_POLYNOMIAL) for line in lines[:3]]
-    return [cut_short(lines[0]), *(part for line in lines[1:2] for part in settings_lines(line))]
+    return [cut_short(lines[0], LONGEST_NAME), *(part for line in lines[1:2] for part in settings_lines(line))]
 
 
 def block_colour(block: Block) -> str:

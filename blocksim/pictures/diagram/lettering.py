@@ -101,8 +101,8 @@ ADVANCE = (
     84,
 )
 WIDE_LETTER, OTHER_LETTER = 100, 66
-#: The longest line a block shows; the rest is in its tooltip.
-LONGEST_LINE = 24
+#: The longest line of settings that a block shows, and the longest name; the rest is in its tooltip.
+LONGEST_LINE, LONGEST_NAME = 24, 32
 
 
 def width_of(text: str, size: float) -> float:
@@ -119,6 +119,16 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in str(text)).strip()
 
 
+def name_within(name: str, room: float, size: float) -> str:
+    """A name that fits into so many pixels; of a longer one its beginning and its end, by which names are told apart."""
+    letters = len(name)
+    short = name
+    while width_of(short, size) > room and letters > 4:
+        letters -= 1
+        short = f"{name[: (letters + 1) // 2]}…{name[len(name) - letters // 2 :]}"
+    return short
+
+
 def cut_short(text: str, longest: int = LONGEST_LINE) -> str:
     """A text that fits, cut between numbers or words where it can be: '[9000, 9000, …]', never '[9000, 90…'."""
     if len(text) <= longest:
@@ -133,11 +143,18 @@ def cut_short(text: str, longest: int = LONGEST_LINE) -> str:
 
 
 def settings_lines(text: str) -> list[str]:
-    """A line of settings, broken once at a comma when it is long."""
+    """A line of settings, broken once at a comma when it is long: outside a list where that can be had; only an end is cut."""
     if len(text) <= LONGEST_LINE or ", " not in text:
         return [cut_short(text)]
     places = [i for i in range(len(text)) if text.startswith(", ", i)]
-    whole = [i for i in places if text[:i].count("[") == text[:i].count("]")]  # not inside a list, where that can be had
-    places = whole if whole and min(max(i, len(text) - i) for i in whole) <= LONGEST_LINE + 4 else places
-    middle = min(places, key=lambda i: abs(i - len(text) / 2))
-    return [cut_short(text[: middle + 1]), cut_short(text[middle + 2 :])]
+    outside = [i for i in places if text[:i].count("[") == text[:i].count("]")]
+    whole = [i for i in outside if max(i + 1, len(text) - i - 2) <= LONGEST_LINE]
+    early = [i for i in outside if i < LONGEST_LINE]
+    if whole:
+        middle = min(whole, key=lambda i: abs(i - len(text) / 2))
+    elif early:
+        middle = early[-1]
+    else:  # one long list, or several: each line cut for itself
+        middle = outside[0] if outside else max([i for i in places if i < LONGEST_LINE], default=places[0])
+    first = text[:middle]
+    return [first + "," if len(first) < LONGEST_LINE else cut_short(first), cut_short(text[middle + 2 :])]

@@ -7,33 +7,33 @@ run and one more per parameter, to one side. No code is generated, and threads s
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...contract.block import Block
-from ...contract.library import find
 from ...contract.times import exact
 from ...diagram.build import open_diagram
-from ...diagram.diagram import Diagram
-from ...errors import DiagramError, SimulationError, listing
+from ...errors import DiagramError, SimulationError
 from ...estimation.process import Run
 from ...estimation.twin import Twin, twin_of
+from ...simulation.elements import parameter_number, run_settings, settings_in_diagram
 from ...simulation.noise import draw_noise
 from ...simulation.overrides import Overrides
 from ...simulation.prepare import prepared
-from ...simulation.settings import find_setting
 from ...simulation.simulation import Simulation, run_experiment
 from ..colour import Colour
-from ..measuring import put_settings, reading_rows
+from ..measuring import put_settings, reading_rows, refuse_other_code
 from ..readings import noise_colour, noisy_outputs, own_noise, whole_name
-from ..sensitivities import side_by_side
+from ..sensitivities import DISAGREE, side_by_side
 from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
-from .families import DURATION, AnyNumber, RunLength, family_of, unknowns_by_family
-from .family import Family
+from .families import DURATION, AnyNumber, RunLength, family_of, refuse_shaping
+from .family import Family, unknowns_by_family, with_sources
+from .known_inputs import KnownInputs
 from .limits import Margin, margins_of
 from .regressor import regressor_criterion
 from .spec import DesignSpec
+from .trial import Trial, merit_of
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
@@ -41,35 +41,23 @@ if TYPE_CHECKING:
 
 #: Step of the differences to one side while searching, as a share of a parameter.
 SEARCH_STEP = 1e-4
-#: A limit that is broken costs so many times its excess, in the logarithm of the criterion.
-PENALTY = 20.0
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A candidate that was tried: its merit, the lower the better, and what it is made of."""
-
-    x: FloatArray
-    merit: float  # logarithm of the criterion, limits included
-    criterion: float
-    stds: FloatArray  # relative, of the worst sample of the prior
-    margins: tuple[Margin, ...]
-
-    @property
-    def allowed(self) -> bool:
-        return not any(margin.broken for margin in self.margins)
+#: Step of all parameters together that shows whether these differences are slopes.
+SMOOTH_STEP = 2.5e-5
 
 
 class Bench:
     """A design's experiment; `try_out` judges a candidate, `simulations` counts the runs it took."""
 
-    def __init__(self, spec: DesignSpec, step: Any = None, learnt: FloatArray | None = None):
+    def __init__(self, spec: DesignSpec, step: Any = None, learnt: FloatArray | None = None, first: FloatArray | None = None):
+        """`step` is that of the solver, `learnt` what earlier experiments gave; the diagram's own noise is that of `first`."""
         import numpy as np
 
         self.spec = spec
         #: Information about relative changes that earlier experiments gave.
         self.learnt = np.zeros((1, 1)) if learnt is None else learnt
-        diagram = open_diagram(spec.diagram if spec.diagram else spec.plain["diagram"])
+        overrides = Overrides(spec.params)  # parameters of the file make it another diagram, before sources are put into it
+        diagram = open_diagram(spec.diagram, overrides.of_file)
+        self.params = settings_in_diagram(diagram, overrides.without(overrides.of_file).changes)
         options = {**spec.simulate, **({"step": step} if step is not None else {})}
         #: Whether the duration is sought: then a run counts once at least, also that of the diagram as it was.
         self.once = DURATION in spec.plain.get("vary", spec.vary)
@@ -77,40 +65,19 @@ class Bench:
         stop = free["max"] if free else spec.simulate.get("stop", diagram.simulate.stop)
         options = {**options, **({"stop": stop} if free else {})}
         self.duration = float(exact(stop))
-        self.families = [family_of(name, words, self.duration) for name, words in spec.vary.items()]
+        blocks = {name: node.block for name, node in diagram.nodes.items() if isinstance(node.block, Block)}
+        before = {name: blocks[name].settings for name in spec.vary if name in blocks}
+        self.families = [family_of(name, words, self.duration, before.get(name)) for name, words in spec.vary.items()]
         self.names = [] if spec.by_regressor else [*spec.parameters, *spec.nuisance]  # those that are changed to see what they do
-        self.diagram = self.with_sources(diagram)
+        drawn = self.draw(np.random.default_rng(0)) if first is None else first
+        #: With the block of every family in its place; and the unknowns of the diagram as it was, where it is a candidate too.
+        self.diagram, self.original = with_sources(diagram, self.families, drawn, self.duration)
         self.simulations = 0
-        ready, changes = prepared(self.diagram, spec.params, options)
+        ready, changes = prepared(self.diagram, self.params, options)
         self.make_twin(ready, changes)
-        self.samples = self.prior_samples()
+        self.samples = spec.prior.draws(lambda name: parameter_number(ready.schedule, changes, name))
         self.weights = vector_of(list(spec.parameters), spec.parameters, 1.0)
         self.accuracy = vector_of(list(spec.parameters), spec.accuracy, 0.01)
-
-    # ---- made once -------------------------------------------------------------------------------------------------
-
-    def with_sources(self, diagram: Diagram) -> Diagram:
-        """The diagram with the block of every family in the place of the source it names."""
-        import numpy as np
-
-        random = np.random.default_rng(0)
-        nodes = dict(diagram.nodes)
-        own: list[FloatArray | None] = []
-        for family in self.families:
-            if isinstance(family, AnyNumber):
-                own.append(None)
-                continue
-            if family.block not in nodes:
-                raise DiagramError(f"vary: there is no block '{family.block}'. Blocks are: {listing(nodes)}.")
-            before = nodes[family.block].block
-            alike = type(before).__name__ == family.type
-            own.append(family.unknowns_of(before.settings) if alike and isinstance(before, Block) else None)
-            block = find(family.type)(**family.settings(family.draw(random), self.duration))
-            nodes[family.block] = replace(nodes[family.block], block=block)
-        #: The unknowns of the diagram as it was, where it is one of the candidates.
-        parts = [part for part in own if part is not None]
-        self.original: FloatArray | None = np.concatenate(parts) if parts and len(parts) == len(own) else None
-        return replace(diagram, nodes=nodes)
 
     def make_twin(self, ready: Experiment, changes: Mapping[str, Any]) -> None:
         """One run for the grid, and the twin that gives what is read, what is limited, and the plant's motion."""
@@ -125,8 +92,12 @@ class Bench:
         source = next((name for name in spec.plain.get("vary", spec.vary) if name in diagram.nodes), "")
         self.source = whole_name(diagram, source) if source and spec.criterion == "power" else ""
         own = [self.source] if self.source else []
-        signals = tuple(dict.fromkeys([*self.outputs, *self.limits, *motion, *own]))
-        self.twin: Twin = twin_of(Run(diagram, changes, record, "design"), record.t, signals)
+        self.inputs = [whole_name(diagram, name, "inputs") for name in spec.inputs]
+        signals = tuple(dict.fromkeys([*self.outputs, *self.limits, *motion, *own, *self.inputs]))
+        run = Run(diagram, changes, record, "design")
+        self.twin: Twin = twin_of(run, record.t, signals)
+        #: Where inputs are recorded, what they drive; readings then come from that, and not from the loop.
+        self.known = KnownInputs(run, record.t, self.outputs, self.inputs) if self.inputs else None
         self.rows = reading_rows(record.t, spec.every, spec.skip)
         self.t = record.t
         self.interval = float(record.t[-1] - record.t[0]) / (len(record.t) - 1)
@@ -139,31 +110,24 @@ class Bench:
         if self.outputs and readings is not None:
             self.colour = noise_colour(readings, sizes, self.reading_interval)
         elif self.outputs:
-            self.colour = own_noise(ready, changes, self.outputs, side_by_side(self.twin.run({}), self.outputs), None)
-        for name in self.names:
-            find_setting(ready.schedule, name)
-        self.values = {name: float(Overrides(changes).value(ready.schedule, name)) for name in self.names}
+            ideal = side_by_side((self.known.twin if self.known else self.twin).run({}), self.outputs)
+            lone = side_by_side({name: record[name] for name in self.outputs}, self.outputs) if self.known else None
+            self.colour = own_noise(ready, changes, self.outputs, ideal, lone, rows=self.rows)
+        refuse_other_code(ready, changes, self.names)
+        refuse_shaping(ready, self.families)
+        self.values = {name: float(parameter_number(ready.schedule, changes, name)) for name in self.names}
         self.varied = [(family, self.unit_of(family)) for family in self.families if not isinstance(family, AnyNumber)]
-        if self.twin.experiment.method.compiled:
-            self.twin.experiment.program.fast()
+        if self.known is not None:
+            self.known.refuse_beside([family.block for family, _ in self.varied])
+        for twin in (self.twin, *([self.known.twin] if self.known else [])):
+            if twin.experiment.method.compiled:
+                twin.experiment.program.fast()
 
     def unit_of(self, family: Family) -> Any:
         schedule = self.twin.experiment.schedule
         if family.block not in schedule.by_path:
             raise DiagramError(f"vary: nothing that is read depends on '{family.block}'.")
         return schedule.unit(family.block)
-
-    def prior_samples(self) -> list[dict[str, float]]:
-        """The parameters as they may be: those of the diagram first, then draws."""
-        import numpy as np
-
-        prior = self.spec.prior
-        random = np.random.default_rng(prior.seed)
-        samples: list[dict[str, float]] = [{}] if prior.samples < 2 or not prior.spread else []
-        for _ in range(prior.samples if not samples else 0):
-            own = {name: Overrides(self.changes).value(self.ready.schedule, name) for name in prior.spread}
-            samples.append({n: float(v * (1.0 + prior.spread[n] * random.uniform(-1.0, 1.0))) for n, v in own.items()})
-        return samples
 
     # ---- candidates ------------------------------------------------------------------------------------------------
 
@@ -174,7 +138,7 @@ class Bench:
     def draw(self, random: Any) -> FloatArray:
         import numpy as np
 
-        return np.concatenate([family.draw(random) for family in self.families])
+        return np.concatenate([family.draw(random) for family in self.families]) if self.families else np.zeros(0)
 
     def settings_of(self, x: FloatArray) -> dict[str, dict[str, Any]]:
         """The new settings of every varied block, by its path; of a number, under its own name."""
@@ -207,15 +171,21 @@ class Bench:
         numbers = {f.block: settings[f.block][""] for f in self.families if isinstance(f, AnyNumber)}
         return clone, numbers
 
-    def try_out(self, x: FloatArray) -> Trial:
-        """One candidate, over all samples of the prior."""
+    def readable(self, x: FloatArray, drives: Mapping[str, FloatArray]) -> tuple[Experiment, dict[str, float]]:
+        """The experiment that gives the readings of a candidate; of what acted in it, where that was recorded."""
+        if self.known is None:
+            return self.experiment_of(x)
+        return self.known.experiment_of(drives), self.experiment_of(x)[1]
+
+    def try_out(self, x: FloatArray, below: float = -math.inf) -> Trial:
+        """One candidate, over all samples of the prior; one of a merit below this must be a smooth function of its parameters."""
         import numpy as np
 
         values, stds, margins = [], [], []
         try:
             ready, numbers = self.experiment_of(x)
             for sample in self.samples:
-                value, std, own = self.judge(ready, {**numbers, **sample})
+                value, std, own = self.judge(ready, {**numbers, **sample}, below)
                 values.append(value)
                 stds.append(std)
                 margins.append(own)
@@ -224,10 +194,11 @@ class Bench:
         prior = self.spec.prior
         criterion = together(values, prior.take, prior.quantile)
         worst = tuple(max(column, key=lambda margin: margin.excess) for column in zip(*margins, strict=True))
-        broken = sum(max(margin.excess, 0.0) for margin in worst)
-        return Trial(x, float(np.log(criterion) + PENALTY * broken), criterion, stds[int(np.argmax(values))], worst)
+        return Trial(x, merit_of(criterion, worst), criterion, stds[int(np.argmax(values))], worst)
 
-    def judge(self, ready: Experiment, changes: Mapping[str, float]) -> tuple[float, FloatArray, list[Margin]]:
+    def judge(
+        self, ready: Experiment, changes: Mapping[str, float], below: float = -math.inf
+    ) -> tuple[float, FloatArray, list[Margin]]:
         """Criterion, relative standard deviations and margins of one candidate at one truth."""
         import numpy as np
 
@@ -238,13 +209,37 @@ class Bench:
         count = len(self.spec.parameters)
         if self.regressor is not None:
             return (*self.regressor.judge(limited, self.rows), margins)
-        psi = self.relative_slopes(ready, changes, self.readings(here))
+        y = self.readings(here)
+        if self.known is not None:
+            ready = self.known.experiment_of(here)
+            y = self.read(ready, changes)
+        psi = self.relative_slopes(ready, changes, y)
         if duration is not None:
             psi = psi * self.last_share(duration, len(psi))[:, None]
         covariance = relative_covariance(np.einsum("ni,nj->ij", psi, psi) + self.learnt, count)
         stds = np.full(count, np.inf) if covariance is None else np.sqrt(np.diag(covariance))
         cost = self.cost(limited, duration)
-        return judged(self.spec.criterion, covariance, self.weights, self.accuracy, cost, self.once), stds, margins
+        value = judged(self.spec.criterion, covariance, self.weights, self.accuracy, cost, self.once)
+        if merit_of(value, margins) < below and not self.is_smooth(ready, changes, y, psi):
+            value = SEES_NOTHING
+        return value, stds, margins
+
+    def is_smooth(self, ready: Experiment, changes: Mapping[str, float], y: FloatArray, psi: FloatArray) -> bool:
+        """Whether a small change of all parameters together moves the readings y as the slopes say.
+
+        A gap that rattles has slopes of any size, and a search that believed them would go nowhere else.
+        """
+        import numpy as np
+
+        lengths = np.sqrt(np.square(psi).sum(axis=0))
+        if not (lengths > 0).all():
+            return True
+        steps = SMOOTH_STEP * lengths.min() / lengths  # each has an equal part in the change
+        values = {name: float(changes.get(name, self.values[name])) for name in self.names}
+        moved = {name: v + float(step) * (abs(v) or 1.0) for (name, v), step in zip(values.items(), steps, strict=True)}
+        change, rows = psi @ steps, len(psi)
+        difference = self.whitened((self.read(ready, {**changes, **moved}) - y)[:, :, None]).reshape(-1)[:rows]
+        return bool(np.linalg.norm(difference - change) <= DISAGREE * np.linalg.norm(change))
 
     def last_share(self, duration: float, rows: int) -> FloatArray:
         """The root of how much each row of psi counts: the reading after the end by a share, so that the end has a gradient."""
@@ -266,7 +261,7 @@ class Bench:
         for k, name in enumerate(self.names):
             value = float(changes.get(name, self.values[name]))
             size = abs(value) or 1.0
-            moved = self.readings(self.run(ready, {**changes, name: value + SEARCH_STEP * size}))
+            moved = self.read(ready, {**changes, name: value + SEARCH_STEP * size})
             slopes[:, :, k] = (moved - y) / SEARCH_STEP
         return self.whitened(slopes).reshape(-1, len(self.names))
 
@@ -285,12 +280,19 @@ class Bench:
             return float(np.mean(np.square(signals[self.source])))
         return self.duration if duration is None else duration
 
-    def run(self, ready: Experiment, changes: Mapping[str, float]) -> dict[str, FloatArray]:
+    def read(self, ready: Experiment, changes: Mapping[str, float]) -> FloatArray:
+        """What is read of one run, of what the known inputs drive where there are any."""
+        if self.known is None:
+            return self.readings(self.run(ready, changes))
+        return self.readings(self.run(ready, self.known.changes_in(changes), self.known.twin))
+
+    def run(self, ready: Experiment, changes: Mapping[str, float], twin: Twin | None = None) -> dict[str, FloatArray]:
         """The signals of one run; where the duration varies, up to the reading that follows its end."""
         self.simulations += 1
+        twin = twin or self.twin
         own = dict(changes)
         duration = own.pop(DURATION, None)
-        signals = self.twin.signals_of(Simulation(ready, own, self.twin.noise))
+        signals = twin.signals_of(Simulation(ready, run_settings(ready.schedule, own), twin.noise))
         if duration is None:
             return signals
         rows = int((duration + self.reading_interval - self.t[0]) / self.interval - 1e-6) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,17 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...contract.library import find
+from ...diagram.copying import write_copy
 from ...diagram.diagram import Diagram
-from ...diagram.writer import dump, flow
-from ...errors import DiagramError
+from ...diagram.writer import flow
+from ...errors import DiagramError, SimulationError
 from ...records.writing import write_json, writing
+from ...simulation.elements import settings_in_diagram
+from ...simulation.overrides import Overrides
 from ..information import Information, information
-from .bench import Bench, Trial
+from .bench import Bench
+from .criteria import SEES_NOTHING
 from .families import DURATION, AnyNumber
 from .file import load_design
 from .limits import Margin
 from .search import DesignSearch, SearchProgress
 from .spec import DesignSpec
+from .trial import Trial
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
@@ -43,6 +49,7 @@ class DesignResult:
     progress: SearchProgress
     diagram: Diagram = field(repr=False)
     x: FloatArray = field(repr=False)
+    broken_before: tuple[Margin, ...] = ()  # limits that the diagram as it was breaks
 
     @property
     def simulations(self) -> int:
@@ -55,7 +62,7 @@ class DesignResult:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The numbers of blocks that were found, as `params` of simulate; sources are in `diagram`."""
+        """The numbers of blocks that were found, as `params` of simulate; `diagram` has them too."""
         return {path: settings[""] for path, settings in self.settings.items() if "" in settings and path != DURATION}
 
     @property
@@ -76,12 +83,12 @@ class DesignResult:
         return "\n".join(lines) + "\n"
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
-        """Write source.yaml, diagram.yaml with the sources in place, design.json, and the unknowns to go on from."""
+        """Write source.yaml, diagram.yaml, which is the whole experiment, design.json, and the unknowns to go on from."""
         place = Path(folder)
         with writing(place):
             place.mkdir(parents=True, exist_ok=True)
             (place / SOURCE_FILE).write_text(self.yaml, encoding="utf-8")
-            (place / DIAGRAM_FILE).write_text(dump(self.diagram), encoding="utf-8")
+            write_copy(self.diagram, place / DIAGRAM_FILE)
             (place / POINT_FILE).write_text(json.dumps(self.x.tolist()), encoding="utf-8")
         write_json(place / RESULT_FILE, self.plain())
         return place
@@ -95,13 +102,17 @@ class DesignResult:
         return {"title": self.spec.title, **criteria, "before": stds[0], "predicted": stds[1], "limits": margins, **work}
 
     def __str__(self) -> str:
-        lines = [f"{self.spec.title}: {self.spec.criterion} {self.criterion_before:.4g} before, {self.criterion:.4g} designed"]
+        before = f"{self.criterion_before:.4g}" if self.criterion_before < SEES_NOTHING else "nothing"
+        lines = [f"{self.spec.title}: {self.spec.criterion} {before} before, {self.criterion:.4g} designed"]
+        if self.broken_before:
+            lines.append(f"what was there before breaks limits: {'; '.join(map(str, self.broken_before))}")
         if self.predicted is not None and self.before is not None:
             lines.append(f"{'parameter':20} {'before %':>10} {'designed %':>10}")
             for name, share in self.predicted.relative_std.items():
                 lines.append(f"{name:20} {100 * self.before.relative_std[name]:10.3g} {100 * share:10.3g}")
         lines += [] if self.duration is None else [f"duration {self.duration:.4g} s"]
         lines += [f"limit: {margin}" for margin in self.margins]
+        lines += [] if self.predicted is None else [finding.words for finding in self.predicted.findings]
         lines.append(f"{self.simulations} simulations in {self.progress.seconds:.3g} s; ended because {self.stop}")
         return "\n".join(lines)
 
@@ -127,7 +138,7 @@ def design(
     search = DesignSearch(bench, progress, start)
     ending = search.run()
     if ending.best is None:
-        raise DiagramError(f"no candidate keeps the limits after {ending.simulations} simulations: {nearest(search)}")
+        raise DiagramError(obstacle(bench))
     result = checked_result(spec, bench, ending)
     if out is not None:
         result.write(out)
@@ -153,13 +164,22 @@ def earlier(folder: Path, bench: Bench) -> FloatArray | None:
     return x
 
 
-def nearest(search: DesignSearch) -> str:
-    """Which limits the candidates break, by one of them."""
+def obstacle(bench: Bench) -> str:
+    """Why no candidate will do, by one of them: it breaks limits, its run fails, or a parameter does not show."""
     import numpy as np
 
-    trial = search.bench.try_out(search.bench.draw(np.random.default_rng(search.spec.seed)))
-    broken = [str(margin) for margin in trial.margins if margin.broken]
-    return "; ".join(broken) or "every run fails"
+    x = bench.draw(np.random.default_rng(bench.spec.search.seed))
+    trial = bench.try_out(x)
+    if trial.sees:
+        broken = [str(margin) for margin in trial.margins if margin.broken]
+        return f"no candidate keeps the limits after {bench.simulations} simulations: {'; '.join(broken) or 'search longer'}."
+    if bench.regressor is not None:
+        return "no candidate shows something of every parameter: more way points, harmonics or joints that move may."
+    try:
+        info = predicted_information(bench.spec, designed_diagram(bench, bench.settings_of(x)))
+        return f"no candidate shows something of every parameter. {info.verdict}"
+    except SimulationError as error:
+        return f"every run fails: {error}"
 
 
 def checked_result(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> DesignResult:
@@ -167,37 +187,46 @@ def checked_result(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> De
     assert ending.best is not None
     x, fine = best_on_fine_grid(spec, bench, ending)
     settings = bench.settings_of(x)
-    numbers = {path: own[""] for path, own in settings.items() if "" in own and path != DURATION}
-    diagram = with_settings(bench, settings)
+    diagram = designed_diagram(bench, settings)
     predicted = before = None
     if not spec.by_regressor:
-        options = {key: value for key, value in spec.simulate.items() if key in ("stop", "step", "solver", "seed")}
-        end = {"stop": diagram.simulate.stop} if DURATION in settings else {}
-        words = dict(spec.outputs)
-        ask = {"nuisance": spec.nuisance, "every": spec.every, "skip": spec.skip, **options}
-        names = list(spec.parameters)
-        predicted = information(diagram, names, list(words), words, params={**spec.params, **numbers}, **{**ask, **end})
-        before = information(spec.diagram, names, list(words), words, params=spec.params, **ask)
-    return DesignResult(
-        spec, settings, predicted, before, fine.criterion, original_criterion(spec), fine.margins, ending, diagram, x
-    )
+        original = designed_diagram(Bench(replace(spec, vary={})), {})
+        predicted, before = predicted_information(spec, diagram), predicted_information(spec, original)
+    was = original_trial(spec)
+    criteria, broken = (fine.criterion, was.criterion), tuple(margin for margin in was.margins if margin.broken)
+    return DesignResult(spec, settings, predicted, before, *criteria, fine.margins, ending, diagram, x, broken)
 
 
-def with_settings(bench: Bench, settings: Mapping[str, Mapping[str, Any]]) -> Diagram:
-    """The diagram with the sources that were found, ending when they do."""
-    nodes, simulate = dict(bench.diagram.nodes), bench.diagram.simulate
+def predicted_information(spec: DesignSpec, diagram: Diagram) -> Information:
+    """What an experiment will teach of the parameters of a design, with the diagram's own solver and both step sizes."""
+    names, words = list(spec.parameters), dict(spec.outputs)
+    outputs, nuisance = list(words), spec.nuisance
+    return information(diagram, names, outputs, words, spec.inputs, nuisance=nuisance, every=spec.every, skip=spec.skip)
+
+
+def with_run(diagram: Diagram, spec: DesignSpec) -> Diagram:
+    """A diagram that runs as the design says."""
+    return replace(diagram, simulate=replace(diagram.simulate, **spec.simulate))
+
+
+def designed_diagram(bench: Bench, settings: Mapping[str, Mapping[str, Any]]) -> Diagram:
+    """The whole experiment: the diagram with all that was found and all that the design says beside it, ending when it does."""
+    nodes, whole = dict(bench.diagram.nodes), with_run(bench.diagram, bench.spec)
+    numbers = {path: own[""] for path, own in settings.items() if "" in own and path != DURATION}
     for family in bench.families:
         if not isinstance(family, AnyNumber):
             nodes[family.block] = replace(nodes[family.block], block=find(family.type)(**settings[family.block]))
     if DURATION in settings:
-        simulate = replace(simulate, stop=float(f"{settings[DURATION]['']:.10g}"))
-    return replace(bench.diagram, nodes=nodes, simulate=simulate)
+        whole = replace(whole, simulate=replace(whole.simulate, stop=float(f"{settings[DURATION]['']:.10g}")))
+    whole = replace(whole, nodes=nodes)
+    return Overrides(settings_in_diagram(whole, {**bench.params, **numbers})).put_into(whole)
 
 
 def best_on_fine_grid(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> tuple[FloatArray, Trial]:
     """The best candidate judged with the diagram's own step; where it breaks a limit there, the last before it that does not."""
     fine_keys = {**spec.simulate, **fine_log(bench)}
-    own = Bench(replace(spec, every=spec.every or bench.interval, simulate=fine_keys), learnt=bench.learnt)
+    last = bench.on_grid(ending.bests[-1].x)
+    own = Bench(replace(spec, every=spec.every or bench.interval, simulate=fine_keys), learnt=bench.learnt, first=last)
     first: Trial | None = None
     for candidate in reversed(ending.bests):
         x = bench.on_grid(candidate.x)
@@ -218,11 +247,11 @@ def fine_log(bench: Bench) -> dict[str, Any]:
     return {"every": step} if step is not None else {}
 
 
-def original_criterion(spec: DesignSpec) -> float:
-    """The criterion of the diagram as it was."""
+def original_trial(spec: DesignSpec) -> Trial:
+    """The diagram as it was, judged as a candidate is."""
     import numpy as np
 
-    return Bench(replace(spec, vary={})).try_out(np.zeros(0)).criterion
+    return Bench(replace(spec, vary={})).try_out(np.zeros(0), math.inf)
 
 
 def file_numbers(value: Any) -> Any:

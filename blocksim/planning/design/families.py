@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DiagramError, listing
+from ...simulation.elements import run_settings
+from ...simulation.overrides import Overrides
 from .family import Family
-from .trajectories import Harmonics, Trapezoids, WayPoints
+from .trajectories import Harmonics, Trapezoids, WayPoints, first_place
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...contract.arrays import FloatArray, MaskArray
+    from ...simulation.experiment import Experiment
 
 
 class SpectralLines(Family):
@@ -206,7 +209,7 @@ class AnyNumber(Family):
     def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         low, high = self.ends
         share = float(x[0])
-        if low > 0 and high / low > 5.0:
+        if low * high > 0 and not 0.2 <= high / low <= 5.0:
             return {"": float(low * (high / low) ** share)}
         return {"": float(low + (high - low) * share)}
 
@@ -246,19 +249,27 @@ FAMILIES: dict[str, type[Family]] = {
 }
 
 
-def family_of(name: str, words: Mapping[str, Any], duration: float) -> Family:
-    """What one entry of `vary:` asks for."""
+def family_of(name: str, words: Mapping[str, Any], duration: float, before: Mapping[str, Any] | None = None) -> Family:
+    """What one entry of `vary:` asks for; a trajectory starts where that of the settings `before` did, unless it is said."""
     kind = words.get("family")
     if kind is None:
         return (RunLength if name == DURATION else AnyNumber)(name, words, duration)
     if kind not in FAMILIES:
         raise DiagramError(f"vary: {name}: there is no family '{kind}'. Families are: {listing(FAMILIES)}.")
+    joints = words.get("joints", 1)
+    if "start" in FAMILIES[kind].keys and "start" not in words and (place := first_place(before or {}, joints)):
+        words = {**words, "start": place if joints > 1 else place[0]}
     return FAMILIES[kind](name, words, duration)
 
 
-def unknowns_by_family(families: Sequence[Family], x: FloatArray) -> list[FloatArray]:
-    """The unknowns of each family."""
-    import numpy as np
-
-    ends = np.cumsum([family.unknowns for family in families])
-    return np.split(x, ends[:-1]) if families else []
+def refuse_shaping(ready: Experiment, families: Sequence[Family]) -> None:
+    """A number may vary where any value of it leaves the program as it is: no sample time, no size."""
+    for family in families:
+        if not isinstance(family, AnyNumber) or isinstance(family, RunLength):
+            continue
+        ends = [Overrides(run_settings(ready.schedule, {family.block: end})) for end in family.ends]
+        if any(end.shaping(ready.schedule, ready) for end in ends):
+            raise DiagramError(
+                f"vary: {family.block}: another value makes another program, so that a search cannot go over it. Make one "
+                "design for each value, and compare."
+            )

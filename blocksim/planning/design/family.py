@@ -6,10 +6,14 @@ the rms asked for is met exactly. It names the type of its block and never impor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...contract.block import Block
+from ...contract.library import find
+from ...diagram.diagram import Diagram
 from ...errors import DiagramError, listing
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Family:
+class Family(ABC):
     """A source of a diagram that a search may change: `unknowns` numbers between `low` and `high`."""
 
     block: str  # its path in the diagram
@@ -37,6 +41,7 @@ class Family:
             raise DiagramError(f"vary: {self.block}: no key '{strange[0]}'. This family takes: {listing(self.keys)}.")
         self.prepare()
 
+    @abstractmethod
     def prepare(self) -> None:
         """Count the unknowns, and whatever is the same for all candidates."""
 
@@ -56,10 +61,42 @@ class Family:
 
         return np.full(self.unknowns, self.binary)
 
+    @abstractmethod
     def settings(self, x: FloatArray, duration: float) -> dict[str, Any]:
         """The settings of the block for these unknowns, in a run that lasts so long."""
-        raise NotImplementedError
 
     def unknowns_of(self, settings: Mapping[str, Any]) -> FloatArray | None:
         """The unknowns that give a block these settings, so that a search may begin with what is there; None where none do."""
         return None
+
+
+def unknowns_by_family(families: Sequence[Family], x: FloatArray) -> list[FloatArray]:
+    """The unknowns of each family."""
+    import numpy as np
+
+    ends = np.cumsum([family.unknowns for family in families])
+    return np.split(x, ends[:-1]) if families else []
+
+
+def with_sources(
+    diagram: Diagram, families: Sequence[Family], x: FloatArray, duration: float
+) -> tuple[Diagram, FloatArray | None]:
+    """The diagram with the block of every family in the place of the source it names; and the unknowns that the diagram had, None
+    where it is none of the candidates."""
+    import numpy as np
+
+    nodes = dict(diagram.nodes)
+    before: list[FloatArray | None] = []
+    for family, part in zip(families, unknowns_by_family(families, x), strict=True):
+        if not family.type:  # a number, no source
+            before.append(None)
+            continue
+        if family.block not in nodes:
+            raise DiagramError(f"vary: there is no block '{family.block}'. Blocks are: {listing(nodes)}.")
+        block = nodes[family.block].block
+        alike = isinstance(block, Block) and type(block).__name__ == family.type
+        before.append(family.unknowns_of(block.settings) if alike and isinstance(block, Block) else None)
+        new = find(family.type)(**family.settings(part, duration))
+        nodes[family.block] = replace(nodes[family.block], block=new)
+    parts = [part for part in before if part is not None]
+    return replace(diagram, nodes=nodes), np.concatenate(parts) if parts and len(parts) == len(before) else None

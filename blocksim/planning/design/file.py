@@ -8,11 +8,11 @@ from dataclasses import fields
 from typing import Any
 
 from ...diagram.checks import brief_value, is_number, raise_all
-from ...diagram.files import bundled_root, folders_of, read_file
+from ...diagram.files import find_named, read_file
 from ...diagram.loader import SpecReader
 from ...diagram.spec import SimulateSpec
 from ...diagram.yaml_lines import Lined, read_yaml
-from ...errors import DiagramError, listing
+from ...errors import listing
 from .families import FAMILIES
 from .spec import CRITERIA, DESIGN_KEYS, LIMITS, PRIOR_KEYS, SEARCH_KEYS, TAKES, DesignSpec, PriorSpec, SearchSpec
 
@@ -26,12 +26,7 @@ def load_design(source: str | os.PathLike[str] | Mapping[str, Any]) -> DesignSpe
         return parse_design("\n".join(lines) + "\n", "")
     if isinstance(source, str) and "\n" in source:
         return parse_design(source, "")
-    path = os.fspath(source)
-    bundled = next((p for p in (bundled_root() / path, bundled_root() / f"{path}.yaml") if p.is_file()), None)
-    if not os.path.isfile(path) and bundled is not None and folders_of(bundled_root()).holds(bundled):
-        path = str(bundled)
-    if not os.path.isfile(path):
-        raise DiagramError(f"'{path}' is no file (looked in {os.getcwd()}). Name a design file, or a bundled one.")
+    path = find_named(source, "design")
     return parse_design(read_file(path, path), path)
 
 
@@ -77,13 +72,15 @@ class DesignReader(SpecReader):
         return spec
 
     def sought(self, top: dict[str, Lined], spec: DesignSpec) -> None:
-        """parameters:, nuisance:, outputs:, accuracy:, every:, skip:, plant:."""
+        """parameters:, nuisance:, outputs:, inputs:, accuracy:, every:, skip:, plant:."""
         if "parameters" in top:
             spec.parameters = self.numbers(top["parameters"], "parameters", 1.0)
         if "nuisance" in top:
             spec.nuisance = tuple(self.numbers(top["nuisance"], "nuisance", 1.0))
         if "outputs" in top:
             spec.outputs = {name: item.plain() for name, item in self.mapping(top["outputs"], "outputs").items()}
+        if "inputs" in top:
+            spec.inputs = tuple(self.numbers(top["inputs"], "inputs", 1.0))
         if "accuracy" in top:
             spec.accuracy = self.numbers(top["accuracy"], "accuracy", 0.0)
         if "every" in top:
@@ -154,7 +151,17 @@ class DesignReader(SpecReader):
         if "search" in top:
             entries = self.mapping(top["search"], "search")
             self.known_keys(entries, SEARCH_KEYS, "search")
-            spec.search = SearchSpec(**{key: item.plain() for key, item in entries.items() if key in SEARCH_KEYS})
+            spec.search = SearchSpec(**{key: self.searched(key, item) for key, item in entries.items() if key in SEARCH_KEYS})
+
+    def searched(self, key: str, at: Lined) -> Any:
+        """One key of search:, a number that makes sense of it; the step of the solver may be a text."""
+        value = at.plain()
+        least = {"seconds": 0.0, "target": 0.0, "seed": 0}.get(key, 1)
+        if key != "step" and (not is_number(value) or value < least or (isinstance(least, int) and value != int(value))):
+            what = "whole number" if isinstance(least, int) else "number"
+            self.complain(f"search: {key}: found {brief_value(value)}. A {what} of at least {least:g} is wanted.", at)
+            return getattr(SearchSpec, key)
+        return int(value) if isinstance(least, int) and key != "step" else value
 
     def prior(self, at: Lined, spec: DesignSpec) -> PriorSpec:
         """prior: {spread: 0.3, samples: 8, take: worst}; spread may be given for each parameter."""
@@ -167,5 +174,8 @@ class DesignReader(SpecReader):
             self.complain(f"prior: spread: found {brief_value(spread)}. A share between 0 and 1 is wanted.", at)
         if plain.get("take", "worst") not in TAKES:
             self.complain(f"prior: take: found '{plain['take']}'. One of {listing(TAKES)} is wanted.", at)
+        quantile, samples = plain.get("quantile", 0.9), plain.get("samples", 8)
+        if not (is_number(quantile) and 0 <= quantile <= 1) or not (is_number(samples) and samples == int(samples) >= 1):
+            self.complain("prior: samples is a whole number of at least 1, and quantile a share between 0 and 1.", at)
         rest = {key: plain[key] for key in ("samples", "seed", "take", "quantile") if key in plain}
         return PriorSpec(shares, **{"samples": 8, **rest})

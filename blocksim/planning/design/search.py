@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...simulation.many.threads import share_out
-from .bench import Bench, Trial
+from .bench import Bench
+from .trial import Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,6 +85,7 @@ class DesignSearch:
             self.progress.stop = str(end)
         except KeyboardInterrupt:
             self.progress.stop = "interrupted"
+        self.count()
         return self.progress
 
     def round(self) -> None:
@@ -91,7 +93,9 @@ class DesignSearch:
         first = self.bench.original if self.start is None and not self.progress.simulations else self.start
         drawn = [] if first is None else [first]
         drawn += [self.bench.draw(self.random) for _ in range(self.spec.candidates - len(drawn))]
-        trials = sorted(self.tried(drawn), key=lambda trial: trial.merit)
+        trials = sorted(self.tried(drawn, math.inf), key=lambda trial: trial.merit)
+        if not trials[0].sees:
+            raise Ended("no candidate shows something of every parameter")
         for trial in trials[:POLISHED] if self.start is None else trials[:1]:
             before = math.inf
             while before - trial.merit > ENOUGH_DESCENT:
@@ -103,12 +107,23 @@ class DesignSearch:
 
     # ---- judging ---------------------------------------------------------------------------------------------------
 
-    def tried(self, candidates: list[FloatArray]) -> list[Trial]:
-        """The trials of several candidates, on all cores."""
-        trials: list[Trial] = share_out(len(candidates), lambda k: self.bench.try_out(candidates[k]), self.jobs)
-        for trial in trials:
-            self.look(trial)
+    def tried(self, candidates: list[FloatArray], *below: float) -> list[Trial]:
+        """The trials of several candidates; a merit below this, one number for all or one for each, is made sure of."""
+        bounds = list(below) if len(below) > 1 else [*below] * len(candidates)
+        trials: list[Trial] = []
+        size = TOGETHER * self.jobs  # between parts the time is looked at
+        while len(trials) < len(candidates) and time.perf_counter() - self.begun < self.spec.seconds:
+            rows = slice(len(trials), len(trials) + size)
+            trials += self.tried_together(candidates[rows], bounds[rows])
         self.budget()
+        return trials
+
+    def tried_together(self, candidates: list[FloatArray], bounds: list[float]) -> list[Trial]:
+        """The same on all cores."""
+        trials: list[Trial] = share_out(len(candidates), lambda k: self.bench.try_out(candidates[k], bounds[k]), self.jobs)
+        for trial, bound in zip(trials, bounds, strict=True):
+            if trial.merit < bound:
+                self.look(trial)
         return trials
 
     def look(self, trial: Trial) -> None:
@@ -118,10 +133,13 @@ class DesignSearch:
             progress.bests = [*progress.bests[1 - KEPT_BESTS :], trial]
             progress.history.append((self.bench.simulations, time.perf_counter() - self.begun, trial.criterion))
 
+    def count(self) -> None:
+        self.progress.seconds, self.progress.simulations = time.perf_counter() - self.begun, self.bench.simulations
+
     def budget(self) -> None:
         """Tell how far it is, and end where the budget is used."""
         progress, spec = self.progress, self.spec
-        progress.seconds, progress.simulations = time.perf_counter() - self.begun, self.bench.simulations
+        self.count()
         progress.share = min(1.0, max(progress.seconds / spec.seconds, progress.simulations / spec.simulations))
         if self.watch:
             self.watch(progress)
@@ -150,7 +168,7 @@ class DesignSearch:
         def merit(part: FloatArray) -> tuple[float, FloatArray]:
             steps = np.where(part + GRADIENT_STEP <= 1.0, GRADIENT_STEP, -GRADIENT_STEP)
             points = [whole(part), *(whole(part + steps * (np.arange(len(free)) == k)) for k in range(len(free)))]
-            trials = self.tried(points)
+            trials = self.tried(points, best[0].merit, *[-math.inf] * len(free))
             best[0] = min([best[0], trials[0]], key=lambda one: one.merit)
             return trials[0].merit, np.array([t.merit - trials[0].merit for t in trials[1:]]) / steps
 
@@ -170,7 +188,7 @@ class DesignSearch:
                 some = free[self.random.uniform(size=len(free)) < self.random.uniform(0.1, 1.0)]
                 x[some] = np.clip(x[some] + length * self.random.standard_normal(len(some)), self.low[some], 1.0)
                 candidates.append(x)
-            best = min(self.tried(candidates), key=lambda one: one.merit)
+            best = min(self.tried(candidates, trial.merit), key=lambda one: one.merit)
             length *= WANDER_LONGER if best.merit < trial.merit else WANDER_SHORTER
             trial = min([trial, best], key=lambda one: one.merit)
         return trial
@@ -185,7 +203,7 @@ class DesignSearch:
         fruitless = 0
         while fruitless * TOGETHER < max(FRUITLESS * len(places), 40):
             moves = [self.move(trial.x, places) for _ in range(TOGETHER)]
-            trials = self.tried([flipped(trial.x, move) for move in moves])
+            trials = self.tried([flipped(trial.x, move) for move in moves], trial.merit)
             good = sorted((k for k in range(TOGETHER) if trials[k].merit < trial.merit), key=lambda k: trials[k].merit)
             if not good:
                 fruitless += 1
@@ -193,7 +211,7 @@ class DesignSearch:
             before, trial, fruitless = trial, trials[good[0]], 0
             if len(good) > 1:
                 union = np.unique(np.concatenate([moves[k] for k in good]))
-                trial = min([trial, *self.tried([flipped(before.x, union)])], key=lambda one: one.merit)
+                trial = min([trial, *self.tried([flipped(before.x, union)], trial.merit)], key=lambda one: one.merit)
         return trial
 
     def move(self, x: FloatArray, places: np.ndarray) -> np.ndarray:

@@ -14,17 +14,17 @@ search: {seconds: 60, seed: 1}
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-DESIGN_KEYS = ("format", "description", "diagram", "params", "simulate", "parameters", "nuisance", "outputs", "every",
+DESIGN_KEYS = ("format", "description", "diagram", "params", "simulate", "parameters", "nuisance", "outputs", "inputs", "every",
                "skip", "vary", "limits", "criterion", "accuracy", "plant", "effort_std", "prior", "search")  # fmt: skip
 CRITERIA = ("D", "A", "E", "worst", "condition", "condition_scaled", "time", "power")
 LIMITS = ("peak", "min", "max", "rate", "rms", "power", "energy", "travel", "crest", "end")
 TAKES = ("mean", "worst", "quantile")
 SEARCH_KEYS = ("seconds", "simulations", "candidates", "seed", "step", "target", "jobs")
-PRIOR_KEYS = ("spread", "samples", "seed", "take", "quantile", "of")
+PRIOR_KEYS = ("spread", "samples", "seed", "take", "quantile")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,19 @@ class PriorSpec:
     seed: int = 0
     take: str = "worst"
     quantile: float = 0.9
+
+    def draws(self, value_of: Callable[[str], float]) -> list[dict[str, float]]:
+        """The parameters as they may be, around their values; nothing changed where no draws are asked for."""
+        import numpy as np
+
+        if self.samples < 2 or not self.spread:
+            return [{}]
+        random = np.random.default_rng(self.seed)
+        middle = {name: value_of(name) for name in self.spread}
+        return [
+            {name: float(v * (1.0 + self.spread[name] * random.uniform(-1.0, 1.0))) for name, v in middle.items()}
+            for _ in range(self.samples)
+        ]
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,7 @@ class DesignSpec:
     parameters: dict[str, float] = field(default_factory=dict)  # with their weights
     nuisance: tuple[str, ...] = ()
     outputs: dict[str, Any] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()  # recorded in the experiment, and known as they were
     every: float | str | None = None
     skip: float = 0.0
     vary: dict[str, dict[str, Any]] = field(default_factory=dict)

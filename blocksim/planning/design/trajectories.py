@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 LEAST_WAY = 0.05
 
 
+def first_place(settings: Mapping[str, Any], joints: int) -> list[float] | None:
+    """Where a trajectory with these settings begins; None for another block, or another number of joints."""
+    import numpy as np
+
+    if settings.get("points") is not None:
+        place = np.atleast_2d(np.asarray(settings["points"], float))[:, 0]
+    elif settings.get("b") is not None:
+        place = np.atleast_2d(np.asarray(settings["b"], float)).sum(axis=1) + np.asarray(settings.get("offset", 0.0), float)
+    else:
+        return None
+    return [float(value) for value in place] if len(place) == joints else None
+
+
 class Harmonics(Family):
     """fourier: coefficients of every joint, from rest at `start`; its largest way from there, a share of `peak`, varies too."""
 
@@ -53,6 +66,21 @@ class Harmonics(Family):
         a, b = factor * a, factor * b
         base = self.number("base_frequency", 1.0 / duration)
         return {"base_frequency": base, "a": a.tolist(), "b": b.tolist(), "offset": (start - b.sum(axis=1)).tolist()}
+
+    def unknowns_of(self, settings: Mapping[str, Any]) -> FloatArray | None:
+        import numpy as np
+
+        a, b = (np.atleast_2d(np.asarray(settings.get(key, ()), float)) for key in ("a", "b"))
+        if a.shape != (self.joints, self.count) or b.shape != a.shape:
+            return None
+        ways = np.abs(a @ self.sines.T + b @ (self.cosines - 1.0).T).max(axis=1)
+        peak = np.broadcast_to(np.asarray(self.words.get("peak", 0.0), float), (self.joints,))
+        size = max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-12)
+        shares = (1.002 * ways / peak - LEAST_WAY) / (1.0 - LEAST_WAY)
+        x = np.concatenate([(a / size).reshape(-1), (b / size).reshape(-1), np.clip(shares, 0.0, 1.0)])
+        again = self.settings(x, self.duration)
+        same = all(np.allclose(again[key], settings.get(key, 0.0), atol=1e-6) for key in ("a", "b", "base_frequency", "offset"))
+        return x if same else None
 
 
 class WayPoints(Family):

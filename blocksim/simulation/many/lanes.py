@@ -6,6 +6,7 @@ one by one, so that each ends as it would alone.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ SHARED_STORES, OWN_STORES = ("f", "g", "armed"), ("record", "noise")
 WORTH = 1_000_000
 #: Bytes by which the logs of neighbouring lanes are moved apart, lest all of them want the same lines of the cache.
 APART = 576
+#: Bytes of memory that are taken at once for logs that are all kept.
+MEMORY_PIECE = 16 << 20
 #: Of eight lanes that call libm, which take as long as so many runs one after the other.
 FEWEST_WITH_LIBM = 6
 
@@ -88,11 +91,35 @@ def worth_it(experiment: Experiment, runs: int) -> bool:
     return (code.lockstep is not None or code.asked >= WORTH) and not code.why_narrow()
 
 
-class Lockstep:
-    """Some runs of one experiment that begin together; at most as many as there are lanes, the last of which may repeat a run."""
+class LogMemory:
+    """Memory for the logs of so many groups of runs, which are all kept: taken in large pieces.
 
-    def __init__(self, experiment: Experiment, simulations: Sequence[Simulation]):
-        self.experiment, self.simulations = experiment, list(simulations)
+    Of those the system gives pages of 2 MB. Touching fresh memory in small pages takes as long as computing what goes there.
+    """
+
+    def __init__(self, groups: int) -> None:
+        self.groups, self.lock, self.given = groups, threading.Lock(), 0
+        self.piece: np.ndarray | None = None
+
+    def take(self, count: int) -> np.ndarray:
+        """So many numbers, not set, that nobody else has."""
+        import numpy as np
+
+        with self.lock:
+            if self.piece is None or self.given + count > len(self.piece):
+                self.piece, self.given = np.empty(max(count, min(count * self.groups, MEMORY_PIECE // 8))), 0
+            first, self.given = self.given, self.given + count
+            return self.piece[first : self.given]
+
+
+class Lockstep:
+    """Some runs of one experiment that begin together; at most as many as there are lanes, the last of which may repeat a run.
+
+    Their logs go to `memory`, or each group's to a piece of its own, which is free again when its records are.
+    """
+
+    def __init__(self, experiment: Experiment, simulations: Sequence[Simulation], memory: LogMemory | None = None):
+        self.experiment, self.simulations, self.memory = experiment, list(simulations), memory
         filled = [*self.simulations, *[self.simulations[-1]] * (LANES - len(self.simulations))]
         self.machines = [simulation.machine for simulation in filled]
         self.kept: list[np.ndarray] = []
@@ -126,7 +153,7 @@ class Lockstep:
             return [value.__array_interface__["data"][0] for value in values]
         size = len(values[0])
         stride = (8 * size + 4095) // 4096 * 512 + APART // 8
-        block = np.empty(stride * LANES)
+        block = np.empty(stride * LANES) if self.memory is None else self.memory.take(stride * LANES)
         for lane, simulation in enumerate(self.simulations):
             simulation.machine.record = block[lane * stride : lane * stride + size]
         self.kept.append(block)
@@ -162,11 +189,12 @@ def run_together(
     changes: Sequence[Mapping[str, Any]],
     noises: Sequence[Draws],
     named: Sequence[Mapping[str, Any] | None],
+    memory: LogMemory | None = None,
 ) -> list[Record] | None:
     """The records of some runs that went in lockstep; None where one of them failed: then each is to be run by itself."""
     simulations = [
         Simulation(experiment, own, noise, "compiled", names) for own, noise, names in zip(changes, noises, named, strict=True)
     ]
-    if not Lockstep(experiment, simulations).run():
+    if not Lockstep(experiment, simulations, memory).run():
         return None
     return [simulation.record() for simulation in simulations]

@@ -27,6 +27,7 @@ CAPTIONS = {
 }
 LEFT_COLUMNS = {"method", "ablation", "parameter", "defect", "reason", "signal", "changes"}
 MOST_PAGE_LINES = 400
+LONGEST_OPEN = 60  # rows of a table that stands unfolded
 
 
 def write_report(result: StudyResult) -> Path:
@@ -62,7 +63,9 @@ def report_page(result: StudyResult, figures: dict[str, Any]) -> str:
         parts += ["<h2>Scores</h2>", note, table_html(columns, rows)]
     for title, (lines, heads) in (("Signals", signal_rows(result)), ("Error budget", budget_rows(result))):
         if lines:
-            parts += [f"<h2>{title}</h2>", table_html(heads, lines, "signal_scores.csv" if title == "Signals" else "budget.csv")]
+            table = table_html(heads, lines, "signal_scores.csv" if title == "Signals" else "budget.csv")
+            long = len(lines) > LONGEST_OPEN
+            parts += [f"<h2>{title}</h2>", f"<details><summary>{len(lines)} rows</summary>{table}</details>" if long else table]
     parts += ["<h2>Experiment</h2>", *(diagram_html(result.folder, name) for name in diagrams(result.folder))]
     parts += [text_html("study.yaml", result.folder / "study.yaml")]
     for title, runs in (("Failures", result.failures), ("Unconverged", result.unconverged)):

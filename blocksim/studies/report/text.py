@@ -97,6 +97,11 @@ def coverage_words(worst: dict[str, Any]) -> str:
 def study_remarks(result: StudyResult) -> list[str]:
     """What a reader of the tables should know first."""
     texts = []
+    if lines := result.about.get("altered_lines", 0):
+        texts.append(
+            f"{lines} line{'s' if lines > 1 else ''} of results.jsonl did not fit the checksum: somebody altered the file, and "
+            "what stood there was run again."
+        )
     if result.about.get("pairs", result.about["repeat"] - 1) > 0 and not result.about["random"]:
         texts.append(
             "All repetitions gave the same numbers: nothing in the diagram is random. Spread, coverage "

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 from ... import __version__
 from ...contract.library import register, registered
 from ...errors import BlocksimError, DiagramError, StudyError, listing
+from ...simulation.many.threads import others_at_work
 
 if TYPE_CHECKING:
     from ...estimation.estimates import Estimates
     from ...records.record import Record
     from ...simulation.experiment import Experiment
-    from ..spec import BoundSpec
+    from ..spec import BoundSpec, HeldBackSpec
 
 #: Experiments of different shape that a worker keeps ready.
 MOST_SHAPES = 16
@@ -47,6 +48,7 @@ class Job:
     stuck: tuple[str, ...] = ()  # those that only this process can know
     bound: BoundSpec | None = None
     details: tuple[tuple[str, str], ...] = ()  # (identifier, number it says beside its estimates)
+    held_back: tuple[HeldBackSpec, ...] = ()
     version: str = __version__
 
 
@@ -71,7 +73,8 @@ def run_batch(job: Job, batch: Batch) -> ResultLines:
         raise StudyError(f"this worker has blocksim {__version__}, the study was started with {job.version}. Install the same.")
     for variant in {piece.variant for piece in batch}:
         ready_diagram(job, variant)
-    return [line for piece in batch for line in run_piece(job, piece)]
+    with others_at_work():
+        return [line for piece in batch for line in run_piece(job, piece)]
 
 
 def ready_diagram(job: Job, variant: int) -> None:
@@ -88,7 +91,7 @@ def run_piece(job: Job, piece: BatchPiece) -> ResultLines:
     seeds = [seed for _, seed in piece.runs]
     try:
         ready, changes = shaped(job, piece.variant, piece.changes)
-        collect = collector(job, ready, changes)
+        collect = collector(job, piece, ready, changes)
         results = simulate_many(ready, params=[changes], seeds=seeds, jobs=1, collect=collect, on_error="keep")
     except Exception:  # a block that breaks down in one run must not take the others with it
         results = [alone(job, piece, seed) for seed in seeds]
@@ -101,20 +104,36 @@ def alone(job: Job, piece: BatchPiece, seed: int) -> Any:
 
     try:
         ready, changes = shaped(job, piece.variant, piece.changes)
-        collect = collector(job, ready, changes)
+        collect = collector(job, piece, ready, changes)
         return simulate_many(ready, params=[changes], seeds=[seed], jobs=1, collect=collect, on_error="keep")[0]
     except Exception as error:
         return error
 
 
-def collector(job: Job, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
+def collector(job: Job, piece: BatchPiece, ready: Experiment, changes: dict[str, Any]) -> Callable[[Record], dict[str, Any]]:
     """What keeps of a record what the study asks for."""
-    if job.bound is None:
-        return functools.partial(run_result, blocks=job.blocks, signals=job.signals, details=job.details)
-    from ..bound import bound_of
+    keep: Callable[[Record], dict[str, Any]]
+    keep = functools.partial(run_result, blocks=job.blocks, signals=job.signals, details=job.details)
+    if job.bound is not None:
+        from ..bound import bound_of
 
-    bound = functools.partial(bound_of, job.bound, ready, changes)
-    return lambda record: run_result(record, job.blocks, job.signals, *bound(record), details=job.details)
+        bound = functools.partial(bound_of, job.bound, ready, changes)
+        keep = lambda record: run_result(record, job.blocks, job.signals, *bound(record), details=job.details)
+    return with_second(job, piece, keep) if job.held_back else keep
+
+
+def with_second(job: Job, piece: BatchPiece, keep: Callable[[Record], dict[str, Any]]) -> Callable[[Record], dict[str, Any]]:
+    """What judges the estimates by second experiments as well."""
+    from ..held_back import held_back_scores
+
+    seconds = [(spec, *shaped(job, piece.variant, {**piece.changes, **spec.params})) for spec in job.held_back]
+
+    def judge(record: Record) -> dict[str, Any]:
+        result = keep(record)
+        scores = {label: value for second in seconds for label, value in held_back_scores(second[0], record, *second[1:]).items()}
+        return {**result, "signals": {**result.get("signals", {}), **scores}}
+
+    return judge
 
 
 def told_of(job: Job, result: dict[str, Any] | Exception) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import RecordError
+from ...notation import unit_label
 from ...records.record import scalar_columns
 from ...records.timebase import JITTER, time_base
 
@@ -85,7 +86,7 @@ def column_data(record: Record) -> list[dict[str, Any]]:
             if some.size and float(np.ptp(some)) == 0.0:
                 remarks.append("constant")
             low, high = (float(some.min()), float(some.max())) if some.size else (float("nan"), float("nan"))
-            rows.append({"name": label, "unit": record.unit(name), "low": low, "high": high, "remarks": remarks})
+            rows.append({"name": label, "unit": unit_label(record.unit(name)), "low": low, "high": high, "remarks": remarks})
     return rows
 
 

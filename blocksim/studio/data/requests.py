@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...diagram.editing.edit import edit
 from ...diagram.editing.operations import Change, Meaning, with_section
 from ...errors import BlocksimError, listing
+from ...notation import unit_label
 from ...records.record import Record, scalar_columns
 from ...running.columns import targets
 from ...running.identify import identify
@@ -83,7 +84,7 @@ def look_at_file(session: Session, request: Request) -> Answer:
         for label, values in scalar_columns(name, record[name]):
             kind, parts = envelope(record.time(name), values, low, high, PREVIEW_COLUMNS)
             arrays[f"{len(series)}.0"], arrays[f"{len(series)}.1"] = parts
-            series.append({"name": label, "unit": record.unit(name), "kind": kind})
+            series.append({"name": label, "unit": unit_label(record.unit(name)), "kind": kind})
     return Answer({**inspected(record), "series": series, "span": [low, high], "signals": signals_data_of(session)}, arrays)
 
 
@@ -147,9 +148,11 @@ def identify_in_pane(session: Session, request: Request) -> Answer:
         raise BlocksimError(f"'{session.name}' has mistakes; mend it in the Edit pane.")
     record = identify(session.diagram, dropped_path(session, str(request.get("file"))), **reading_options(request))
     data_shelf(session)["estimates"] = dict(record.estimates)
+    order = {name: place for place, name in enumerate(session.diagram.nodes)}  # of the file, as on the bench
+    paths = sorted(record.estimates, key=lambda path: order.get(path.split(".")[0], len(order)))
     return Answer(
         {
-            "estimates": {path: estimates_data(estimates) for path, estimates in record.estimates.items()},
+            "estimates": {path: estimates_data(record.estimates[path]) for path in paths},
             "notes": [str(note) for note in record.provenance.get("notes", [])],
         }
     )

@@ -1,4 +1,4 @@
-"""What the Edit pane asks for: typing, edits of blocks and wires, undo and redo, saving, drafts, the palette, exports."""
+"""What the Edit pane asks for: typing, edits of blocks and wires, undo and redo, the palette."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ...diagram.editing.wires import connect_input, disconnect_input, signals_at
 from ...errors import BlocksimError, DiagramError, Problem, listing
 from ..handlers import Request, handles
 from ..protocol import Answer, problem_data
-from ..session import diagram_data
 from .document import Document, stamp_of
 from .drafts import Draft
 from .palette import page, palette
@@ -121,8 +120,12 @@ def open_document(session: Session, request: Request) -> Answer:
         document.history.type(text, "kept by the page")
         document.keep_draft()
     answer = document_state(session, document)
-    answer.data["drafts"] = [{k: d[k] for k in ("name", "when")} for d in document.draft.others(document.disk, document.text)]
+    answer.data["drafts"] = drafts_data(document)
     return answer
+
+
+def drafts_data(document: Document) -> list[dict[str, str]]:
+    return [{key: draft[key] for key in ("name", "when")} for draft in document.draft.others(document.disk, document.text)]
 
 
 @handles("edit.type", lane="edit", latest=True)
@@ -225,76 +228,6 @@ def step_answer(session: Session, words: str, verb: str) -> Answer:
     document = document_of(session)
     document.keep_draft()
     return document_state(session, document, f"{words}: {verb}" if words else "nothing left to take back")
-
-
-# ---- the file
-
-
-@handles("edit.adopt", lane="edit")
-def adopt(session: Session, request: Request) -> Answer:
-    """Make the text the diagram that all panes have; its mistakes are told as they are."""
-    document = document_of(session)
-    session.path = document.path
-    if session.text != document.text or session.diagram is None:
-        session.set_text(document.text)
-    return Answer(diagram_data(session))
-
-
-@handles("edit.poll", lane="edit", latest=True)
-def poll_file(session: Session, request: Request) -> Answer:
-    """Whether the file changed outside."""
-    document = document_of(session)
-    what = document.poll()
-    if not what:
-        return Answer({"what": ""})
-    words = {
-        "reloaded": "the file was changed outside and read again",
-        "conflict": "the file was changed outside while it is changed here: nothing is lost. Saving will ask.",
-        "gone": "the file is gone; Save writes it again",
-    }[what]
-    document.keep_draft()
-    answer = document_state(session, document, words)
-    answer.data["what"] = what
-    return answer
-
-
-@handles("edit.save", lane="edit")
-def save_file(session: Session, request: Request) -> Answer:
-    """Write the file, or with a `path` another one; `force` overwrites what others wrote."""
-    document = document_of(session)
-    path, force = str(request.get("path") or ""), bool(request.get("force"))
-    if session.is_bundled and not path:
-        raise BlocksimError(f"'{session.name}' comes with blocksim and is not written to. Save it under a name of yours.")
-    if path:
-        document.save_as(path, force)
-        session.path, session.name = document.path, document.path
-    else:
-        document.save(force)
-    return document_state(session, document, f"saved to {document.path}")
-
-
-@handles("edit.reload", lane="edit")
-def reload_file(session: Session, request: Request) -> Answer:
-    document = document_of(session)
-    document.reload()
-    return document_state(session, document, "the file's text; what was here is one undo away")
-
-
-@handles("edit.draft", lane="edit")
-def take_draft(session: Session, request: Request) -> Answer:
-    """Take a draft that was left, or drop it."""
-    document = document_of(session)
-    name = str(request.get("name"))
-    texts = {draft["name"]: draft["text"] for draft in document.draft.others(document.disk, document.text)}
-    if request.get("drop"):
-        document.draft.remove(name)
-        return document_state(session, document, "the draft is gone")
-    if name not in texts:
-        raise BlocksimError("this draft is not there any more.")
-    document.history.type(texts[name], "the draft taken up")
-    document.keep_draft()
-    document.draft.remove(name)
-    return document_state(session, document, "the draft is back; undo gives the file's text")
 
 
 # ---- the palette

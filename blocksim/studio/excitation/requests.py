@@ -9,6 +9,7 @@ from ...contract.block import Block
 from ...contract.library import find
 from ...diagram.writer import flow
 from ...errors import BlocksimError
+from ...notation import unit_label
 from ...planning.design.design import file_numbers
 from ...planning.information import information_of
 from ...planning.measuring import measuring_of
@@ -77,7 +78,8 @@ def look_at_source(session: Session, request: Request) -> Answer:
             "type": type(block).__name__,
             "signal": label,
             "elements": len(columns),
-            "unit": record.unit(main),
+            "unit": unit_label(record.unit(main)),
+            "units": {name: unit_label(record.unit(name)) for name in record},
             "numbers": analysis.numbers(),
             "grips": [{"number": n, **asdict(grip)} for n, grip in enumerate(grips(block, duration)) if grip.signal == element],
             "limits": question.limits,
@@ -104,7 +106,7 @@ def curve_data(
     for number, name in enumerate([*labels, *(label for other in others for label, _ in scalar_columns(other, record[other]))]):
         kind, parts = envelope(record.time(name), record[name], low, high, TIME_COLUMNS)
         bounds = question.limits.get(name) or question.limits.get(name.partition("[")[0]) or {}
-        series.append({"name": name, "unit": record.unit(name), "kind": kind, "limits": bounds})
+        series.append({"name": name, "unit": unit_label(record.unit(name)), "kind": kind, "limits": bounds})
         arrays[f"{number}.0"], arrays[f"{number}.1"] = parts
     return {"series": series}, arrays
 
@@ -156,8 +158,18 @@ def foretell(session: Session, request: Request) -> Answer:
         measuring = measuring_of(ready, changes, (tuple(question.parameters), ()), question.outputs, request.get("noise"))
         info = information_of(measuring)
         shelf["measured"] = (key, measuring, info.surroundings.answers)
-    covariance = info.covariance.tolist()
-    return Answer({**info.plain(), "covariance": covariance, "parameters": list(info.parameters), "quick": quick is not None})
+    ellipse = {"covariance": info.covariance.tolist(), "parameters": list(info.parameters), "quick": quick is not None}
+    return Answer({**info.plain(), **ellipse, "units": parameter_units(diagram, list(info.parameters))})
+
+
+def parameter_units(diagram: Diagram, names: list[str]) -> dict[str, str]:
+    """The unit of each setting, as its block declares it; '' for one inside a subsystem."""
+    units = {}
+    for name in names:
+        block = diagram.nodes[name.split(".")[0]].block
+        declared = type(block).declared.get(name.partition(".")[2].partition("[")[0]) if isinstance(block, Block) else None
+        units[name] = unit_label(declared.unit) if declared is not None else ""
+    return units
 
 
 def refuse_broken(diagram: Diagram, question: Question) -> Record:

@@ -10,6 +10,7 @@ PAGE_FILES = Path(__file__).parents[1] / "page"
 #: Modules of the page in the order in which they use each other; the last one says what a notebook calls.
 JOINED = (
     "dom",
+    "bands",
     "store",
     "wire",
     "sliders",

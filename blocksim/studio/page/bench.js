@@ -2,7 +2,7 @@
 import { make } from "./dom.js";
 import { Controls } from "./controls.js";
 import { DefectSwitches } from "./defects.js";
-import { DiagramView } from "./diagram.js";
+import { DiagramView, sizeButton } from "./diagram.js";
 import { EllipsePlot } from "./ellipse.js";
 import { EstimateTable } from "./estimates.js";
 import { Scopes } from "./scopes.js";
@@ -13,10 +13,11 @@ const FIRST_PINS = 5, CLOUD = 40, STILL = 350, REST_PAUSE = 50;
 export class Bench {
   /** `options.pins` are fields to pin in place of those that Python proposes; `options.only` leaves the diagram out. */
   constructor(root, app, options = {}) {
-    Object.assign(this, { root, app, options, methods: [], estimates: {}, shown: null, seed: null });
+    Object.assign(this, { root, app, options, methods: [], estimates: {}, shown: null, seed: null, good: {} });
     this.build();
-    this.view = new DiagramView(this.parts.diagram, (block) => this.choose(block));
+    this.view = new DiagramView(this.parts.diagram, (block, by) => this.choose(block, true, by !== "hand"));
     this.controls = new Controls(this.parts.controls, this);
+    this.parts.controls.addEventListener("keydown", (event) => { if (event.key === "Escape" && this.view.block) this.view.focus(); });
     this.switches = new DefectSwitches(this.parts.defects, this.parts.diagram, () => { this.beginChange(); this.run(true); });
     this.scopes = new Scopes(this.parts.scopes, { colours: COLOURS, wanted: () => this.zoom(), cursor: () => this.readAt() });
     this.table = new EstimateTable(this.parts.tables);
@@ -30,36 +31,42 @@ export class Bench {
     const part = (name, title, ...inner) => make("section", { class: `part ${name}`, "aria-label": title, testid: `part-${name}` }, ...inner);
     const named = (name, options = {}) => make(options.tag || "div", { class: name, ...options });
     this.parts = {
-      diagram: named("canvas"), defects: named("defects", { testid: "defects" }), controls: named("controls-inner"), scopes: named("scopes"), tables: named("tables"), pair: named("pair-plot", { hidden: true }),
+      title: named("title", { tag: "h1", testid: "bench-title" }), diagram: named("canvas"), defects: named("defects", { testid: "defects" }), controls: named("controls-inner"), scopes: named("scopes"), tables: named("tables"), pair: named("pair-plot", { hidden: true }),
       said: named("said", { tag: "p", role: "alert", hidden: true, testid: "bench-said" }), time: named("time", { tag: "p", testid: "bench-time" }),
       signals: named("signals", { hidden: true, testid: "signals" }), waiting: named("hint waiting", { text: "The first run compiles the loop …" }),
     };
     this.seedField = make("input", { type: "text", inputmode: "numeric", class: "seed", "aria-label": "seed of all noise", testid: "seed", onchange: () => this.setSeed(this.seedField.value) });
     const bar = make("div", { class: "bar" },
-      make("label", {}, make("span", { text: "seed" }), this.seedField), make("button", { type: "button", class: "quiet", testid: "next-seed", text: "another", title: "the same with another seed", onclick: () => this.setSeed(Number(this.seedField.value || 0) + 1) }),
+      make("label", {}, make("span", { text: "seed" }), this.seedField), make("button", { type: "button", class: "quiet", testid: "next-seed", text: "another seed", title: "the same with another seed", onclick: () => this.setSeed(Number(this.seedField.value || 0) + 1) }),
       make("span", { class: "space" }),
       make("button", { type: "button", class: "quiet", testid: "choose-signals", text: "signals", "aria-expanded": "false", onclick: (event) => this.toggleSignals(event.target) }),
       make("button", { type: "button", class: "quiet", testid: "zoom-out", text: "all of it", title: "the whole time again (0)", onclick: () => this.scopes.reset() }),
       make("button", { type: "button", class: "quiet", testid: "forget-ghost", text: "no ghost", title: "forget the curves from before", onclick: () => { this.scopes.ghost = null; this.scopes.draw(); } }));
     this.root.append(
-      ...(this.options.only ? [] : [part("drawing", "Diagram", this.parts.defects, this.parts.diagram)]),
+      ...(this.options.only ? [] : [part("drawing", "Diagram", make("div", { class: "drawing-head" }, this.parts.title, this.parts.defects, sizeButton(this.parts.diagram)), this.parts.diagram)]),
       part("controls", "Controls", this.parts.controls),
       part("plots", "Scopes", bar, this.parts.signals, this.parts.said, this.parts.waiting, this.parts.scopes),
       part("results", "Estimates", make("h2", { text: "Estimates" }), this.parts.tables, this.parts.pair, this.parts.time));
   }
 
   async open(diagram) {
+    this.parts.title.textContent = this.parts.title.title = diagram.title;
     this.view.set(diagram.svg);
+    const wrong = new Set(diagram.problems.map((problem) => problem.block));
+    for (const group of this.parts.diagram.querySelectorAll("[data-block]")) group.classList.toggle("wrong", wrong.has(group.dataset.block));
     this.switches.set(diagram.defects, diagram.again);
     this.methods = diagram.methods;
-    if (diagram.again) { if (diagram.runnable) this.run(true); return; }
+    this.warm = false;
+    if (diagram.again && this.opened) { this.reopen(diagram); return; }
+    this.opened = true;
+    this.compiled = false;
     this.scopes.clear();
     this.controls.clear();
     this.pair.clearCloud();
-    Object.assign(this, { estimates: {}, shown: null, seed: null });
-    this.table.set([], {}, []);
+    Object.assign(this, { estimates: {}, shown: null, seed: null, good: {} });
+    this.table.set([], {}, [], "");
     this.say("");
-    if (!diagram.runnable) { this.say("This file cannot be run: it has mistakes, or it is a part of other diagrams."); return; }
+    if (!diagram.runnable) { this.parts.waiting.hidden = true; this.sayWhyNot(diagram); return; }
     this.parts.waiting.hidden = false;
     this.run(true);
     await this.choose("", false);
@@ -67,9 +74,37 @@ export class Bench {
     for (const field of pins) this.controls.pin(field);
   }
 
-  async choose(block, show = true) {
-    this.controls.fill(await this.app.ask("bench.block", { block }));
+  /** The same file with another text: sliders take its values, those whose setting is gone go, what was changed by hand stays. */
+  async reopen(diagram) {
+    if (!diagram.runnable) { this.sayWhyNot(diagram); return; }
+    const turn = this.reopening = (this.reopening || 0) + 1, paths = [...new Set([...this.controls.sliders.keys(), ...Object.keys(this.changes())])];
+    try {
+      const present = new Map((await this.app.ask("bench.fields", { paths })).fields.map((field) => [field.path, field]));
+      if (turn !== this.reopening) return;
+      const changes = Object.fromEntries(Object.entries(this.changes()).filter(([path, value]) => present.has(path) && !isSame(value, present.get(path).value)));
+      this.app.store.set("changes", changes);
+      this.controls.renew(present, changes);
+      this.good = changes;
+      const gone = paths.filter((path) => !present.has(path));
+      if (gone.length) this.app.say(`${gone.join(", ")}: no longer in the file, and no slider any more`);
+      this.run(true);
+      await this.choose(diagram.blocks.some((block) => block.name === this.view.block) ? this.view.block : "", false);
+    } catch (error) { this.say(error.message); }
+  }
+
+  /** Show the settings of a block; who chose it by keyboard goes on with them, and comes back with Escape. */
+  async choose(block, show = true, goOn = false) {
+    try { this.controls.fill(await this.app.ask("bench.block", { block })); } catch (error) { this.say(error.message); return; }
     if (show) this.controls.show(block ? 1 : 0);
+    if (block && goOn) this.controls.block.querySelector("input, select, button")?.focus();
+  }
+
+  /** Why a file does not run: its mistakes with their lines, or that it is a part of others. */
+  sayWhyNot({ problems }) {
+    const rows = problems.map((problem) => make("li", { text: `${problem.line ? `line ${problem.line}: ` : ""}${problem.what}` }));
+    const words = rows.length ? "This file does not run yet." : "This file has ports: it is a part of other diagrams and does not run by itself.";
+    this.say(words);
+    this.parts.said.append(...(rows.length ? [make("ul", {}, ...rows)] : []), " ", make("button", { type: "button", class: "small", text: "open it in Edit", testid: "bench-mend", onclick: () => this.app.showPane("edit") }));
   }
 
   changes() { return this.app.store.get("changes"); }
@@ -86,31 +121,41 @@ export class Bench {
   change(field, value, last) {
     this.beginChange();
     const changes = { ...this.changes(), [field.path]: value };
-    if (JSON.stringify(value) === JSON.stringify(field.value)) delete changes[field.path];
+    if (isSame(value, field.value)) delete changes[field.path];
     this.app.store.set("changes", changes);
-    this.touched = field.path;
     this.controls.follow(field, value);
     this.run(last);
   }
 
   /** Write what sliders changed into the file's text; the sliders stay where they are. */
   async keep() {
-    const values = this.changes();
     try {
-      const { words } = await this.app.ask("bench.keep", { changes: values });
+      const { words } = await this.app.ask("bench.keep", { changes: this.changes() });
       const diagram = await this.app.ask("edit.adopt");
-      this.controls.settle(values);
-      this.app.store.set("changes", {});
       this.app.store.set("diagram", { ...diagram, again: true, from: "bench" });
       this.app.say(words);
     } catch (error) { this.app.say(error.message, true); }
   }
 
+  /** All settings as the file has them. */
+  restore() { this.beginChange(); this.app.store.set("changes", {}); this.controls.showAll({}); this.run(true); }
+
   setSeed(text) {
-    const seed = Number(text);
-    this.seed = text !== "" && Number.isInteger(seed) && seed >= 0 ? seed : null;
+    const seed = Number(text), good = text === "" || (Number.isSafeInteger(seed) && seed >= 0);
+    this.seedField.setAttribute("aria-invalid", !good);
+    if (!good) { this.say(`A seed is a whole number from 0 on, found '${text}'.`); return; }
+    this.seed = text === "" ? null : seed;
     this.beginChange();
     this.run(true);
+  }
+
+  /** One run of a study as it was: these settings, this seed, every defect as the file has it, the whole time. */
+  openRun(changes, seed) {
+    this.switches.turnAllOn();
+    this.scopes.window = null;
+    this.app.store.set("changes", changes);
+    this.controls.showAll(changes);
+    this.setSeed(String(seed));
   }
 
   request() {
@@ -120,18 +165,20 @@ export class Bench {
   run(last) {
     const begin = performance.now();
     if (last) this.last = true;
-    this.app.latest("bench.run", () => this.request(), (answer) => this.paint(answer, begin), (error) => this.refuse(error));
+    this.app.latest("bench.run", () => this.request(), (answer, sent) => this.paint(answer, begin, sent), (error, sent) => this.refuse(error, sent));
   }
 
-  paint(answer, begin) {
-    this.controls.accept();
+  paint(answer, begin, { changes: taken }) {
+    this.good = taken;
+    this.controls.accept(this.changes());
     this.parts.waiting.hidden = true;
     Object.assign(this, { number: answer.number, late: answer.rest });
     this.scopes.set(answer);
     this.take(answer);
-    this.seedField.value = answer.seed ?? "";
-    this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, ${this.warm ? "run" : "first run, with compiling,"} and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
+    if (document.activeElement !== this.seedField) this.seedField.value = answer.seed ?? "";  // what is being typed stays
+    this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, ${this.compiled ? "run" : "first run, with compiling,"} and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
     if (answer.rest.length) this.askRest();
+    this.compiled = true;
     if (!this.warm && !this.options.chunk) { this.warm = true; this.app.ask("bench.warm").catch(() => {}); }
     this.app.store.set("run", answer.number);
     clearTimeout(this.stillness);
@@ -180,18 +227,24 @@ export class Bench {
 
   take(answer) {
     Object.assign(this.estimates, answer.estimates);
-    this.table.set(this.methods, this.estimates, answer.rest);
+    this.table.set(this.methods, this.estimates, answer.rest, this.methods.length ? "" : "No block of this diagram estimates anything. Identifiers such as LeastSquares are in the palette of the Edit pane.");
     this.pair.set(this.methods, this.estimates);
     this.app.store.set("estimates", this.estimates);
     this.say(answer.failures.map((failure) => failure.text).join(" "));
     if (answer.signals) this.signals = answer.signals;
   }
 
-  refuse(error) {
+  refuse(error, { changes: sent }) {
     if (error.message === "stale") return;
     this.parts.waiting.hidden = true;
-    if (this.touched && error.problems.length && error.expected) this.controls.refuse(this.touched, error.problems.map((problem) => problem.what).join(" "));
-    else this.say(error.message);
+    const changes = { ...this.changes() };
+    const wrong = [...new Set([...Object.keys(sent), ...Object.keys(this.good)])].filter((path) => !isSame(sent[path], this.good[path]) && isSame(sent[path], changes[path]));
+    if (!wrong.length || !error.problems.length || !error.expected) { this.say(error.message); return; }
+    for (const path of wrong) {  // what is refused is not asked for again with the next change of something else
+      if (path in this.good) changes[path] = this.good[path]; else delete changes[path];
+      this.controls.refuse(path, error.problems.map((problem) => problem.what).join(" "));
+    }
+    this.app.store.set("changes", changes);
   }
 
   say(text) { this.parts.said.textContent = text; this.parts.said.hidden = !text; }
@@ -222,5 +275,8 @@ export class Bench {
     this.zoom();
   }
 }
+
+/** Whether two values say the same; a list is its numbers. */
+function isSame(one, other) { return JSON.stringify(one) === JSON.stringify(other); }
 
 export const benchPane = { name: "bench", title: "Bench", key: "1", mount(root, app) { benchPane.bench = new Bench(root, app); } };

@@ -11,7 +11,9 @@ export class Controls {
     this.pins = make("div", { class: "pins", testid: "pins", role: "tabpanel", "aria-label": "Sliders" });
     this.block = make("div", { class: "block-fields", testid: "block-fields", role: "tabpanel", "aria-label": "Settings", hidden: true });
     this.tabs = ["Sliders", "File"].map((text, place) => make("button", { type: "button", role: "tab", text, testid: place ? "tab-block" : "tab-pins", onclick: () => this.show(place) }));
-    this.keep = owner.options.only ? null : make("button", { type: "button", class: "quiet", text: "write into the file's text", title: "the values that differ from the file; Undo in Edit takes them back", testid: "keep-sliders", hidden: true, onclick: () => owner.keep() });
+    this.keep = owner.options.only ? null : make("div", { class: "keeping", hidden: true },
+      make("button", { type: "button", class: "small", text: "write into the file's text", title: "the values that differ from the file; Undo in Edit takes them back", testid: "keep-sliders", onclick: () => owner.keep() }),
+      make("button", { type: "button", class: "small", text: "back to the file's", title: "all settings as the file has them", testid: "restore-sliders", onclick: () => owner.restore() }));
     root.append(make("div", { class: "segments", role: "tablist", "aria-label": "Controls" }, ...this.tabs), this.pins, this.block, this.keep || "");
     this.show(0);
   }
@@ -92,10 +94,16 @@ export class Controls {
   /** The button that keeps values is there while any differ from the file. */
   offerKeeping(changes) { if (this.keep) this.keep.hidden = !Object.keys(changes).length; }
 
-  /** The file has these values now: what sliders go back to. */
-  settle(values) {
-    for (const [path, slider] of this.sliders) if (path in values) { slider.field.value = values[path]; slider.show(slider.value); }
-    for (const [path, row] of this.rows) if (path in values) row.field.value = values[path];
+  /** Fields as the file has them now; sliders of those that it has no longer go. */
+  renew(present, changes) {
+    for (const path of [...this.sliders.keys()]) if (present.has(path)) this.sliders.get(path).renew(present.get(path)); else this.unpin(path);
+    this.showAll(changes);
+  }
+
+  /** Show these changes, and for the rest the file's values. */
+  showAll(changes) {
+    for (const [path, slider] of this.sliders) slider.show(changes[path] ?? slider.field.value);
+    for (const [path, row] of this.rows) row.input.value = this.write(row.field, changes[path] ?? row.field.value);
   }
 
   /** Show a value wherever its field stands. */
@@ -112,5 +120,13 @@ export class Controls {
     if (row) { row.words.textContent = text; row.words.hidden = !text; row.input.setAttribute("aria-invalid", Boolean(text)); }
   }
 
-  accept() { for (const path of new Set([...this.sliders.keys(), ...this.rows.keys()])) this.refuse(path, ""); }
+  /** A run took these changes: nothing is refused any more, and what was is shown as it is used. */
+  accept(changes) {
+    for (const path of new Set([...this.sliders.keys(), ...this.rows.keys()])) {
+      const slider = this.sliders.get(path), row = this.rows.get(path);
+      if (slider && !slider.words.hidden) slider.show(changes[path] ?? slider.field.value);
+      if (row && !row.words.hidden) row.input.value = this.write(row.field, changes[path] ?? row.field.value);
+      this.refuse(path, "");
+    }
+  }
 }

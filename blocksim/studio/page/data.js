@@ -2,11 +2,17 @@
 import { brief, make } from "./dom.js";
 import { PlotCanvas, columnTimes } from "./plots.js";
 
+const MOST_BYTES = 45e6;  // of a file: as letters it is a third more, and the line takes 64 MB at once
+
 class DataPane {
   constructor(root, app) {
     Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [], contents: new Map() });
     this.build();
-    app.store.on("diagram", (diagram) => { if (diagram.from !== "data" && this.file) this.dropAgain(); });
+    app.store.on("diagram", (diagram) => {
+      if (diagram.from === "data" || !this.file) return;
+      if (!diagram.again) this.map.clear();
+      if (diagram.from) this.look(); else this.dropAgain();  // another text: Python still has the files
+    });
   }
 
   build() {
@@ -19,21 +25,32 @@ class DataPane {
       every: make("input", { type: "text", placeholder: "s", "aria-label": "Interval of rows without a time", testid: "data-every", onchange: () => this.look() }), resample: make("input", { type: "text", placeholder: "s", "aria-label": "Resample to this interval", testid: "data-resample" }),
       bridge: make("input", { type: "checkbox", "aria-label": "bridge gaps", testid: "data-bridge" }), words: make("ul", { class: "notes", testid: "data-words" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "data-said" }), word: make("p", { class: "hint", role: "status", testid: "data-word" }),
       one: make("select", { "aria-label": "First column", testid: "lag-one" }), other: make("select", { "aria-label": "Second column", testid: "lag-other" }), lag: make("p", { class: "hint", testid: "lag-words" }),
+      hint: make("p", { class: "hint", text: "The columns of a dropped file stand here, each to be mapped to a signal that the diagram's methods read: with its unit, a scale, an offset, a delay." }),
       columns: make("div", { class: "columns", testid: "data-columns" }), results: make("div", { class: "tables", testid: "data-results" }), notes: make("ul", { class: "notes", testid: "data-notes" }),
       second: make("select", { "aria-label": "File to validate on", testid: "data-second" }), method: make("select", { "aria-label": "Method to validate", testid: "data-method" }), mode: make("select", { "aria-label": "Kind of validation", testid: "data-mode" }, make("option", { value: "loop", text: "simulate the loop" }), make("option", { value: "inverse", text: "inverse model" })), fits: make("div", { testid: "data-fits" }),
     };
     for (const kind of ["dragover", "dragleave", "drop"]) this.root.addEventListener(kind, (event) => { event.preventDefault(); this.parts.zone.classList.toggle("over", kind === "dragover"); if (kind === "drop") this.drop(event.dataTransfer.files); });
     this.root.append(
-      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps")),
-        this.parts.said, this.parts.words, make("h3", { text: "Which comes first?" }), make("div", { class: "row" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
-      part("map", "Columns", make("h2", { text: "Columns" }), this.parts.columns),
+      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row with-file" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps")),
+        this.parts.said, this.parts.words, make("h3", { class: "with-file", text: "Which comes first?" }), make("div", { class: "row with-file" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
+      part("map", "Columns", make("h2", { text: "Columns" }), this.parts.hint, this.parts.columns),
       part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.results, this.parts.notes,
-        make("h3", { text: "Validate on" }), make("div", { class: "row" }, this.parts.second, this.parts.method, this.parts.mode, button("Validate", "data-validate", () => this.validate())), this.parts.fits));
+        make("h3", { class: "with-estimates", text: "Validate on" }), make("div", { class: "row with-estimates" }, this.parts.second, this.parts.method, this.parts.mode, button("Validate", "data-validate", () => this.validate())), this.parts.fits));
+    this.enable();
+  }
+
+  /** Acts that need a file, or estimates, are there with them. */
+  enable() {
+    for (const button of this.root.querySelectorAll("[data-testid=data-identify], [data-testid=data-keep]")) button.disabled = !this.file;
+    for (const part of this.root.querySelectorAll(".with-file")) part.hidden = !this.file;
+    for (const part of this.root.querySelectorAll(".with-estimates")) part.hidden = !this.parts.method.options.length;
   }
 
   async drop(files) {
     for (const file of files) {
+      this.parts.hint.textContent = `Reading ${file.name} …`;
       try {
+        if (file.size > MOST_BYTES) throw new Error(`'${file.name}' has ${brief(file.size / 1e6, 3)} MB; ${brief(MOST_BYTES / 1e6, 3)} MB can be dropped. blocksim identify reads larger ones from the disk.`);
         const bytes = new Uint8Array(await file.arrayBuffer());
         let text = "";
         for (let k = 0; k < bytes.length; k += 32768) text += String.fromCharCode(...bytes.subarray(k, k + 32768));
@@ -46,6 +63,7 @@ class DataPane {
     const options = (chosen) => this.files.map((name) => make("option", { value: name, text: name, selected: name === chosen }));
     this.parts.file.replaceChildren(...options(this.file));
     this.parts.second.replaceChildren(...options(this.files.at(-1)));
+    this.enable();
     this.look();
   }
 
@@ -65,6 +83,7 @@ class DataPane {
 
   paint(answer) {
     this.say("");
+    this.parts.hint.hidden = true;
     this.parts.words.replaceChildren(...answer.words.map((text) => make("li", { text })), ...answer.gaps.map((gap) => make("li", { text: `gap of ${brief(gap.seconds)} s at ${brief(gap.at)} s` })));
     const names = answer.columns.map((column) => column.name);
     for (const select of [this.parts.one, this.parts.other]) select.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
@@ -98,6 +117,7 @@ class DataPane {
       this.parts.notes.replaceChildren(...notes.map((text) => make("li", { text })));
       this.parts.method.replaceChildren(...Object.keys(estimates).map((name) => make("option", { value: name, text: name })));
       this.parts.results.replaceChildren(...Object.entries(estimates).map(([name, one]) => this.table(name, one)));
+      this.enable();
     } catch (error) { this.parts.word.textContent = ""; this.say(error.message); }
   }
 

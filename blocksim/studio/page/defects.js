@@ -14,7 +14,7 @@ export class DefectSwitches {
 
   set(defects, keep = false) {
     this.defects = defects;
-    if (!keep) this.off.clear();
+    for (const name of [...this.off]) if (!keep || !defects.some((defect) => defect.name === name)) this.off.delete(name);
     this.buttons.clear();
     this.root.replaceChildren(...(defects.length ? [make("span", { class: "label", text: "Defects" })] : []), ...defects.map((defect) => {
       const button = make("button", { type: "button", role: "switch", class: "switch", testid: `defect-${defect.name}`, title: `${defect.words}: on or off`, onclick: () => this.turn([defect.name]) },
@@ -50,6 +50,8 @@ export class DefectSwitches {
     this.mark();
     this.turned([...this.off]);
   }
+
+  turnAllOn() { this.off.clear(); this.mark(); }
 
   mark() {
     for (const [name, button] of this.buttons) button.setAttribute("aria-checked", !this.off.has(name));

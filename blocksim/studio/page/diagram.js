@@ -1,13 +1,22 @@
 // The diagram as Python drew it; a click or Enter on a block chooses it.
+import { make } from "./dom.js";
+
+/** A button that shows a diagram as large as it is drawn, to be scrolled, or fitted into its place again. */
+export function sizeButton(root) {
+  const button = make("button", { type: "button", class: "quiet small", text: "larger", title: "the diagram as large as it is drawn, or fitted", "aria-pressed": "false", testid: "diagram-size",
+    onclick: () => { const large = root.classList.toggle("large"); button.textContent = large ? "fit" : "larger"; button.setAttribute("aria-pressed", large); } });
+  return button;
+}
 
 export class DiagramView {
+  /** `choose(block, by)` hears which block, and whether a key chose it, and it was chosen before: "again". */
   constructor(root, choose) {
     this.root = root;
     this.choose = choose;
     this.block = "";
     root.addEventListener("click", (event) => this.pick(event.target.closest("[data-block]")));
     root.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.pick(event.target.closest("[data-block]")); }
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.pick(event.target.closest("[data-block]"), true); }
       if (event.key === "Escape") this.pick(null);
     });
   }
@@ -15,14 +24,18 @@ export class DiagramView {
   set(svg) {
     this.root.innerHTML = svg;
     const drawing = this.root.querySelector("svg");
-    if (drawing) drawing.style.maxWidth = `${1.25 * drawing.dataset.width}px`;
+    if (drawing) drawing.style.setProperty("--drawn", `${1.25 * drawing.dataset.width}px`);
     this.mark(this.block);
   }
 
-  pick(group) {
+  pick(group, byKey = false) {
+    const before = this.block;
     this.mark(group ? group.dataset.block : "");
-    this.choose(this.block);
+    this.choose(this.block, !byKey ? "hand" : before && before === this.block ? "again" : "key");
   }
+
+  /** Give the keyboard back to the chosen block. */
+  focus() { [...this.root.querySelectorAll("[data-block]")].find((group) => group.dataset.block === this.block)?.focus(); }
 
   mark(block) {
     this.block = block;

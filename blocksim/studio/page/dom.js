@@ -26,12 +26,15 @@ export function brief(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** Steps of 1, 2 or 5 times a power of ten for an axis with about this many ticks. */
+/** Steps of 1, 2 or 5 times a power of ten for an axis with about this many ticks, and never fewer than two: one tick is no scale. */
 export function axisTicks(low, high, count) {
   const span = high - low;
   if (!(span > 0) || !isFinite(span)) return [];
-  const rough = span / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const rough = span / Math.max(1, count), power = 10 ** Math.floor(Math.log10(rough)), factors = [0.1, 0.2, 0.5, 1, 2, 5, 10];
+  const ticksOf = (factor) => Math.floor(high / (factor * power) + 1e-9) - Math.ceil(low / (factor * power) - 1e-9) + 1;
+  let place = factors.findIndex((factor) => factor >= 1 && factor * power >= rough);
+  while (place > 0 && ticksOf(factors[place]) < 2) place--;
+  const step = power * factors[place];
   const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const ticks = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * span; n++) {
@@ -49,6 +52,12 @@ export function eachFrame(action) {
     waiting = true;
     requestAnimationFrame(() => { waiting = false; action(); });
   };
+}
+
+/** The letters of a plot: they grow with the page's, as on a projector. */
+export function plotFont(element) {
+  const size = parseFloat(getComputedStyle(document.documentElement).fontSize) || 14;
+  return `${Math.max(11, 0.78 * size).toFixed(1)}px ${getComputedStyle(element).fontFamily}`;
 }
 
 /** A colour of the page by the name of its variable. */

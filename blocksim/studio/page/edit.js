@@ -1,11 +1,11 @@
 // The Edit pane: palette, diagram with ports, the chosen block, and the text. Every act is an edit of the file's text, made in Python.
 import { make } from "./dom.js";
-import { DiagramView } from "./diagram.js";
+import { DiagramView, sizeButton } from "./diagram.js";
 import { TextEditor } from "./edit_text.js";
 import { Palette } from "./edit_palette.js";
 import { WireBoard } from "./edit_wires.js";
 
-const POLL_MS = 700, SETTLE_MS = 350;
+const SETTLE_MS = 350;
 
 class EditPane {
   constructor(root, app) {
@@ -16,12 +16,13 @@ class EditPane {
     this.build();
     this.editor = new TextEditor(this.parts.text, { typed: (text) => this.type(text), moved: (line) => this.chooseAt(line) });
     this.palette = new Palette(this.parts.palette, { insert: (type) => this.act({ act: "insert", type }), page: (type) => app.ask("edit.palette", { type }) });
-    this.view = new DiagramView(this.parts.canvas, (block) => this.choose(block, true));
+    this.view = new DiagramView(this.parts.canvas, (block, by) => { this.choose(block, true); if (by === "again") this.parts.block.querySelector("input")?.focus(); });
     this.wires = new WireBoard(this.parts.canvas, { connect: (wire) => this.act({ act: "connect", ...wire }), chosen: (wire) => this.chooseWire(wire), dropped: (type) => this.act({ act: "insert", type }) });
     document.addEventListener("keydown", (event) => { if (this.visible) this.onKey(event); });
     app.ask("edit.palette").then(({ families }) => this.palette.set(families), (error) => this.say(error.message, true));
     app.store.on("diagram", (diagram) => { if (diagram.from !== "edit") this.open(diagram); });
-    setInterval(() => this.poll(), POLL_MS);
+    app.store.set("editing", true);
+    app.store.on("outside", (state) => { if (this.state && state.what) { this.typing = false; this.take(state); } });
   }
 
   build() {
@@ -38,7 +39,7 @@ class EditPane {
     const exports = make("span", { class: "exports" }, make("span", { class: "unit", text: "Export" }),
       ...[["SVG", "svg"], ["PNG", "png"], ["YAML", "yaml"], ["record", "record"]].map(([text, what]) => make("button", { type: "button", class: "quiet", text, testid: `export-${what}`, onclick: () => this.export(what) })));
     this.root.append(
-      make("div", { class: "edit-bar", role: "toolbar", "aria-label": "Edit" }, this.parts.undo, this.parts.redo, this.parts.save, this.parts.saveAs, exports, this.parts.file, this.parts.said),
+      make("div", { class: "edit-bar", role: "toolbar", "aria-label": "Edit" }, this.parts.undo, this.parts.redo, this.parts.save, this.parts.saveAs, exports, sizeButton(this.parts.canvas), this.parts.file, this.parts.said),
       this.parts.ask,
       part("blocks", "Palette", this.parts.palette),
       part("drawing", "Diagram", this.parts.canvas),
@@ -118,11 +119,6 @@ class EditPane {
   }
 
   async step(kind) { this.typing = false; try { this.take(await this.app.ask(kind)); } catch (error) { this.say(error.message, true); } }
-
-  poll() {
-    if (!this.state || document.hidden || document.body.dataset.line !== "open") return;
-    this.app.latest("edit.poll", {}, (answer) => { if (answer.what) { this.typing = false; this.take(answer); } }, () => {});
-  }
 
   async save(force = false) {
     if (this.state.bundled) { this.saveAs(); return; }
@@ -216,8 +212,8 @@ class EditPane {
   }
 
   fileParts() {
-    const fields = (title, act, values) => [make("h3", { text: title }), ...Object.entries(values).map(([key, text]) => this.field(key, text, (words, refuse) => this.act({ act, key, text: words }, refuse), `${act}-${key}`))];
-    return [make("p", { class: "hint", text: "Choose a block, or drag from an output to an input. Blocks come from the palette: double-click or drag." }),
+    const fields = (title, act, values) => !Object.keys(values).length ? [] : [make("h3", { text: title }), ...Object.entries(values).map(([key, text]) => this.field(key, text, (words, refuse) => this.act({ act, key, text: words }, refuse), `${act}-${key}`))];
+    return [make("p", { class: "hint", text: "Choose a block (Enter again: its fields), or drag from an output to an input. Blocks come from the palette: double-click or drag." }),
       ...fields("parameters", "parameter", this.state?.parameters || {}), ...fields("simulate", "simulate", this.state?.simulate || {})];
   }
 

@@ -1,5 +1,5 @@
 // Two parameters against each other: the ellipse each method claims, the cloud of other seeds, the truth where the lines cross.
-import { axisTicks, eachFrame, make, pageColour } from "./dom.js";
+import { axisTicks, eachFrame, make, pageColour, plotFont } from "./dom.js";
 
 const REACH_95 = Math.sqrt(5.991464547107979);  // of two normal numbers 95 % lie within
 const EDGE = { left: 46, right: 10, top: 10, bottom: 34 };
@@ -50,11 +50,13 @@ export class EllipsePlot {
       const parts = pair.map((name) => {
         const place = cloud.names.indexOf(name), row = result.rows[place];
         if (!row || !row.std) return null;
-        return `${name} ${(spreadOf(cloud, place) / row.std).toFixed(2)} ×`;
+        return { name, share: spreadOf(cloud, place) / row.std };
       }).filter(Boolean);
       const swatch = make("i", { class: "swatch" });
       swatch.style.background = method.colour;
-      return [make("span", { class: "line" }, swatch, `${method.name}: spread of ${cloud.count} seeds ${parts.join(", ")} the claimed`)];
+      const same = parts.length && parts.every(({ share }) => share < 1e-4);
+      const words = same ? `${cloud.count} other seeds change nothing: no noise is drawn in this diagram` : `spread of ${cloud.count} seeds ${parts.map(({ name, share }) => `${name} ${share.toFixed(2)} ×`).join(", ")} the claimed`;
+      return [make("span", { class: "line" }, swatch, `${method.name}: ${words}`)];
     }));
   }
 
@@ -129,7 +131,7 @@ export class EllipsePlot {
 
   paintFrame(pen, { width, height, x, y, reach, pair }) {
     pen.clearRect(0, 0, width, height);
-    pen.font = "11px " + getComputedStyle(this.root).fontFamily;
+    pen.font = plotFont(this.root);
     pen.lineWidth = 1;
     pen.strokeStyle = pageColour(this.root, "--grid");
     pen.fillStyle = pageColour(this.root, "--muted");

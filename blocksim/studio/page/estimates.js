@@ -4,10 +4,17 @@ import { make } from "./dom.js";
 const COLUMNS_OF_TABLE = [["value", "value"], ["error", "error %"], ["z", "z"]];
 
 export class EstimateTable {
-  constructor(root) { this.root = root; this.tables = new Map(); }
+  constructor(root) {
+    this.root = root;
+    this.tables = new Map();
+    this.words = make("p", { class: "hint", hidden: true, testid: "no-methods" });
+    root.append(this.words);
+  }
 
   /** `methods` with their colours, `estimates` by path, `rest` those that are still to come. */
-  set(methods, estimates, rest) {
+  set(methods, estimates, rest, words = "") {
+    this.words.textContent = words;
+    this.words.hidden = !words;
     for (const [path, table] of this.tables) if (!methods.some((method) => method.name === path)) { table.root.remove(); this.tables.delete(path); }
     for (const method of methods) {
       if (!this.tables.has(method.name)) {
@@ -38,7 +45,7 @@ export class EstimateTable {
       table.names = names;
       table.body.replaceChildren(...result.rows.map((row) => this.makeRow(table, row)));
     }
-    const reach = Math.max(...result.rows.map(reachOf).filter(Number.isFinite), 1e-9);
+    const reach = commonReach(result.rows.map(reachOf).filter(Number.isFinite).sort((a, b) => a - b));
     result.rows.forEach((row, place) => this.fillRow(table.body.children[place], row, reach, table.method.colour));
     table.notes.replaceChildren(...result.notes.map((text) => make("li", { text })));
   }
@@ -66,6 +73,9 @@ export class EstimateTable {
 
 /** How far a number is from the truth, as a share of it. */
 function shareOf(number, row) { return (number - row.truth) / Math.abs(row.truth); }
+
+/** How far the bars of a table reach: the widest, but one that is out of all proportion is cut at the edge, and the rest stay seen. */
+function commonReach(reaches) { return reaches.length ? Math.max(Math.min(reaches.at(-1), 5 * reaches[Math.floor(reaches.length / 2)]), 1e-9) : 1e-9; }
 
 /** How far the bar of a row reaches. */
 function reachOf(row) {

@@ -11,10 +11,16 @@ class ExcitationPane {
     this.app = app;
     this.reset();
     this.build();
-    app.store.on("diagram", (diagram) => { if (diagram.from !== "excitation") { this.reset(); this.stale = true; if (this.visible) this.open(); } });
+    app.store.on("changes", () => this.paintBeside());
+    app.store.on("diagram", (diagram) => {
+      if (diagram.from === "excitation") return;
+      if (!diagram.again || !diagram.blocks.some((block) => block.name === this.source)) this.reset();  // another text of the same file keeps what was dragged
+      this.stale = true;
+      if (this.visible) this.open();
+    });
   }
 
-  reset() { this.settings = {}; this.limits = null; this.source = ""; this.element = 0; this.past = []; this.parameters = null; this.outputs = null; this.pair = [0, 1]; this.before = null; }
+  reset() { this.settings = {}; this.limits = null; this.source = ""; this.element = 0; this.past = []; this.parameters = null; this.outputs = null; this.pair = [0, 1]; this.before = this.ellipseOf = null; }
 
   build() {
     const part = (name, title, ...inner) => make("section", { class: `part of-source-${name}`, "aria-label": title, testid: `part-excitation-${name}` }, ...inner);
@@ -22,7 +28,9 @@ class ExcitationPane {
     const drag = (grip, y, last) => this.drag(grip, y, last);
     this.parts = {
       source: make("select", { "aria-label": "Source", testid: "excitation-source", onchange: (event) => { this.reset(); this.source = event.target.value; this.look(); } }),
+      element: make("select", { "aria-label": "Element of the source", testid: "excitation-element", hidden: true, onchange: (event) => { this.element = Number(event.target.value); this.look(); } }),
       limits: make("div", { class: "limits", testid: "excitation-limits" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "excitation-said" }), word: make("p", { class: "hint", role: "status", testid: "excitation-word" }),
+      beside: make("p", { class: "hint", hidden: true, testid: "excitation-beside" }),
       time: make("div", { class: "times" }), other: make("div", { class: "plot-pair" }), numbers: make("dl", { class: "numbers", testid: "excitation-numbers" }),
       table: make("table", { class: "foretold", testid: "excitation-table" }), verdict: make("p", { class: "verdict", testid: "excitation-verdict" }), ellipse: make("div"), search: make("div", { class: "search", hidden: true, testid: "excitation-search" }),
       family: make("select", { "aria-label": "Family", testid: "excitation-family" }, ...DESIGN_FAMILIES.map((name) => make("option", { value: name, text: name || "as it is" }))),
@@ -33,13 +41,13 @@ class ExcitationPane {
     };
     this.plots = {
       spectrum: new PlotCanvas(this.parts.other, { x: "frequency [Hz]", y: "amplitude", label: "Spectrum of the source; its lines can be dragged", testid: "plot-spectrum", dragged: drag, height: "13rem" }),
-      amplitude: new PlotCanvas(this.parts.other, { x: "value", y: "how often", label: "How often each amplitude occurs", testid: "plot-amplitude", height: "13rem" }),
+      amplitude: new PlotCanvas(this.parts.other, { x: "value", y: "how often (most: 1)", label: "How often each amplitude occurs", testid: "plot-amplitude", height: "13rem" }),
       ellipse: new PlotCanvas(this.parts.ellipse, { label: "Predicted ellipse of two parameters, two standard deviations", testid: "plot-ellipse", height: "13rem" }),
       history: new PlotCanvas(this.parts.search, { x: "time of search [s]", y: "criterion", label: "The criterion of the best so far", testid: "plot-history", height: "8rem" }),
     };
     this.timePlots = [];
     this.root.append(
-      part("controls", "Source and limits", make("h2", { text: "Source" }), this.parts.source, this.parts.word, this.parts.said, make("h3", { text: "Limits" }), this.parts.limits,
+      part("controls", "Source and limits", make("h2", { text: "Source" }), this.parts.source, this.parts.element, this.parts.word, this.parts.beside, this.parts.said, make("h3", { text: "Limits" }), this.parts.limits,
         make("h3", { text: "A better one" }), make("div", { class: "row" }, make("label", {}, "family ", this.parts.family), make("label", {}, "criterion ", this.parts.criterion), make("label", {}, "for ", this.parts.seconds, " s")),
         make("div", { class: "row" }, this.parts.improve, this.parts.stop, this.parts.undo), this.parts.search,
         make("h3", { text: "Take it along" }), make("div", { class: "row" }, this.parts.keep, button("YAML", "excitation-yaml", () => this.export("yaml")), button("CSV for the robot", "excitation-csv", () => this.export("csv")))),
@@ -56,12 +64,30 @@ class ExcitationPane {
   request() { return { source: this.source, settings: this.settings, limits: this.limits, parameters: this.parameters, outputs: this.outputs, element: this.element }; }
 
   look() {
-    this.app.latest("excitation.look", () => this.request(), (answer) => this.paint(answer), (error) => { if (error.message !== "stale") this.say(error.message); });
+    this.app.latest("excitation.look", () => this.request(), (answer) => this.paint(answer), (error) => { if (error.message !== "stale") this.cannotLook(error); });
     this.app.latest("excitation.information", () => ({ ...this.request(), quick: Boolean(this.holding) }), (answer) => this.foretell(answer), (error) => { if (error.message !== "stale") this.parts.verdict.textContent = error.message; });
+  }
+
+  /** What was dragged may no longer fit a text that was changed: then the source is shown as the text has it. */
+  cannotLook(error) {
+    if (!Object.keys(this.settings).length && !this.limits) { this.clear(); this.say(error.message); return; }
+    this.reset();
+    this.message = `What was set here no longer fits the text and is gone: ${error.message}`;
+    this.look();
+  }
+
+  clear() {
+    for (const part of ["numbers", "table", "limits"]) this.parts[part].replaceChildren();
+    for (const plot of [...Object.values(this.plots), ...this.timePlots]) plot.set({ grips: [], titles: {} });
+    this.parts.word.textContent = this.parts.verdict.textContent = "";
+    this.parts.source.replaceChildren();
   }
 
   paint(answer) {
     const first = !this.limits;
+    this.units = answer.units;
+    this.parts.element.replaceChildren(...Array.from({ length: answer.elements }, (_, n) => make("option", { value: String(n), text: `element ${n}`, selected: n === this.element })));
+    this.parts.element.hidden = answer.elements < 2;
     this.source = answer.source;
     this.limits = answer.limits;
     this.parameters = answer.parameters;
@@ -100,9 +126,11 @@ class ExcitationPane {
 
   paintNumbers({ numbers, unit, margins, signal }) {
     const rows = [["crest factor", brief(numbers.crest_factor, 3)], ["peak", `${brief(numbers.peak, 3)} ${unit}`], ["rms", `${brief(numbers.rms, 3)} ${unit}`], ["95 % of power below", `${brief(numbers.bandwidth, 3)} Hz`],
-      ...margins.filter((margin) => margin.signal !== signal).map((margin) => [`${margin.signal} ${margin.kind}`, `${brief(margin.value, 3)} of ${brief(margin.limit, 3)}`, margin.broken])];
+      ...margins.filter((margin) => margin.signal !== signal).map((margin) => [`${margin.signal} ${margin.kind}`, `${brief(margin.value, 3)} of ${brief(margin.limit, 3)} ${this.unitOf(margin.signal, margin.kind)}`, margin.broken])];
     this.parts.numbers.replaceChildren(...rows.map(([name, text, alarm]) => make("div", { class: alarm ? "alarm" : "" }, make("dt", { text: name }), make("dd", { text }))));
   }
+
+  unitOf(signal, kind) { const unit = this.units?.[signal] || this.units?.[signal.split("[")[0]] || ""; return unit && kind === "rate" ? `${unit}/s` : unit; }
 
   paintLimits(answer) {
     const rows = Object.entries(this.limits).flatMap(([signal, kinds]) => Object.entries(kinds).map(([kind, value]) => this.limitRow(signal, kind, value)));
@@ -110,17 +138,24 @@ class ExcitationPane {
     const kind = make("select", { "aria-label": "Kind of a new limit" }, ...LIMIT_KINDS.map((name) => make("option", { value: name, text: name })));
     const value = make("input", { type: "number", step: "any", "aria-label": "Value of a new limit" });
     const add = make("button", { type: "button", class: "quiet small", text: "add", onclick: () => { if (value.value) { this.limits = { ...this.limits, [signal.value]: { ...this.limits[signal.value], [kind.value]: Number(value.value) } }; this.relimit(); } } });
-    this.parts.limits.replaceChildren(...rows, make("div", { class: "limit" }, signal, kind, value, add));
+    this.parts.limits.replaceChildren(...rows, make("div", { class: "limit" }, signal, kind, value, make("span"), add));
   }
 
   limitRow(signal, kind, value) {
     const field = make("input", { type: "number", step: "any", value: String(value), "aria-label": `${kind} of ${signal}`, testid: `limit-${signal}-${kind}` });
     field.addEventListener("change", () => { this.limits = { ...this.limits, [signal]: { ...this.limits[signal], [kind]: Number(field.value) } }; this.relimit(); });
     const drop = make("button", { type: "button", class: "quiet small", text: "×", "aria-label": `no limit on ${kind} of ${signal}`, onclick: () => { const { [kind]: gone, ...rest } = this.limits[signal]; this.limits = { ...this.limits, [signal]: rest }; if (!Object.keys(rest).length) delete this.limits[signal]; this.relimit(); } });
-    return make("div", { class: "limit" }, make("span", { text: signal }), make("span", { class: "unit", text: kind }), field, drop);
+    return make("div", { class: "limit" }, make("span", { text: signal }), make("span", { class: "unit", text: kind }), field, make("span", { class: "unit", text: this.unitOf(signal, kind) }), drop);
   }
 
   relimit() { document.activeElement?.blur(); this.look(); }
+
+  /** Sliders of the bench stand beside the file; here the file counts. */
+  paintBeside() {
+    const names = Object.keys(this.app.store.get("changes") || {});
+    this.parts.beside.hidden = !names.length;
+    this.parts.beside.textContent = `As in the file: what the bench changed (${names.join(", ")}) is not part of this until it is written into the text there.`;
+  }
 
   // ---- hands
 
@@ -186,12 +221,12 @@ class ExcitationPane {
   // ---- what it will teach
 
   foretell(answer) {
-    const { parameters, values, std, relative_std: share } = answer;
+    const { parameters, values, std, relative_std: share, units } = answer;
     this.before = this.before || share;
     this.last = answer;
     const row = (name, n) => make("tr", { testid: `foretold-${name}` },
-      make("th", {}, make("button", { type: "button", class: `quiet small${this.pair.includes(n) ? " chosen" : ""}`, text: name.split(".").slice(1).join("."), title: `${name}: show in the ellipse`, "aria-pressed": String(this.pair.includes(n)), onclick: () => { this.pair = [this.pair[1], n]; this.foretell(this.last); } })),
-      make("td", { text: brief(values[name]) }), make("td", { class: "std", text: std[name] === null ? "not seen" : `± ${brief(std[name], 3)}` }), make("td", { class: share[name] > 0.5 || share[name] === null ? "alarm" : "", text: share[name] === null ? "–" : `${brief(100 * share[name], 3)} %` }),
+      make("th", {}, make("button", { type: "button", class: `quiet small${this.pair.includes(n) ? " chosen" : ""}`, text: name.split(".").slice(1).join("."), title: `${name}: show in the ellipse`, "aria-pressed": String(this.pair.includes(n)), onclick: () => { this.pair = [this.pair[1], n]; this.foretell(this.last); } }), make("small", { text: units[name] || "" })),
+      make("td", { text: brief(values[name]) }), make("td", { class: "std", text: std[name] === null ? "not seen" : `± ${brief(std[name], 2)}` }), make("td", { class: share[name] > 0.5 || share[name] === null ? "alarm" : "", text: share[name] === null ? "–" : `${brief(100 * share[name], 3)} %` }),
       make("td", { class: "unit was", text: this.before[name] && share[name] && Math.abs(this.before[name] / share[name] - 1) > 0.005 ? `${brief(100 * this.before[name], 3)} %` : "" }), make("td", { class: "searching unit" }));
     this.parts.table.replaceChildren(make("tr", {}, ...["parameter", "value", "std", "relative", "before", ""].map((text) => make("th", { text }))), ...parameters.map(row));
     this.parts.verdict.textContent = answer.verdict;
@@ -203,8 +238,11 @@ class ExcitationPane {
     const now = ellipseCurve(middle, block);
     if (this.ellipseOf !== names) { this.ellipseOf = names; this.firstEllipse = now; }
     const ghost = { ...this.firstEllipse, colour: getComputedStyle(this.root).getPropertyValue("--ghost").trim(), thin: true };
-    this.plots.ellipse.set({ curves: [ghost, now], dots: [{ x: middle[0], y: middle[1], size: 2.5 }], titles: { x: parameters[i], y: parameters[j] }, texts: ["2 standard deviations"] });
+    this.plots.ellipse.set({ curves: [ghost, now], dots: [{ x: middle[0], y: middle[1], size: 2.5 }], titles: { x: titled(parameters[i], units), y: titled(parameters[j], units) }, texts: ["2 standard deviations"] });
   }
 }
+
+/** A parameter with its unit, as an axis has it. */
+function titled(name, units) { return units[name] ? `${name} [${units[name]}]` : name; }
 
 export const excitationPane = { name: "excitation", title: "Excitation", key: "3", mount(root, app) { excitationPane.own = new ExcitationPane(root, app); }, show() { excitationPane.own?.show(); }, hide() { excitationPane.own?.hide(); } };

@@ -68,7 +68,7 @@ function drawMasses(pen, scene) {
   const most = (place) => { let size = 1e-12; for (let k = 0; k < count; k++) size = Math.max(size, Math.abs(all[place * count + k])); return size; };
   for (let n = 0; n < springs; n++) {
     const a = slot * (n + 0.5) + radius, b = slot * (n + 1.5) - radius, torque = numbers[discs + n] / most(discs + n);
-    drawSpring(pen, a, b, y, torque, torque > 0 ? accent : warm, Math.min(18, 0.25 * radius + 6));
+    drawSpring(pen, a, b, y, torque, Math.abs(torque) < 1e-6 ? muted : torque > 0 ? accent : warm, Math.min(18, 0.25 * radius + 6));
     pen.fillStyle = muted;
     pen.textAlign = "center"; pen.textBaseline = "bottom";
     pen.fillText(`${brief(numbers[discs + n], 3)} N m`, (a + b) / 2, y - 26);
@@ -85,7 +85,8 @@ function drawMasses(pen, scene) {
     joint(pen, x, y, 6, ink, paper);
     pen.fillStyle = muted;
     pen.textAlign = "center"; pen.textBaseline = "top";
-    pen.fillText(`${robot.names[n]}  ${brief(angle * 180 / Math.PI, 4)}°`, x, y + radius + 10);
+    const geared = robot.scales[n] === 1 ? "" : ", after the gear";
+    pen.fillText(`${robot.names[n]}${geared}  ${brief(angle * 180 / Math.PI, 4).replace("-", "−")}°`, x, y + radius + 10);
   }
   drawGap(pen, scene, numbers[numbers.length - 1], most(numbers.length - 1));
 }
@@ -102,25 +103,28 @@ function drawSpring(pen, a, b, y, torque, colour, size) {
   pen.stroke();
 }
 
-/** The gap: two jaws, and the tooth between them where the torsion has brought it. Beyond a jaw the spring is wound. */
-function drawGap(pen, { robot, width, height, ink, muted, accent, warm, line }, torsion, most) {
-  const gap = robot.gap || 0, y = 0.84 * height, x = width / 2, span = Math.max(1.15 * most, 0.75 * gap) || 1, half = 0.34 * width;
-  const place = (angle) => x + half * Math.max(-1, Math.min(1, angle / span));
+/** The gap on a scale of the torsion: between the jaws nothing is driven; beyond one the spring is wound by what is beyond it. */
+function drawGap(pen, { robot, width, height, ink, muted, accent, warm, line, paper }, torsion, most) {
+  const gap = robot.gap || 0, y = 0.84 * height, x = width / 2, span = Math.max(1.15 * most, 0.75 * gap) || 1, half = 0.36 * width;
+  const place = (angle) => x + half * Math.max(-1, Math.min(1, angle / span)), at = place(torsion);
+  const open = gap > 0 && Math.abs(torsion) < gap / 2, jaw = gap > 0 ? Math.sign(torsion) * gap / 2 : 0;
+  pen.fillStyle = line;
+  if (gap > 0) pen.fillRect(place(-gap / 2), y - 16, place(gap / 2) - place(-gap / 2), 32);
   pen.strokeStyle = line;
   pen.lineWidth = 1;
   pen.beginPath(); pen.moveTo(x - half, y); pen.lineTo(x + half, y); pen.stroke();
-  const open = gap > 0 && Math.abs(torsion) < gap / 2;
-  if (gap > 0) {
-    pen.strokeStyle = ink;
-    pen.lineWidth = 4;
-    for (const side of [-1, 1]) { pen.beginPath(); pen.moveTo(place(side * gap / 2), y - 18); pen.lineTo(place(side * gap / 2), y + 18); pen.stroke(); }
-  }
-  pen.fillStyle = open || gap === 0 ? accent : warm;
-  pen.beginPath(); pen.arc(place(torsion), y, 8, 0, 2 * Math.PI); pen.fill();
+  pen.strokeStyle = ink;
+  pen.lineWidth = gap > 0 ? 4 : 1.5;
+  for (const side of gap > 0 ? [-1, 1] : [0]) { pen.beginPath(); pen.moveTo(place(side * gap / 2), y - 16); pen.lineTo(place(side * gap / 2), y + 16); pen.stroke(); }
+  pen.strokeStyle = pen.fillStyle = torsion > 0 ? accent : warm;
+  pen.lineWidth = 5;
+  if (!open) { pen.beginPath(); pen.moveTo(place(jaw), y); pen.lineTo(at, y); pen.stroke(); }
+  if (open) { pen.fillStyle = paper; pen.strokeStyle = ink; pen.lineWidth = 2; }
+  pen.beginPath(); pen.arc(at, y, 8, 0, 2 * Math.PI); pen.fill(); if (open) pen.stroke();
   pen.fillStyle = muted;
   pen.textAlign = "center"; pen.textBaseline = "top";
-  const words = gap > 0 ? (open ? "gap open" : "gap closed") : "torsion";
-  pen.fillText(`${words}  ${brief(torsion * 1000, 3)} mrad`, x, y + 24);
+  const words = !(gap > 0) ? "" : open ? ": in the gap, nothing is driven" : `: gap of ${brief(1000 * gap, 3)} mrad closed, spring wound by ${brief(1000 * (torsion - jaw), 3)} mrad`;
+  pen.fillText(`torsion ${brief(torsion * 1000, 3)} mrad${words}`.replaceAll("-", "−"), x, y + 26, width - 16);
 }
 
 /** A chain of links in space, looked at from a side that can be turned. */

@@ -3,14 +3,17 @@ import { make } from "./dom.js";
 import { Store } from "./store.js";
 import { connect } from "./wire.js";
 import { panes } from "./panes.js";
+import { watchFile } from "./watch.js";
 
 const byId = (name) => document.getElementById(name);
 const store = new Store({ changes: {} });
-let opened = false;
+let opened = false, lost = 0;
 
 const wire = connect(new URL("socket", location.href.replace(/^http/, "ws")).href, (state) => {
   document.body.dataset.line = state;
-  say(state === "open" ? "" : "Connection lost. Is the studio still running? Trying again …", state !== "open");
+  lost = state === "open" ? 0 : lost + 1;
+  const long = "Connection lost. A studio that was started again has a new address: take it from the terminal. Unsaved text is kept as a draft.";
+  say(state === "open" ? "" : lost > 4 ? long : "Connection lost. Is the studio still running? Trying again …", state !== "open");
   if (state === "open") openFile(store.get("diagram")?.name || "", opened);
 });
 
@@ -35,12 +38,14 @@ async function openFile(name, again = false) {
   try {
     const diagram = await app.ask("open", { name });
     opened = true;
-    if (!again) store.set("changes", {});
+    if (!again) { store.set("changes", {}); store.set("run", 0); }
     store.set("problems", diagram.problems);
     store.set("diagram", { ...diagram, again });
     byId("file-name").textContent = diagram.name;
     byId("file-button").title = diagram.path;
     document.title = `${diagram.title} · blocksim studio`;
+    const { drafts } = await app.ask("edit.drafts");
+    if (drafts.length && current?.name !== "edit" && !again) say(`A draft of ${drafts[0].when} was not saved; the Edit pane has it.`);
   } catch (error) {
     say(error.message, true);
   }
@@ -85,7 +90,7 @@ byId("tabs").addEventListener("keydown", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (!event.altKey || event.ctrlKey || event.metaKey) return;
-  const pane = panes.find((one) => one.key === event.key);
+  const pane = panes.find((one) => event.code === `Digit${one.key}` || event.key === one.key);  // Alt makes other letters of digits on some keyboards
   if (pane) { event.preventDefault(); showPane(pane.name); }
 });
 
@@ -124,7 +129,8 @@ byId("file-button").addEventListener("click", async () => {
   search.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    take(list.querySelector("button")?.textContent || search.value);
+    const names = [...list.querySelectorAll("button")].map((button) => button.textContent);
+    take(names.includes(search.value) ? search.value : names[0] || search.value);
   });
   dialog.replaceChildren(make("h2", { text: "Open a diagram" }), search, list);
   show();
@@ -133,8 +139,11 @@ byId("file-button").addEventListener("click", async () => {
 for (const dialog of [byId("files"), byId("keys")]) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 
 const KEYS = [
-  ["Alt + 1 … 6", "the panes"], ["Tab, Enter", "from block to block, open its settings"], ["← → on a slider", "a small step; with Shift ten"],
-  ["+ − 0", "zoom the scopes, all of it again"], ["← → on a scope", "move the cursor; with Shift the window"], ["Space", "play and pause the robot"], ["?", "this list"],
+  ["Alt + 1 … 6", "the panes"], ["Tab, Enter", "from block to block, into its settings (in Edit Enter again); Escape: back"], ["← → on a slider", "a small step; with Shift ten"],
+  ["+ − 0 on a scope", "zoom in, out, all of it again"], ["← → on a scope", "move the cursor; with Shift the window"],
+  ["Ctrl + S, Z, Shift + Z", "in Edit: save, undo, redo"], ["Delete", "in Edit: take the chosen wire or block away"], ["Escape, Tab", "in the text of Edit: leave it"],
+  ["← → ↑ ↓ on a plot", "in Excitation: choose a line or a point, drag it; with Shift far"], ["← →, Enter", "in Study: choose a dot, open its run"],
+  ["Space", "play and pause the robot; arrows on it turn it"], ["?", "this list"],
 ];
 byId("help").addEventListener("click", showKeys);
 document.addEventListener("keydown", (event) => {
@@ -147,3 +156,4 @@ function showKeys() {
 }
 
 showPane(location.hash.slice(1));
+watchFile(app);

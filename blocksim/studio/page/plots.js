@@ -1,12 +1,14 @@
 // A small plot on a canvas: axes with names, curves, bars, dots, bands of limits, and grips that a hand or the keyboard drags.
-import { axisTicks, brief, eachFrame, make, pageColour } from "./dom.js";
+import { bandPath } from "./bands.js";
+import { axisTicks, brief, eachFrame, make, pageColour, plotFont } from "./dom.js";
 
 const PLOT_LEFT = 62, PLOT_RIGHT = 12, PLOT_TOP = 10, PLOT_BOTTOM = 34;
 
 export class PlotCanvas {
   /** `options`: x and y axis titles, label for screen readers, testid; `dragged(grip, y, last)`, `picked(dot)`. */
-  constructor(root, { x = "", y = "", label = "", testid = "", dragged = null, picked = null, height = "11rem" } = {}) {
+  constructor(root, { x = "", y = "", label = "", testid = "", dragged = null, picked = null, height = "11rem", empty = "" } = {}) {
     this.titles = { x, y };
+    this.empty = empty;
     this.dragged = dragged;
     this.picked = picked;
     this.curves = []; this.grips = []; this.bands = []; this.dots = []; this.bars = null; this.texts = [];
@@ -63,6 +65,7 @@ export class PlotCanvas {
     canvas.height = Math.round(height * ratio);
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (![...this.curves, ...this.dots, ...this.grips].length && !this.bars) { this.paintWords(pen, width, height); return; }
     this.paintAxes(pen, frame);
     pen.save();
     pen.beginPath(); pen.rect(PLOT_LEFT, 0, width - PLOT_LEFT - PLOT_RIGHT + 6, frame.floor + 5); pen.clip();
@@ -76,9 +79,17 @@ export class PlotCanvas {
     this.texts.forEach((text, n) => { pen.textAlign = "right"; pen.textBaseline = "top"; pen.fillText(text, width - PLOT_RIGHT - 4, PLOT_TOP + 14 * n); });
   }
 
+  /** Nothing to plot: why, in words, and no axes without numbers. */
+  paintWords(pen, width, height) {
+    pen.font = plotFont(this.canvas);
+    pen.fillStyle = pageColour(this.canvas, "--muted");
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    pen.fillText(this.texts[0] || this.empty, width / 2, height / 2, width - 20);
+  }
+
   paintAxes(pen, { width, floor, x, y, left, right, bottom, top }) {
     const colour = (name) => pageColour(this.canvas, name);
-    pen.font = "11px " + getComputedStyle(this.canvas).fontFamily;
+    pen.font = plotFont(this.canvas);
     pen.lineWidth = 1;
     pen.strokeStyle = colour("--grid");
     pen.fillStyle = colour("--muted");
@@ -98,7 +109,7 @@ export class PlotCanvas {
     pen.fillText(this.titles.x, (PLOT_LEFT + width - PLOT_RIGHT) / 2, floor + 18);
     pen.save();
     pen.translate(9, (PLOT_TOP + floor) / 2); pen.rotate(-Math.PI / 2); pen.textBaseline = "middle";
-    pen.fillText(this.titles.y, 0, 0);
+    pen.fillText(this.titles.y, 0, 0, floor - PLOT_TOP + 18);  // a long name is drawn narrower, not cut
     pen.restore();
   }
 
@@ -121,19 +132,15 @@ export class PlotCanvas {
     pen.strokeStyle = curve.colour || pageColour(this.canvas, "--accent");
     pen.fillStyle = pen.strokeStyle;
     pen.lineWidth = curve.thin ? 1 : 1.6;
+    pen.lineJoin = "bevel";
     pen.setLineDash(curve.dash || []);
     pen.beginPath();
     if (curve.stems) {
       for (let k = 0; k < curve.x.length; k++) { pen.moveTo(x(curve.x[k]), y(0)); pen.lineTo(x(curve.x[k]), y(curve.y[k])); }
     } else if (curve.least) {
-      let first = true;
-      for (let k = 0; k < curve.x.length; k++) {
-        if (Number.isNaN(curve.least[k])) continue;
-        const at = x(curve.x[k]);
-        if (first) pen.moveTo(at, y(curve.least[k])); else pen.lineTo(at, y(curve.least[k]));
-        pen.lineTo(at, y(curve.greatest[k]));
-        first = false;
-      }
+      bandPath(pen, curve.least, curve.greatest, (k) => x(curve.x[k]), y, pen.lineWidth / 2);
+      pen.fill();
+      return;
     } else for (let k = 0; k < curve.x.length; k++) { const at = [x(curve.x[k]), y(curve.y[k])]; if (k) pen.lineTo(...at); else pen.moveTo(...at); }
     if (curve.closed) pen.closePath();
     pen.stroke();

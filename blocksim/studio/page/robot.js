@@ -1,6 +1,6 @@
 // The robot in motion, in step with the scopes: play, slow motion, scrub. Poses come from Python; here they are drawn.
 import { brief, eachFrame, make } from "./dom.js";
-import { COLOURS } from "./bench.js";
+import { COLOURS, benchPane } from "./bench.js";
 import { Scopes } from "./scopes.js";
 import { drawRobot } from "./figures.js";
 
@@ -12,7 +12,10 @@ class RobotView {
     this.draw = eachFrame(() => this.paint());
     this.build();
     this.scopes = new Scopes(this.plots, { colours: COLOURS, wanted: () => this.curves(), cursor: (t) => { if (!this.playing) this.seek(t, true); } });
-    app.store.on("diagram", () => { this.motion = null; this.t = 0; this.scopes.clear(); app.store.set("run", 0); });
+    app.store.on("diagram", ({ again }) => {
+      if (!again) { this.motion = null; this.t = 0; this.scopes.clear(); }
+      if (!benchPane.bench) app.store.set("run", 0);  // nobody else runs it
+    });
     app.store.on("run", () => { this.stale = true; if (!root.hidden) this.load(); });
     app.store.on("theme", () => { this.scopes.draw(); this.draw(); });
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -61,8 +64,10 @@ class RobotView {
 
   async load() {
     this.stale = false;
-    if (!this.app.store.get("diagram")?.runnable) return;
+    if (!this.app.store.get("diagram")) return;
+    if (!this.app.store.get("diagram").runnable) { this.say("This file does not run, so nothing moves; the Edit pane says why."); return; }
     this.note.textContent = "The run is on its way …";
+    if (benchPane.bench && !this.app.store.get("run")) return;  // the bench has begun it, and will say so
     try {
       if (!this.app.store.get("run")) await this.app.ask("bench.run", { changes: this.app.store.get("changes") });
       const answer = await this.app.ask("robot.motion");
@@ -84,7 +89,7 @@ class RobotView {
   say(text) { this.said.textContent = text; this.said.hidden = !text; }
 
   curves() {
-    this.app.latest("bench.curves", () => ({ columns: this.scopes.columns(), window: this.scopes.window, show: null }), (answer) => this.scopes.set({ ...answer, span: this.motion.span }), () => {});
+    this.app.latest("robot.curves", () => ({ columns: this.scopes.columns(), window: this.scopes.window }), (answer) => { this.scopes.set({ ...answer, span: this.motion.span }); this.seek(this.t); }, () => {});
   }
 
   // ---- time
@@ -100,7 +105,7 @@ class RobotView {
     this.scopes.t = t;
     this.scopes.draw();
     this.pose = null;
-    this.app.latest("robot.at", () => ({ t: this.t }), (answer) => this.read(answer), () => {});
+    this.app.latest("robot.at", () => ({ t: this.t, show: this.scopes.series.map((one) => one.name) }), (answer) => this.read(answer), () => {});
     this.draw();
   }
 
@@ -108,8 +113,7 @@ class RobotView {
     if (!this.playing && Math.abs(answer.t - this.t) < 1e-6) this.pose = answer;
     const rows = answer.readings.map((one) => make("tr", {}, make("th", { scope: "row", text: one.name }), make("td", { text: brief(one.value, 6), testid: `reading-${one.name}` }), make("td", { class: "unit", text: one.unit })));
     this.readings.replaceChildren(...rows);
-    const values = Object.fromEntries(answer.readings.map((one) => [one.name, one.value]));
-    this.scopes.showValues(values);
+    this.scopes.showValues(answer.values);
     this.draw();
   }
 

@@ -1,5 +1,6 @@
 // Scopes: one plot for each unit, a common time axis, linked cursors, zoom. They draw envelopes that Python made.
-import { axisTicks, brief, eachFrame, make, pageColour } from "./dom.js";
+import { bandPath } from "./bands.js";
+import { axisTicks, brief, eachFrame, make, pageColour, plotFont } from "./dom.js";
 
 const LEFT = 58, RIGHT = 10, TOP = 8, BOTTOM = 20;
 
@@ -39,37 +40,32 @@ export class Scopes {
 
   clear() { this.ghost = null; this.window = null; this.ranges.clear(); this.t = null; }
 
-  /** One plot for each unit; made again only when units or names change. */
+  /** One plot for each unit, and one more for what would be a flat line beside the rest; made again only when units or names change. */
   arrange() {
     const key = this.series.map((one) => `${one.name}|${one.unit}`).join();
     if (key === this.key) return;
     this.key = key;
-    const units = [...new Set(this.series.map((one) => one.unit))];
+    this.ranges.clear();
+    const groups = [...new Set(this.series.map((one) => one.unit))].flatMap((unit) => groupsBySize(this.series.filter((one) => one.unit === unit)));
     this.observer.disconnect();
-    this.plots = units.map((unit) => this.makePlot(unit, this.series.filter((one) => one.unit === unit).map((one) => one.name)));
+    this.plots = groups.map((group, place) => this.makePlot(group[0].unit, group.map((one) => one.name), groups.findIndex((other) => other[0].unit === group[0].unit) === place));
     this.root.replaceChildren(...this.plots.map((plot) => plot.root));
     for (const plot of this.plots) this.observer.observe(plot.canvas);
   }
 
-  makePlot(unit, names) {
-    const canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": `${names.join(", ")} in ${unit || "no unit"} over time`, testid: `scope-${unit || "none"}` });
-    const legend = make("div", { class: "legend" }, ...names.map((name) => this.makeChip(name)),
+  makePlot(unit, names, first = true) {
+    const canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": `${names.join(", ")} in ${unit || "no unit"} over time`, testid: `scope-${unit || "none"}${first ? "" : `-${names[0]}`}` });
+    const legend = make("div", { class: "legend" }, ...names.map((name, place) => this.makeChip(name, this.colours[place % this.colours.length])),
       make("span", { class: "unit", text: unit ? `[${unit}]` : "" }));
     const plot = { unit, names, canvas, legend, root: make("figure", { class: "scope" }, legend, canvas) };
     this.listen(canvas);
     return plot;
   }
 
-  makeChip(name) {
-    const chip = make("span", { class: "chip" }, make("i", { class: "swatch" }), make("span", { text: name }), make("output", { "data-value": name }));
-    chip.firstChild.style.background = this.colourOf(name);
+  makeChip(name, colour) {
+    const chip = make("span", { class: "chip" }, make("i", { class: "swatch" }), make("span", { class: "signal", text: name, title: name }), make("output", { "data-value": name }));
+    chip.firstChild.style.background = colour;
     return chip;
-  }
-
-  colourOf(name) {
-    const unit = this.series.find((one) => one.name === name)?.unit;
-    const place = this.series.filter((one) => one.unit === unit).findIndex((one) => one.name === name);
-    return this.colours[place % this.colours.length];
   }
 
   // ---- hands
@@ -167,9 +163,9 @@ export class Scopes {
     pen.beginPath();
     pen.rect(LEFT, TOP - 4, width - LEFT - RIGHT, floor - TOP + 8);
     pen.clip();
-    pen.lineJoin = "round";
+    pen.lineJoin = "bevel";
     for (const one of ghosts) this.paintCurve(frame, one, pageColour(this.root, "--ghost"), 1.2);
-    shown.forEach((one) => this.paintCurve(frame, one, this.colourOf(one.name), 1.5));
+    for (const one of shown) this.paintCurve(frame, one, this.colours[plot.names.indexOf(one.name) % this.colours.length], 1.5);
     pen.restore();
     this.paintHand(frame);
   }
@@ -177,23 +173,19 @@ export class Scopes {
   /** The range of a plot: while a slider is held it only grows, so that the picture stays calm. */
   range(plot, shown) {
     let bottom = Infinity, top = -Infinity;
-    for (const one of shown) {
-      for (const part of one.kind === "bands" ? one.parts : [one.parts[1]]) {
-        for (const value of part) { if (value < bottom) bottom = value; if (value > top) top = value; }
-      }
-    }
+    for (const one of shown) { const [least, greatest] = extremes(one); bottom = Math.min(bottom, least); top = Math.max(top, greatest); }
     if (!isFinite(bottom) || !isFinite(top)) [bottom, top] = [-1, 1];
     const margin = 0.06 * (top - bottom) || 0.1 * Math.abs(top) || 1;
-    const old = this.ranges.get(plot.unit);
+    const old = this.ranges.get(plot);
     let range = [bottom - margin, top + margin];
     if (this.holding && old) range = [Math.min(old[0], range[0]), Math.max(old[1], range[1])];
-    this.ranges.set(plot.unit, range);
+    this.ranges.set(plot, range);
     return range;
   }
 
   paintAxes({ pen, width, floor, x, y, low, high, bottom, top }, withTime) {
     const grid = pageColour(this.root, "--grid"), ink = pageColour(this.root, "--muted");
-    pen.font = "11px " + getComputedStyle(this.root).fontFamily;
+    pen.font = plotFont(this.root);
     pen.lineWidth = 1;
     pen.strokeStyle = grid;
     pen.fillStyle = ink;
@@ -209,29 +201,23 @@ export class Scopes {
     for (const tick of axisTicks(low, high, (width - LEFT) / 90)) {
       const at = Math.round(x(tick.value)) + 0.5;
       pen.beginPath(); pen.moveTo(at, TOP); pen.lineTo(at, floor); pen.stroke();
-      if (withTime) pen.fillText(tick.text + (at > width - 60 ? "" : ""), Math.min(at, width - 14), floor + 6);
+      if (withTime) pen.fillText(tick.text.replace("-", "−"), Math.min(at, width - 14), floor + 6);
     }
     if (withTime) { pen.textAlign = "left"; pen.fillText("t [s]", 6, floor + 6); }
   }
 
   paintCurve({ pen, x, y }, one, colour, thickness) {
-    pen.strokeStyle = colour;
+    pen.fillStyle = pen.strokeStyle = colour;
     pen.lineWidth = thickness;
-    pen.beginPath();
-    if (one.kind === "points") {
-      const [times, values] = one.parts;
-      for (let k = 0; k < times.length; k++) { const px = x(times[k]), py = y(values[k]); if (k) pen.lineTo(px, py); else pen.moveTo(px, py); }
-    } else {
-      const [least, greatest] = one.parts, [low, high] = one.window, count = least.length;
-      let first = true;
-      for (let k = 0; k < count; k++) {
-        if (Number.isNaN(least[k])) continue;
-        const px = x(low + (high - low) * (k + 0.5) / count);
-        const a = y(least[k]), b = y(greatest[k]);
-        if (first) { pen.moveTo(px, a); first = false; } else pen.lineTo(px, a);
-        if (b !== a) pen.lineTo(px, b);
-      }
+    if (one.kind === "bands") {
+      const [least, greatest] = one.parts, [low, high] = one.window;
+      bandPath(pen, least, greatest, (k) => x(low + (high - low) * (k + 0.5) / least.length), y, thickness / 2);
+      pen.fill();
+      return;
     }
+    const [times, values] = one.parts;
+    pen.beginPath();
+    for (let k = 0; k < times.length; k++) { const px = x(times[k]), py = y(values[k]); if (k) pen.lineTo(px, py); else pen.moveTo(px, py); }
     pen.stroke();
   }
 
@@ -248,4 +234,22 @@ export class Scopes {
     pen.beginPath(); pen.moveTo(x(this.t), TOP); pen.lineTo(x(this.t), floor); pen.stroke();
     pen.setLineDash([]);
   }
+}
+
+const FLAT = 0.01;  // a curve that moves by less than this share of the largest is a flat line beside it
+
+/** The least and the greatest finite value of a curve. */
+function extremes(one) {
+  let least = Infinity, greatest = -Infinity;
+  for (const part of one.kind === "bands" ? one.parts : [one.parts[1]]) {
+    for (const value of part) { if (value < least && value > -Infinity) least = value; if (value > greatest && value < Infinity) greatest = value; }
+  }
+  return [least, greatest];
+}
+
+/** Series of one unit in groups that can share an axis: those that would be flat lines beside the largest come after it. */
+function groupsBySize(series) {
+  const moves = new Map(series.map((one) => { const [least, greatest] = extremes(one); return [one, greatest > least ? greatest - least : 0]; }));
+  const most = Math.max(...moves.values()), small = series.filter((one) => moves.get(one) > 0 && moves.get(one) < FLAT * most);
+  return small.length ? [series.filter((one) => !small.includes(one)), ...groupsBySize(small)] : [series];
 }

@@ -12,7 +12,8 @@ export class Slider {
     this.range = make("input", { type: "range", min: "0", max: String(STEPS), step: "1", "aria-label": `${field.path}${field.unit ? " in " + field.unit : ""}`, testid: `slider-${field.path}` });
     this.number = make("input", { type: "text", inputmode: "decimal", class: "number", "aria-label": `value of ${field.path}`, testid: `number-${field.path}` });
     this.words = make("p", { class: "refusal", role: "alert", hidden: true, testid: `refusal-${field.path}` });
-    this.ends = make("div", { class: "ends", "aria-hidden": "true" }, make("span", { text: brief(this.scale.low, 3) }), make("span", { text: this.scale.log ? "log" : "" }), make("span", { text: brief(this.scale.high, 3) }));
+    this.ends = make("div", { class: "ends", "aria-hidden": "true" });
+    this.showEnds();
     this.home = make("button", { type: "button", class: "quiet small", title: `back to ${brief(field.value)}, as in the file`, "aria-label": `${field.path} back to the file's value`, text: "↺", onclick: () => this.take(this.field.value, true) });
     const close = unpin && make("button", { type: "button", class: "quiet small", title: "unpin", "aria-label": `unpin ${field.path}`, text: "×", onclick: unpin });
     this.root = make("div", { class: "slider", title: field.doc },
@@ -23,6 +24,11 @@ export class Slider {
     this.range.addEventListener("keydown", (event) => this.onKey(event));
     this.number.addEventListener("change", () => this.typed());
     this.show(value);
+  }
+
+  showEnds() {
+    const { low, high, log } = this.scale;
+    this.ends.replaceChildren(...[brief(low, 3), log ? "log" : "", brief(high, 3)].map((text) => make("span", { text })));
   }
 
   onKey(event) {
@@ -67,6 +73,17 @@ export class Slider {
     }
     this.range.setAttribute("aria-valuetext", `${value} ${this.field.unit}`);
     this.home.style.visibility = value === this.field.value ? "hidden" : "visible";
+  }
+
+  /** The same setting of another text of the file; the range stays while the file's value lies in it. */
+  renew(field) {
+    const { low, high } = this.scale;
+    if (!(field.value >= low && field.value <= high) && field.slider) {
+      this.scale = field.slider;
+      this.showEnds();
+    }
+    this.field = field;
+    this.home.title = `back to ${brief(field.value)}, as in the file`;
   }
 
   refuse(text) { this.words.textContent = text; this.words.hidden = !text; this.number.setAttribute("aria-invalid", Boolean(text)); }

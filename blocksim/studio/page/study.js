@@ -7,9 +7,9 @@ const STUDY_COLOURS = ["#1f6fb4", "#d9601a", "#2a8f43", "#8452a8", "#c2a01c", "#
 
 class StudyPane {
   constructor(root, app) {
-    Object.assign(this, { root, app, sweep: {}, held: {}, fields: [], dots: [], rows: [], running: false });
+    Object.assign(this, { root, app, sweep: {}, held: {}, fields: [], dots: [], rows: [], running: false, fresh: true });
     this.build();
-    app.store.on("diagram", () => { this.stale = true; if (this.visible) this.open(); });
+    app.store.on("diagram", ({ again }) => { this.stale = true; this.fresh ||= !again; if (this.visible && !this.running) this.open(); });
   }
 
   build() {
@@ -28,7 +28,7 @@ class StudyPane {
     this.parts.parameter = make("select", { "aria-label": "Parameter", testid: "study-parameter", onchange: () => this.paintDots() });
     this.parts.axis = make("select", { "aria-label": "Horizontal axis", testid: "study-axis", onchange: () => this.paintDots() });
     this.parts.pick.append(make("label", {}, "parameter ", this.parts.parameter), make("label", {}, "over ", this.parts.axis), make("span", { class: "hint", text: "click a dot: that very run opens on the bench" }));
-    this.plot = new PlotCanvas(this.parts.plot, { x: "", y: "error [%]", label: "Errors of every run; Enter opens the chosen run on the bench", testid: "plot-study", height: "20rem", picked: (dot) => this.openRun(dot) });
+    this.plot = new PlotCanvas(this.parts.plot, { x: "", y: "error [%]", label: "Errors of every run; Enter opens the chosen run on the bench", testid: "plot-study", height: "20rem", empty: "No runs yet: sweep a setting, or repeat as it is, and Run.", picked: (dot) => this.openRun(dot) });
     this.root.append(
       part("make", "Make a study", make("h2", { text: "Make a study" }), this.parts.search, this.parts.chips, make("h3", { text: "sweep" }), this.parts.sweep, make("h3", { text: "repeat" }), this.parts.hold,
         make("div", { class: "row" }, make("label", {}, "seeds ", this.parts.repeat), make("label", {}, "master seed ", this.parts.seed), make("label", {}, "processes ", this.parts.jobs)), make("h3", { text: "methods" }), this.parts.methods),
@@ -45,22 +45,30 @@ class StudyPane {
     return root;
   }
 
-  show() { this.visible = true; if (this.stale) this.open(); else this.paintChips(); }
+  show() { this.visible = true; if (this.stale && !this.running) this.open(); else this.paintChips(); }
 
   hide() { this.visible = false; }
 
+  /** What the diagram offers. Another text of the same file keeps what was put together here, as far as it still has it. */
   async open() {
-    this.stale = false;
+    const kept = !this.fresh;
+    Object.assign(this, { stale: false, fresh: false });
     try {
-      const offer = await this.app.ask("study.offer");
-      this.fields = offer.fields;
-      this.sweep = {}; this.held = {};
-      this.parts.title.value = offer.title;
-      this.parts.file.value = offer.file;
-      this.parts.methods.replaceChildren(...offer.methods.map((name) => make("label", {}, make("input", { type: "checkbox", checked: true, value: name, testid: `study-method-${name}`, onchange: () => this.plan() }), ` ${name}`)));
+      const offer = await this.app.ask("study.offer"), paths = new Set(offer.fields.map((field) => field.path));
+      const unchecked = new Set([...this.parts.methods.querySelectorAll("input:not(:checked)")].map((box) => box.value));
+      const still = (part) => Object.fromEntries(Object.entries(part).filter(([path]) => kept && paths.has(path)));
+      Object.assign(this, { fields: offer.fields, sweep: still(this.sweep), held: still(this.held) });
+      if (!kept) {
+        Object.assign(this, { dots: [], rows: [], swept: [] });
+        this.parts.title.value = offer.title;
+        this.parts.file.value = offer.file;
+        this.parts.word.textContent = "";
+        this.parts.bar.value = 0;
+        this.paintDots();
+      }
+      this.parts.methods.replaceChildren(...offer.methods.map((name) => make("label", {}, make("input", { type: "checkbox", checked: !(kept && unchecked.has(name)), value: name, testid: `study-method-${name}`, onchange: () => this.plan() }), ` ${name}`)));
       this.say("");
-      this.paintChips();
-      this.plan();
+      this.paintZones();
     } catch (error) { this.say(error.message); }
   }
 
@@ -97,7 +105,7 @@ class StudyPane {
   }
 
   plan() {
-    this.app.latest("study.text", () => this.request(), ({ text, runs }) => { this.parts.text.textContent = text; this.parts.run.textContent = `Run ${runs}`; this.say(""); }, (error) => { if (error.message !== "stale") this.say(error.message); });
+    this.app.latest("study.text", () => this.request(), ({ text, runs }) => { this.parts.text.textContent = text; this.parts.run.textContent = `Run ${runs}`; this.say(""); }, (error) => { if (error.message !== "stale") this.say(error.problems.map((problem) => problem.what).join(" ") || error.message); });
   }
 
   async save(force = false) {
@@ -107,6 +115,7 @@ class StudyPane {
   async run(resume, force = false) {
     if (this.running) return;
     this.running = true;
+    this.file = this.parts.file.value;
     this.say("");
     this.dots = [];
     this.parts.cancel.hidden = false;
@@ -115,6 +124,7 @@ class StudyPane {
     this.running = false;
     this.parts.cancel.hidden = true;
     this.parts.run.disabled = false;
+    if (this.stale && this.visible) this.open();
   }
 
   async cancel() { const { seconds } = await this.app.ask("study.cancel"); this.parts.word.textContent = `cancelled in ${seconds.toFixed(2)} s`; }
@@ -147,6 +157,7 @@ class StudyPane {
     const truth = some.every((dot) => dot[6]);
     this.plot.set({ dots: some.map((dot) => ({ x: x(dot) + shift(dot), y: error(dot), colour: colour(dot[2]), size: 3, run: dot[0] })), curves: truth && some.length ? [{ x: wide ? [xs[0] / 1.3, xs.at(-1) * 1.3] : [xs[0] - gap, xs.at(-1) + gap], y: [0, 0], thin: true, dash: [4, 4] }] : [], range: wide ? { x: [xs[0] / 1.3, xs.at(-1) * 1.3], log: true } : null, titles: { x: this.titled(axis || "run"), y: truth ? `error of ${name} [%]` : name } });
     this.plot.methods = methods;
+    this.parts.pick.hidden = this.parts.table.hidden = !this.dots.length;
     this.paintTable(some, methods, error, x, axis, colour);
   }
 
@@ -163,18 +174,17 @@ class StudyPane {
       const mean = errors.reduce((a, b) => a + b, 0) / errors.length, spread = Math.sqrt(errors.reduce((sum, e) => sum + (e - mean) ** 2, 0) / Math.max(1, errors.length - 1)), inside = zs.filter((z) => z < 1).length / zs.length;
       const swatch = make("i", { class: "swatch" });
       swatch.style.background = colour(method);
-      return make("tr", {}, make("td", {}, swatch, ` ${method}`), make("td", { text: at === "" ? "" : brief(at) }), make("td", { text: String(errors.length) }), make("td", { class: Math.abs(mean) > 3 * spread / Math.sqrt(errors.length) && errors.length > 4 ? "alarm" : "", text: `${brief(mean, 3)} %` }), make("td", { text: `${brief(spread, 3)} %` }), make("td", { text: `${Math.round(100 * inside)} %` }));
+      return make("tr", {}, make("td", {}, swatch, ` ${method}`), make("td", { text: at === "" ? "" : brief(at) }), make("td", { text: String(errors.length) }), make("td", { class: Math.abs(mean) > 3 * spread / Math.sqrt(errors.length) && errors.length > 4 ? "alarm" : "", text: `${brief(mean, 3).replace("-", "−")} %` }), make("td", { text: `${brief(spread, 3)} %` }), make("td", { text: `${Math.round(100 * inside)} %` }));
     });
     this.parts.table.replaceChildren(make("tr", {}, ...["method", axis === "run" ? "" : axis, "runs", "bias", "spread", "in 95 %"].map((text) => make("th", { text }))), ...rows);
   }
 
   async openRun(dot) {
     try {
-      const { changes, seed, run } = await this.app.ask("study.one", { run: dot.run });
+      const { changes, seed, run, edited } = await this.app.ask("study.one", { run: dot.run, file: this.file });
       this.app.showPane("bench");
-      this.app.store.set("changes", changes);
-      benchPane.bench.setSeed(String(seed));
-      this.app.say(`run ${run} of the study, seed ${seed}`);
+      benchPane.bench.openRun(changes, seed);
+      this.app.say(`run ${run} of the study, seed ${seed}${edited ? "; the diagram was edited since" : ""}`);
     } catch (error) { this.say(error.message); }
   }
 

@@ -33,18 +33,20 @@ export class Wire {
     });
   }
 
-  /** Ask now, or as soon as the request of this kind that is on its way has come back; only the newest is sent then. */
+  /** Ask now, or as soon as the request of this kind that is on its way has come back; only the newest is sent then.
+   *  `paint(answer, sent)` and `fail(error, sent)` hear what was asked, too. */
   latest(kind, data, paint, fail = null) {
     const waiting = this.flying.get(kind);
     if (waiting) { waiting.next = { data, paint, fail }; return; }
     this.flying.set(kind, {});
+    const sent = typeof data === "function" ? data() : data;
     const back = (act) => (value) => {
       const next = this.flying.get(kind)?.next;
       this.flying.delete(kind);
       if (next) this.latest(kind, next.data, next.paint, next.fail);
-      if (act) act(value);
+      if (act) act(value, sent);
     };
-    this.ask(kind, typeof data === "function" ? data() : data, paint).then(back(paint), back(fail));
+    this.ask(kind, sent, paint).then(back(paint), back(fail));
   }
 
   /** Be told what the server says unasked. */

@@ -18,8 +18,10 @@ from ...simulation.simulation import run_experiment
 if TYPE_CHECKING:
     from ...simulation.experiment import Experiment
 
-#: Runs between two answers, and seconds after which a cloud is large enough.
-CHUNK, PATIENCE_OF_CLOUD = 8, 12.0
+#: At most so many runs between two answers, as many as fit into so many seconds: a hand that moves again waits no longer.
+CHUNK, CHUNK_SECONDS = 8, 0.5
+#: Seconds after which a cloud is large enough.
+PATIENCE_OF_CLOUD = 12.0
 
 
 def cloud(
@@ -40,14 +42,16 @@ def cloud(
         names.update({path: list(estimates) for path, estimates in record.estimates.items()})
         return {path: estimates.vector() for path, estimates in record.estimates.items()}
 
-    for first in range(0, len(seeds), CHUNK):
-        part = seeds[first : first + CHUNK]
+    done, size = 0, jobs
+    while done < len(seeds) and wall.monotonic() - begin < PATIENCE_OF_CLOUD:
+        part, started = seeds[done : done + size], wall.monotonic()
         for result in share_out(len(part), lambda k, part=part: one(part[k]), jobs):  # type: ignore[misc]
             for path, vector in result.items():
                 rows.setdefault(path, []).append(vector)
         yield names, {path: np.array(vectors) for path, vectors in rows.items()}
-        if wall.monotonic() - begin > PATIENCE_OF_CLOUD:
-            return
+        done += len(part)
+        per_run = (wall.monotonic() - started) / len(part)
+        size = min(max(int(CHUNK_SECONDS / max(per_run, 1e-6)), jobs), CHUNK)
 
 
 def cloud_data(points: Mapping[str, np.ndarray], names: Mapping[str, list[str]]) -> dict[str, Any]:

@@ -35,6 +35,11 @@ def file_fields(diagram: Diagram) -> list[dict[str, Any]]:
     return [parameter_field("", name, value) for name, value in diagram.parameters.items()]
 
 
+def all_fields(diagram: Diagram) -> list[dict[str, Any]]:
+    """Every setting that has a name of its own: the file's parameters, then block by block."""
+    return [*file_fields(diagram), *(field for node in diagram.nodes.values() for field in block_fields(node))]
+
+
 def parameter_field(path: str, name: str, value: Any) -> dict[str, Any]:
     """A parameter of a file or a subsystem: a name with a value and nothing said about it."""
     full = f"{path}.{name}" if path else name

@@ -17,7 +17,7 @@ from ...studies.store import FILE
 from ..edit.requests import document_of
 from ..handlers import Request, handles
 from ..protocol import Answer
-from ..running.fields import block_fields, file_fields
+from ..running.fields import all_fields
 from ..running.methods import methods_data
 from .running_study import StudyAtWork, ending_words, study_at_work, wait_for_news
 
@@ -34,9 +34,10 @@ def offer(session: Session, request: Request) -> Answer:
     diagram = session.diagram
     if diagram is None or session.experiment is None:
         raise BlocksimError(f"'{session.name}' cannot be run, so there is nothing to study; mend it in the Edit pane.")
-    fields = [*file_fields(diagram), *(one for node in diagram.nodes.values() for one in block_fields(node))]
     numbers = [
-        {k: f[k] for k in ("path", "value", "unit", "doc", "slider")} for f in fields if f["slider"] and f["value"] is not None
+        {k: f[k] for k in ("path", "value", "unit", "doc", "slider")}
+        for f in all_fields(diagram)
+        if f["slider"] and f["value"] is not None
     ]
     methods = [method["name"] for method in methods_data(session.experiment.schedule)]
     stem = Path(session.path).stem
@@ -126,7 +127,7 @@ def run_in_pane(session: Session, request: Request) -> Iterator[Answer]:
     if (folder / FILE).exists() and not request.get("resume"):
         raise BlocksimError(f"'{folder}' holds the results of a study already. Resume it, or choose another folder.")
     work = study_at_work(file, folder, session.allow_outside)
-    session.shelf.setdefault("study", {})["work"] = work
+    session.shelf["study"] = {"work": work, "path": session.path, "text": document_of(session).text}
     begin = time.monotonic()
     yield Answer(beginning(work))
     work.start(int(request.get("jobs") or os.cpu_count() or 1), session.allow_outside)
@@ -171,7 +172,7 @@ def beginning(work: StudyAtWork) -> dict[str, Any]:
 @handles("study.cancel", lane="stop")
 def cancel_study(session: Session, request: Request) -> Answer:
     """End a running study at once; its folder can be resumed."""
-    work: StudyAtWork | None = session.shelf.get("study", {}).get("work")
+    work = session.shelf.get("study", {}).get("work")
     begin = time.monotonic()
     if work is not None:
         work.cancel()
@@ -181,9 +182,18 @@ def cancel_study(session: Session, request: Request) -> Answer:
 @handles("study.one")
 def one_run(session: Session, request: Request) -> Answer:
     """What one run of the study changes, and its seed, to have that very run on the bench."""
-    work: StudyAtWork | None = session.shelf.get("study", {}).get("work")
-    if work is None:
-        raise BlocksimError("no study has run here yet.")
+    shelf = session.shelf.get("study")
+    if shelf is None:  # the line was lost meanwhile: the study's own file has all of it
+        file = Path(str(request.get("file") or "study.yaml"))
+        if not file.is_file():
+            raise BlocksimError("no study has run here yet.")
+        work = study_at_work(file, file.with_suffix(""), session.allow_outside)
+        shelf = session.shelf["study"] = {"work": work, "path": session.path, "text": document_of(session).text}
+    work = shelf["work"]
+    if shelf["path"] != session.path:
+        raise BlocksimError(f"this run is of '{shelf['path']}'; open that file first.")
     number = int(request["run"])
     row = work.plan.row(number // work.plan.repeat)
-    return Answer({"run": number, "changes": work.plan.changes(row), "seed": work.plan.seeds[number % work.plan.repeat]})
+    seed = work.plan.seeds[number % work.plan.repeat]
+    edited = shelf["text"] != document_of(session).text
+    return Answer({"run": number, "changes": work.plan.changes(row), "seed": seed, "edited": edited})

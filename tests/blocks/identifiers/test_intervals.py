@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
 import blocksim as bs
 from blocks.identifiers.regression.regression import fit
-from blocks.identifiers.regression.spectrum import spectral_spread
+from blocks.identifiers.regression.spectrum import Spread, spectral_spread
 
 
 @pytest.fixture
@@ -60,10 +61,37 @@ def test_a_deep_dip_costs_no_width(rng):
         e = np.diff(rng.normal(size=n + 1)) + 0.05 * lfilter([1], [1, -0.5], rng.normal(size=n))
         found = fit(W, e)
         spread = claimed(W @ found.bread, W, found.residuals, np.zeros(n, dtype=int))
-        z.append(found.values / np.sqrt(np.diag(spread.covariance)))
+        z.append(found.values / np.sqrt(np.diag(spread.claim)))
         hits += np.abs(z[-1]) < spread.quantile
     assert np.all((np.std(z, axis=0) > 0.8) & (np.std(z, axis=0) < 1.25)), np.std(z, axis=0)
     assert np.all(hits / draws > 0.9), hits / draws
+
+
+def test_what_a_fit_takes_from_a_resonance_is_given_back(rng):
+    """Noise rings where the columns are, and the fit takes a quarter of it; X' C X of an autoregression, written out."""
+    n, draws, radius, angle = 1000, 60, 0.97, 2 * np.pi * 10 / 1000
+    a = [1, -2 * radius * np.cos(angle), radius**2]
+    t = np.arange(n) * angle
+    W = np.stack([f(r * t) for r in (0.6, 0.8, 1.0, 1.2) for f in (np.sin, np.cos)], axis=1)
+    X = W @ np.linalg.inv(W.T @ W)
+    ringing = lfilter([1], a, np.r_[1.0, np.zeros(2 * n)])
+    covariance = toeplitz([ringing[: len(ringing) - k] @ ringing[k:] for k in range(n)])
+    truth = np.sqrt(np.diag(X.T @ covariance @ X))
+    stds, taken = [], []
+    for _ in range(draws):
+        e = lfilter([1], a, rng.normal(size=n + 500))[500:]
+        left = e - W @ (X.T @ e)
+        stds.append(np.diag(claimed(X, W, left, np.zeros(n, dtype=int)).covariance))
+        taken.append(1 - np.sum(left**2) / np.sum(e**2))
+    assert np.mean(taken) > 0.2
+    np.testing.assert_allclose(np.sqrt(np.mean(stds, axis=0)), truth, rtol=0.2)
+
+
+def test_a_claim_has_the_doubt_about_itself_in_it():
+    """Student's t has the variance nu / (nu - 2), so that z is 1 with it; the interval is Student's all the same."""
+    spread = Spread(np.diag([4.0, 4.0, 4.0]), np.array([6.0, 12.0, np.inf]))
+    np.testing.assert_allclose(np.diag(spread.claim), [6.0, 4.8, 4.0])
+    np.testing.assert_allclose(spread.quantile * np.sqrt(np.diag(spread.claim)), [2 * 2.4469, 2 * 2.1788, 2 * 1.95996], rtol=1e-4)
 
 
 EXPERIMENT = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocks.identifiers import output_search
+from blocks.identifiers.output import search
 
 OPEN = """
 format: 1
@@ -100,7 +100,7 @@ def test_it_ends_at_the_minimum(text):
 
 def test_an_end_that_is_none_is_found_out(monkeypatch):
     """With sensitivities of the start all the way the search stops short; those at its end say so, and it goes on."""
-    monkeypatch.setattr(output_search, "NEAR_BEFORE", 1.0)
+    monkeypatch.setattr(search, "NEAR_BEFORE", 1.0)
     record = bs.simulate(diagram(OPEN, 2e-3, options="start: 0.8, tol: 1e-4"))
     found = record.estimates["found"]
     G = sensitivities(OPEN, at=found.vector(NAMES))
@@ -154,7 +154,8 @@ def test_with_white_noise_it_is_unbiased_efficient_and_honest(text):
     bound = std * np.sqrt(np.diag(np.linalg.inv(G.T @ G)))
     ratio = values.std(axis=0) / bound
     assert np.all((ratio > 0.9) & (ratio < 1.15)), ratio
-    np.testing.assert_allclose(np.sqrt(np.mean(reported**2, axis=0)), bound, rtol=0.05)
+    freedom = np.array([e.details["freedom"] for e in study])  # a claim is that of Student's t, of variance nu / (nu - 2)
+    np.testing.assert_allclose(np.sqrt(np.mean(reported**2 * (1 - 2 / freedom), axis=0)), bound, rtol=0.05)
     np.testing.assert_allclose(np.mean([e.details["std_white"] for e in study], axis=0), bound, rtol=0.03)
     assert 0.92 <= np.mean([inside(e) for e in study]) <= 0.98
     coloured = np.mean([any("coloured" in w for w in e.warnings) for e in study])
@@ -323,3 +324,23 @@ def test_starts_of_the_wrong_size_do_not_stall_it(starts):
 def test_where_noise_is_all_there_is_a_second_search_confirms_the_first():
     found = bs.simulate(diagram(OPEN, 20.0)).estimates["found"]  # noise far above the motion
     assert 2 <= len(found.details["costs"]) <= 6
+
+
+def test_a_gap_is_sought_in_a_program_that_has_one(tmp_path):
+    """The diagram of a measured record knows no gap yet: q is 0 there, and its own program leaves the gap out."""
+    text = """
+format: 1
+simulate: {stop: 4, solver: rk4, step: 2e-3, every: 2e-3, seed: 1}
+blocks:
+  sine:  {type: Sine, amplitude: 100, frequency: 0.4}
+  u:     {type: ZeroOrderHold, Ts: 2e-3, in: sine}
+  robot: {type: TwoMassRobot, Jm: 1.21e-2, Ja: 1.13e3, Fv: 1.30e-2, Fc: 6.44e-1, k1: 1.46e6, k3: 3.72e10, d: 2.63e3,
+          r: "${1 / 224.3}", beta: 1, q: GAP, backlash: thesis, in: u}
+  y:     {type: TorqueSensor, Ts: 2e-3, std: 1, in: robot.w_m}
+  oe:    {type: OutputError, model: robot, parameters: {robot.q: {start: 0.8e-3, min: 0, max: 0.01}}, output: robot.w_m,
+          in: {u: u, y: y}}
+log: [u, y]
+"""
+    bs.simulate(text.replace("GAP", "1e-3")).save(tmp_path / "measured.csv")
+    q = bs.identify(text.replace("GAP", "0"), record=tmp_path / "measured.csv").estimates["oe"]["q"]
+    assert q.std < 0.03e-3 and abs(q.value - 1e-3) < 3 * q.std

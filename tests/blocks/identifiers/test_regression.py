@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -9,9 +11,14 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.stats.diagnostic import acorr_ljungbox
 
+from blocks.identifiers.noise.noise_spectrum import noise_spectra
+from blocks.identifiers.regression import spectrum
 from blocks.identifiers.regression.colour import autocovariance, colour_of, ljung_box
-from blocks.identifiers.regression.regression import fit, huber, total
+from blocks.identifiers.regression.regression import fit, upper
 from blocks.identifiers.regression.spectrum import spectral_spread
+from blocks.identifiers.regression.stacked_rows import product
+from blocks.identifiers.regression.system.huber import huber
+from blocks.identifiers.regression.system.total import total
 from blocks.identifiers.regression.words import null_words
 from blocksim.errors import RecordError
 
@@ -157,7 +164,7 @@ def test_a_known_covariance_is_carried_to_the_parameters(rng):
     draws = [lfilter([1], [1, -phi], rng.normal(size=n + 200))[200:] for _ in range(160)]  # one tells within 40 %
     spreads = [spectral_spread(X, 0 * W, e, used, groups, 0.0) for e in draws]
     np.testing.assert_allclose(np.mean([np.diag(s.covariance) for s in spreads], axis=0), np.diag(X.T @ C @ X), rtol=0.15)
-    assert np.mean([s.memory[0] for s in spreads]) == pytest.approx(phi, abs=0.02) and spreads[0].lines == 32
+    assert spreads[0].lines == 32
 
 
 @pytest.mark.parametrize("rows", [60, 120, 250, 1000])
@@ -170,7 +177,7 @@ def test_intervals_for_coloured_noise_cover_the_truth(phi, rows, rng):
         found = fit(W, y)
         spread = spread_of(W, found)
         kernel = sm.OLS(y, W).fit(cov_type="HAC", cov_kwds={"maxlags": 6}).bse  # 4 (n / 100)^(2 / 9)
-        reach = [spread.quantile * np.sqrt(np.diag(spread.covariance)), 1.96 * found.std, 1.96 * kernel]
+        reach = [spread.quantile * np.sqrt(np.diag(spread.claim)), 1.96 * found.std, 1.96 * kernel]
         hits += np.abs(found.values - TRUE) < np.array(reach)
     shares = hits / DRAWS
     least = 0.86 if phi == 0.9 and rows == 60 else 0.915  # six independent samples are hardly a record
@@ -188,7 +195,7 @@ def test_scattered_gaps_make_intervals_wider_never_shorter(phi, rng):
         y = W @ TRUE + lfilter([1], [1, -phi], rng.normal(size=1000))[500:] * 0.3
         found = fit(W, y, weights=used.astype(float))
         spread = spread_of(W, found, used)
-        hits += np.abs(found.values - TRUE) < spread.quantile * np.sqrt(np.diag(spread.covariance))
+        hits += np.abs(found.values - TRUE) < spread.quantile * np.sqrt(np.diag(spread.claim))
     assert np.all(hits / (DRAWS // 2) > 0.87), hits / (DRAWS // 2)
 
 
@@ -269,3 +276,34 @@ def test_few_rows_are_tested_for_colour_too(n, rng):
         series = lfilter([1.0], [1.0, -phi], noise, axis=1)[:, 100:]
         found = np.mean([colour_of(e, e, used) is not None for e in series])
         assert low <= found <= high
+
+
+@pytest.mark.parametrize("rows", [200, 1500])
+def test_expected_scores_are_those_of_matrices_written_out(rows):
+    """Sums of x' D_j M C M' D_j x over j, M = I - G X', C[i, j] = phi^|i - j|: all lines of a short record, sums of fast ones."""
+    t, phi, count = np.arange(rows), 0.7, 24
+    W = np.stack([np.sin(0.02 * t), np.sign(np.cos(0.05 * t)), np.ones(rows)], axis=1)
+    X = W @ np.linalg.inv(W.T @ W)
+    (series,) = spectrum.time_series(X, W, np.ones(rows), np.ones(rows, dtype=bool), np.zeros(rows, dtype=int))
+    size = len(series.X)
+    (lines,) = noise_spectra([series])
+    power = (1 - phi**2) / (1 + phi**2 - 2 * phi * np.cos(np.pi / size * np.arange(size + 1))) / size
+    power[[0, -1]] /= 2
+    known = dataclasses.replace(lines, power=power, parts=power[:, None] * np.abs(lines.X) ** 2)
+    C, M = toeplitz(phi ** np.arange(float(rows))), np.eye(rows) - W @ X.T
+    D = np.sqrt(2) * np.cos(np.pi / size * np.outer(np.arange(1, count + 1), t + 0.5))
+    for i, (whole, neighbours, squares) in enumerate(spectrum.expected_scores([series], [known], count)):
+        shifts = M.T @ (D * X[:, i]).T
+        K = shifts.T @ C @ shifts
+        assert whole == pytest.approx(X[:, i] @ C @ X[:, i], rel=1e-6) and neighbours == pytest.approx(np.trace(K), rel=0.02)
+        assert squares == pytest.approx(np.sum(K**2), rel=0.2)  # from a sample of the lines
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(50, 3), (3000, 9), (40_000, 4)])
+def test_products_and_triangles_of_any_length_are_those_of_the_whole(rows, columns):
+    A = np.random.default_rng(3).standard_normal((rows, columns))
+    B = np.asfortranarray(A[:, ::-1] ** 2)
+    np.testing.assert_allclose(product(A, B), A.T @ B, rtol=1e-10, atol=1e-10)
+    R = upper(A, B[:, 0])
+    whole = np.column_stack((A, B[:, 0]))
+    np.testing.assert_allclose(R.T @ R, whole.T @ whole, rtol=1e-9, atol=1e-9 * rows)

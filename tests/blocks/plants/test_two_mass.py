@@ -11,6 +11,7 @@ import blocksim as bs
 from blocks.plants.three_mass import ThreeMassRobot
 from blocks.plants.two_mass import TwoMassRobot
 from blocksim.contract.declarations import Memory, State
+from blocksim.contract.plant import Plant
 from blocksim.simulation.prepare import experiment
 from blocksim.tracing.equations import equations
 
@@ -371,7 +372,27 @@ def test_an_offset_is_a_torque_that_is_lost(friction):
     assert TwoMassRobot.effort(np.array([1.5]), 0.5)[0, 0] == 1.0
 
 
-def test_observers_know_gravity_but_no_load_and_the_regressor_neither():
+def test_the_regressor_knows_weight_and_offset():
+    """Ja dw_a = tau_s - Ms g cos(phi_a + theta0), Jm dw_m = tau - offset - ... - r tau_s, written out here."""
+    rng = np.random.default_rng(5)
+    settings = {**TwoMassRobot().settings, "Ms": 90.0, "theta0": 0.2, "offset": 0.4, "Fc": 0.6, "beta": 2.0}
+    phi_m, w_m, phi_a, w_a, tau = rng.normal(size=(5, 50)) * np.array([[100], [30], [0.5], [0.2], [5]])
+    phi_a = settings["r"] * phi_m - 1e-3 * phi_a
+    phi, w = settings["r"] * phi_m - phi_a, settings["r"] * w_m - w_a
+    gear = settings["k1"] * phi + settings["k3"] * phi**3 + settings["d"] * w
+    friction = settings["Fv"] * w_m + 0.6 * np.tanh(2.0 * w_m)
+    signals = {"dw_m": (tau - 0.4 - friction - settings["r"] * gear) / settings["Jm"],
+               "dw_a": (gear - 90.0 * 9.81 * np.cos(phi_a + 0.2)) / settings["Ja"]}  # fmt: skip
+    signals |= {"phi_m": phi_m, "w_m": w_m, "phi_a": phi_a, "w_a": w_a, "z": np.zeros(50)}
+    plant = Plant(TwoMassRobot, settings)
+    assert plant.parameters == (*TwoMassRobot.inverse_parameters, "Ms", "offset")
+    rows, values = plant.regressor(signals), np.array(list(plant.values.values()))
+    assert rows @ values == pytest.approx(plant.effort(tau), abs=1e-8)
+    assert plant.effort(tau)[:, 0] == pytest.approx(tau)  # the offset is sought, not known
+    assert Plant(TwoMassRobot, {**settings, "Ms": 0.0}).effort(tau)[:, 0] == pytest.approx(tau - 0.4)
+
+
+def test_observers_know_gravity_but_no_load_and_three_masses_have_no_row_for_it():
     plain, heavy = (equations(TwoMassRobot, TwoMassRobot(Ms=m).settings) for m in (0.0, 4.0))
     assert plain.inputs == heavy.inputs == ("tau",)
     assert set(heavy.parameters) - set(plain.parameters) == {"Ms", "theta0", "g", "offset"}
@@ -379,4 +400,4 @@ def test_observers_know_gravity_but_no_load_and_the_regressor_neither():
     rates = [eq.function("f", ("f",))(x, [5.0], eq.values) for eq in (plain, heavy)]
     assert rates[1][3] == pytest.approx(rates[0][3] - 4.0 * 9.81 * math.cos(0.3) / 1.13e3)
     with pytest.raises(bs.RecordError, match="knows no gravity; use OutputError"):
-        call(TwoMassRobot, "regressor", Ms=4.0, dw_m=0.0, dw_a=0.0)
+        call(ThreeMassRobot, "regressor", Ms=4.0, dw_m=0.0, dw_g=0.0, dw_a=0.0)

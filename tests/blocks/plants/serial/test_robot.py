@@ -125,6 +125,12 @@ def test_sizes_that_do_not_fit_are_named():
         bs.simulate(text)
 
 
+def test_a_class_without_a_chain_says_what_it_wants():
+    rest = np.zeros((3, 1))
+    with pytest.raises(bs.DiagramError, match=r"SerialRobot without a chain has no inverse model: give `joints`.*or `file`"):
+        SerialRobot.regressor(rest, rest, rest)
+
+
 def test_the_pseudo_inertia_of_a_point_has_rank_one():
     x, y, z, m = 0.1, -0.2, 0.3, 2.0
     J = m * ((x * x + y * y + z * z) * np.eye(3) - np.outer([x, y, z], [x, y, z]))

@@ -81,6 +81,7 @@ BAD = {
     "huge": ("<robot><!--" + "x" * 6_000_000 + "--></robot>", "more than 5000000 bytes"),
     "malformed": ("<robot><link name='a'></robot>", "line 1: this is not XML: mismatched tag"),
     "other": ("<html/>", "there is no <robot>"),
+    "no link": ("<robot/>", "it has no links: an empty robot"),
     "no joint": ("<robot><link name='a'/></robot>", "no joint of it moves"),
     "branch": (ROBOT.replace(SLIDE, SLIDE.replace("fore", "plate")), "link 'plate' branches to fore, slide; name the last"),
     "loop": (
@@ -133,3 +134,48 @@ def test_a_tip_chooses_the_branch(tmp_path):
     assert type(made(tmp_path, text, tip="slide")).declared["joint_count"].default == 2
     with pytest.raises(bs.DiagramError, match="there is no link 'hand' for the tip"):
         made(tmp_path, text, tip="hand")
+
+
+FINGER = """<link name="{0}"><inertial><origin xyz="0 0.01 0.02"/><mass value="0.1"/>
+    <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+  <joint name="{0}_joint" type="prismatic"><parent link="slide"/><child link="{0}"/><origin xyz="0.02 0 0.1" rpy="0 0 {1}"/>
+    <axis xyz="0 1 0"/><limit lower="0" upper="1" effort="9" velocity="1"/>{2}</joint>
+"""
+WHEEL = """<link name="caster"><inertial><mass value="1"/>
+    <inertia ixx="-1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <joint name="roll" type="floating"><parent link="base"/><child link="caster"/></joint>
+"""
+HAND = FINGER.format("left", 0, "") + FINGER.format("right", 3.14, '<mimic joint="left_joint" multiplier="1"/>')
+
+
+def test_what_the_chain_carries_is_held_as_in_pinocchios_reduced_model(tmp_path):
+    """Descriptions as people have them: a gripper that mimics, exporters' fixed joints with an axis of zeros."""
+    pin = pytest.importorskip("pinocchio")
+    text = ROBOT.replace('rpy="0.3 0 0.5"/></joint>', 'rpy="0.3 0 0.5"/><axis xyz="0 0 0"/></joint>')
+    text = text.replace("</robot>", HAND + "</robot>")
+    robot = made(tmp_path, text, tip="slide")
+    full = pin.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    fingers = [full.getJointId(f"{side}_joint") for side in ("left", "right")]
+    model = pin.buildReducedModel(full, fingers, pin.neutral(full))
+    data, random = model.createData(), np.random.default_rng(4)
+    law = effort_law(type(robot).shape_here.chain)
+    numbers = [robot.settings[name] for name in law.parameters]
+    q, v, a = random.normal(size=(3, 3))
+    place = np.array([q[0], np.cos(q[1]), np.sin(q[1]), q[2]])
+    assert np.allclose(law.function(q, v, a, numbers), pin.rnea(model, data, place, v, a), atol=1e-10)
+
+
+def test_what_does_not_move_with_the_chain_need_not_be_sound(tmp_path):
+    text = ROBOT.replace("</robot>", WHEEL + "</robot>")
+    with pytest.raises(bs.DiagramError, match=r"branches to upper, caster; .* such as slide, caster[.]$"):
+        made(tmp_path, text)
+    robot = made(tmp_path, text, tip="slide")
+    assert {k: v for k, v in robot.settings.items() if k not in ("file", "tip")} == {
+        k: v for k, v in made(tmp_path, ROBOT).settings.items() if k not in ("file", "tip")
+    }
+
+
+def test_a_gripper_is_told_with_the_link_before_it(tmp_path):
+    with pytest.raises(bs.DiagramError) as error:
+        made(tmp_path, ROBOT.replace("</robot>", HAND + "</robot>"))
+    assert "link 'slide' branches to left, right" in str(error.value) and "tip: slide ends the chain there" in str(error.value)

@@ -13,8 +13,9 @@ import numpy as np
 
 from blocksim.errors import SimulationError
 
+from ..regression.regression import fit, unit_columns, upper
+from ..regression.stacked_rows import sum_of_squares
 from .free_parameters import FreeParameter, assigned
-from .regression.regression import fit, unit_columns, upper
 from .trial import RecordTrial
 
 DIFFERENCE = 1e-4  # of a parameter, either way, for the sensitivities
@@ -113,8 +114,8 @@ class Task:
         """The largest share of what one output varies that the twin does not repeat."""
         shares = []
         for m, rest, w in zip(self.rows(self.measured), self.rest_rows(theta), self.weights, strict=True):
-            size = float(np.linalg.norm((m - m.mean(axis=0)) * w))
-            shares.append(float(np.linalg.norm(rest * w)) / size if size > 0 else 0.0)
+            size = sum_of_squares(((m - m.mean(axis=0)) * w).ravel())
+            shares.append(math.sqrt(sum_of_squares((rest * w).ravel()) / size) if size > 0 else 0.0)
         return max(shares)
 
     def slopes(self, theta: np.ndarray) -> np.ndarray:
@@ -133,7 +134,7 @@ class Task:
 
         So what scipy factorises at every step is small, and no threads of BLAS are in the way of the simulations.
         """
-        R = upper(np.column_stack((self.residuals(theta), self.slopes(theta))))
+        R = upper(self.residuals(theta), self.slopes(theta))
         R[0] *= math.copysign(1.0, R[0, 0])
         return R[:, 1:]
 

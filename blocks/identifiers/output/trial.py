@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from blocksim.contract.block import Block
+from blocksim.contract.declarations import Outport
 from blocksim.errors import RecordError
-from blocksim.estimation.twin import Twin
+from blocksim.estimation.process import Run
+from blocksim.estimation.twin import Twin, blocks_of
 from blocksim.estimation.twin_diagram import Played
 
-from .regression.ends import Ends
-from .regression.spectrum import Spread, spectral_spread
+from ..regression.ends import Ends
+from ..regression.spectrum import Spread, spectral_spread
 
 FINER = 8  # points of a spline to a sample
 
@@ -78,8 +81,7 @@ def joint_spread(trials: Sequence[RecordTrial], X: np.ndarray, G: np.ndarray, re
     variances = np.array([np.diag(part.covariance) for part in parts])
     losses = np.sum(variances**2 / np.array([part.freedom for part in parts]), axis=0)
     freedom = np.divide(variances.sum(axis=0) ** 2, losses, out=np.full(len(losses), np.inf), where=losses > 0)
-    memory = tuple(rho for part in parts for rho in part.memory)
-    return Spread(np.sum([part.covariance for part in parts], axis=0), freedom, parts[0].lines, memory)
+    return Spread(np.sum([part.covariance for part in parts], axis=0), freedom, parts[0].lines)
 
 
 def played_drive(signal: str, t: np.ndarray, u: np.ndarray, hold: str, speed: bool = False) -> Played:
@@ -92,6 +94,23 @@ def played_drive(signal: str, t: np.ndarray, u: np.ndarray, hold: str, speed: bo
     curve, step = CubicSpline(np.arange(len(t)), u, axis=0), float(t[-1] - t[0]) / (len(t) - 1)
     values = np.stack([curve(rows), curve(rows, 1) / step], axis=1) if speed else curve(rows)
     return Played(signal, np.asarray(values), "linear", True, FINER)
+
+
+def played_readings(run: Run, t: np.ndarray, names: Sequence[str]) -> list[Played]:
+    """Signals of the record in the place of those of the diagram, each held until the next."""
+    played, blocks, scope = [], dict(blocks_of(run.diagram)), run.path.rpartition(".")[0]
+    for name in names:
+        whole = f"{scope}.{name}" if scope else name
+        path, port = (whole, "") if whole in blocks else whole.rpartition(".")[::2]
+        block = blocks[path].block if path in blocks else None
+        ports = list((block.bound or type(block)).of(Outport)) if isinstance(block, Block) else []
+        if not ports or (port or ports[0]) not in ports or (not port and len(ports) > 1):
+            raise RecordError(f"readings: '{name}' is no output of a block. Name one as elsewhere: encoder, joint.q.")
+        signal = f"{path}.{port or ports[0]}"
+        if signal not in run.record or not np.array_equal(run.record.time(signal), t):
+            raise RecordError(f"readings: {name} is not recorded at the instants of y. Log it with the same interval.")
+        played.append(Played(signal, run.record[signal], "zero"))
+    return played
 
 
 def curves_of(measured: list[np.ndarray], model: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from blocksim.estimation.estimates import NORMAL, Estimate, Estimates
 
-from .output_search import Search, Task, seen
-from .regression.colour import colour_of
-from .regression.iteration import assumed_sources
-from .regression.parts import fitted_parts, with_parts
-from .regression.regression import fit, undetermined
-from .regression.words import null_words
+from ..regression.colour import colour_of
+from ..regression.iteration import assumed_sources
+from ..regression.parts import fitted_parts, with_parts
+from ..regression.regression import fit, undetermined
+from ..regression.words import null_words
+from .search import Search, Task, seen
 from .trial import joint_spread
 
 USELESS = 90.0  # %: a signal that is left unexplained
@@ -38,7 +38,7 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
     spread = joint_spread(task.trials, influence, J, rest, smoothing)
     covariance, quantile = linear.covariance, np.full(len(names), NORMAL)
     if errors != "white":
-        covariance, quantile = undetermined(spread.covariance.copy(), linear.null), spread.quantile
+        covariance, quantile = undetermined(spread.claim, linear.null), spread.quantile
     std = np.sqrt(np.diag(covariance))
     remarks += [f"not identifiable: {words}" for words in null_words(linear, names)]
     remarks += bound_remarks(task, search.theta) + valley_remarks(search) + assumed_sources(task.trials[0].twin)
@@ -98,7 +98,7 @@ def residual_parts(task: Task, rest: np.ndarray) -> list[np.ndarray]:
 def errors_of(task: Task, rest: np.ndarray) -> dict[str, float]:
     """||y - y_s|| / ||y - its mean|| of each output, in %: near 100, the model explains nothing."""
     parts = zip(task.outputs, residual_parts(task, rest), residual_parts(task, task.weighted(task.measured)), strict=True)
-    return {name: 100 * float(np.linalg.norm(r)) / (float(np.linalg.norm(y - y.mean())) or math.nan) for name, r, y in parts}
+    return {name: 100 * rms(r) / (rms(y - y.mean()) or math.nan) for name, r, y in parts}
 
 
 def bound_remarks(task: Task, theta: np.ndarray) -> list[str]:
