@@ -66,5 +66,5 @@ def test_what_cannot_be_compared_is_refused():
         bs.compare_encoders(t[:100], motor[:100], arm[:100])
     with pytest.raises(bs.RecordError, match="does not move"):
         bs.compare_encoders(t, 0 * motor, arm, 1.0)
-    with pytest.raises(bs.RecordError, match="missing samples"):
+    with pytest.raises(bs.RecordError, match="miss more than a tenth"):
         bs.compare_encoders(t, np.where(t > 3, np.nan, motor), arm, R)
