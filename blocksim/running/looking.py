@@ -13,6 +13,7 @@ from ..errors import RecordError, listing
 from ..estimation.encoder_pair import EncoderPair, compare_encoders, speed_lag
 from ..records.conversion import name_and_unit, unit_factor
 from ..records.foreign.clock_jitter import CLEARLY, smoother_when_even
+from ..records.foreign.time_column import timed_head
 from ..records.grid import Grid, TimeAxis, TimeProblem
 from ..records.record import MAX_RECORD_BYTES, Record, scalar_columns
 from ..records.storage import read_record
@@ -82,7 +83,9 @@ def likely_times(record: Record) -> list[str]:
         for label, values in scalar_columns(name, record[name]):
             steps = np.diff(values)
             if len(steps) > 1 and bool((steps > 0).all()) and float(steps.max()) < 5 * float(np.median(steps)):
-                return [f"column {label} rises by {np.median(steps):.4g} from row to row: is it the time? --time {label}"]
+                way = timed_head(label, values)
+                way = way if way == label else f'"{way}"'
+                return [f"column {label} rises by {np.median(steps):.4g} from row to row: is it the time? --time {way}"]
     return []
 
 
@@ -111,7 +114,8 @@ def look_at(record: Record) -> FileView:
     remarks += provenance.get("remarks", ())
     others = provenance.get("other_lengths", {})
     if unread := [name for name in provenance.get("ignored", ()) if name not in others]:
-        remarks.append(f"not read: {listing(unread)}")
+        words = provenance.get("words", {})  # as they stand in the first row that has one
+        remarks.append(f"not read: {listing(f'{n} ({words[n][:30]!r})' if n in words else n for n in unread)}")
     if others:
         shapes = listing(f"{name} ({shape})" for name, shape in others.items())
         remarks.append(f"of other lengths, and not read: {shapes}; another column of time (--time) may go with them")

@@ -17,7 +17,8 @@ CSV_MARK = "# blocksim record 1"
 MAX_LINE = 64 << 20
 LOOK_AHEAD = 200  # lines among which the table of somebody's file begins
 STEADY_ROWS = 3  # rows of numbers alike that are a table
-REMARK = re.compile(r"\s*(#|%|//|;|\*)+\s*")  # how a line of remarks begins
+REMARK = re.compile(r"^\s*(#|%|//|;|\*)+\s*")  # how a line of remarks begins
+SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # a line for spreadsheets
 BYTE_ORDER = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -58,7 +59,7 @@ def table_head(source: Path, encoding: str) -> TableHead:
     comments: list[str] = []
     with open(source, encoding=encoding) as file:
         for line in file:
-            if line.strip() and not line.startswith("#"):
+            if line.strip() and not line.startswith("#") and not SEPARATOR.fullmatch(line):
                 break
             comments.append(line.strip())
         else:
@@ -86,7 +87,7 @@ def table_head(source: Path, encoding: str) -> TableHead:
 
 def delimiter_of(line: str, suffix: str) -> str:
     """What stands between the cells of a line; '' for blanks."""
-    delimiter = max(",;\t", key=line.count) if re.search("[,;\t]", line) else ""
+    delimiter = max(",;\t|", key=line.count) if re.search("[,;\t|]", line) else ""
     blanks = "+" if suffix.lower() == ".csv" else "*"
     if delimiter == "," and re.fullmatch(rf"\s*[+-]?\d+,\d+(\s+[+-]?\d+,\d+){blanks}\s*", line):
         return ""  # decimal commas between blanks
@@ -111,7 +112,7 @@ def units_in(cells: list[str]) -> list[str]:
 
 def number_delimiter(lines: list[str]) -> str | None:
     """What stands between the numbers of these lines, as many in each, two at least; None where they are no rows of numbers."""
-    for delimiter in ("\t", ";", ",", ""):  # a comma beside a tab or a semicolon is a decimal one
+    for delimiter in ("\t", ";", "|", ",", ""):  # a comma beside a tab or a semicolon is a decimal one
         rows = [split_cells(line, delimiter) for line in lines]
         width = len(rows[0])
         if width > 1 and all(len(row) == width and is_number_row(row, delimiter) for row in rows):
