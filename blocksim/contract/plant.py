@@ -53,7 +53,9 @@ class Plant:
     @property
     def standard(self) -> tuple[str, ...]:
         """Its own parameters, of which base ones are made."""
-        more = getattr(self.kind, "weight_parameters", ())  # columns that it has where they or the first of them are not 0
+        more: tuple[str, ...] = getattr(
+            self.kind, "weight_parameters", ()
+        )  # columns that it has where they or the first of them are not 0
         return (*getattr(self.kind, "inverse_parameters", ()), *(n for n in more if self.settings[n] or self.settings[more[0]]))
 
     @property

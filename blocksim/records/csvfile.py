@@ -172,9 +172,9 @@ def number_table(source: Path, head: TableHead, style: CellStyle) -> NumberTable
             problem = f"has {table.shape[1]} columns"
         except ValueError as error:
             problem = str(error)
-    lines = list(number_rows(source, head))
-    cut = len(lines) > 1 and len(lines[-1][1]) < len(head.heads) and not ends_with_a_line(source)
-    rows = [numbers_in(number, cells, head, style) for number, cells in (lines[:-1] if cut else lines)]
+    table_lines = list(number_rows(source, head))
+    cut = len(table_lines) > 1 and len(table_lines[-1][1]) < len(head.heads) and not ends_with_a_line(source)
+    rows = [numbers_in(number, cells, head, style) for number, cells in (table_lines[:-1] if cut else table_lines)]
     if not rows:
         raise RecordError(problem)
     words = [k for k in range(len(head.heads)) if any(row[k] is None for row in rows)]
@@ -182,10 +182,10 @@ def number_table(source: Path, head: TableHead, style: CellStyle) -> NumberTable
         refuse_some_words(column, rows, source, head)
     if len(words) == len(head.heads):
         raise RecordError(
-            f"no column holds numbers: line {lines[0][0]} begins with {lines[0][1][0][:40]!r}. Commas, semicolons, tabs, bars or "
-            "blanks are read between columns, and 1.5, 1,5 or 1e-3 as numbers."
+            f"no column holds numbers: line {table_lines[0][0]} begins with {table_lines[0][1][0][:40]!r}. Commas, semicolons, "
+            "tabs, bars or blanks are read between columns, and 1.5, 1,5 or 1e-3 as numbers."
         )
-    samples = {k: next(cells[k] for _, cells in lines if not is_missing(cells[k])) for k in words}
+    samples = {k: next(cells[k] for _, cells in table_lines if not is_missing(cells[k])) for k in words}
     return NumberTable(np.array([[0.0 if value is None else value for value in row] for row in rows]), samples, cut)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -138,16 +139,13 @@ def alike_columns(record: Record) -> list[str]:
 
 def late_speeds(record: Record) -> list[str]:
     """Speeds that are late behind the slope of an angle of the same file, as their units tell."""
-    columns = [(label, name, v) for name in record for label, v in scalar_columns(name, record[name])]
     texts = []
-    for label, name, values in columns:
-        rate = unit_factor(record.unit(name), "rad/s") or unit_factor(record.unit(name), "m/s")
-        for other, angle_name, angle in columns if rate else ():
-            scale = unit_factor(record.unit(angle_name), "rad") or unit_factor(record.unit(angle_name), "m")
-            if scale is None or record.time(name) is not record.time(angle_name):
+    for label, name, speed in in_units(record, ("rad/s", "m/s")):
+        for other, angle_name, angle in in_units(record, ("rad", "m")):
+            if record.time(name) is not record.time(angle_name):
                 continue
             try:
-                lag, std, share = speed_lag(record.time(name), scale * angle, rate * values)
+                lag, std, share = speed_lag(record.time(name), angle, speed)
             except RecordError:
                 continue
             if abs(share - 1) < 0.05 and abs(lag) > 4 * std:
@@ -155,6 +153,14 @@ def late_speeds(record: Record) -> list[str]:
                 way = f"where it is used, map it with delay: {lag:.3g}"
                 texts.append(f"'{label}' is {1e3 * abs(lag):.3g} ms {word} the slope of '{other}' (+- {1e3 * std:.2g} ms): {way}")
     return texts
+
+
+def in_units(record: Record, units: tuple[str, ...]) -> Iterator[tuple[str, str, FloatArray]]:
+    """Columns whose unit can be made one of these, in it: label, name, values."""
+    for name in record:
+        factor = next((f for f in (unit_factor(record.unit(name), unit) for unit in units) if f is not None), None)
+        if factor is not None:
+            yield from ((label, name, factor * values) for label, values in scalar_columns(name, record[name]))
 
 
 def time_words(grid: Grid) -> str:
