@@ -83,7 +83,7 @@ def unseen_friction(
     law: str = "friction",
     words: tuple[str, str] = ("motor", "rad/s"),
 ) -> str:
-    """Of viscous and dry friction; `law` is the setting that says how the dry one behaves at rest, `words` what moves, in what."""
+    """Of viscous and dry friction; `law` is the setting that says how the dry one behaves at rest, `words` what moves."""
     import numpy as np
 
     if not {"Fv", "Fc"} & set(names):

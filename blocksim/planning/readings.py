@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Runs from which the diagram's own noise is learnt.
 NOISE_RUNS = 24
 #: Readings that scatter by less than this share of the variance of their sensor lie between two of its steps.
-COARSE = 0.5
+STILL_SHARE = 0.5
 #: The word for the noise that the diagram has itself.
 OWN_NOISE = "own"
 NOISE_KEYS = ("std", "resolution", "spectrum")
@@ -173,7 +173,7 @@ def coarse_steps(ready: Experiment, changes: Mapping[str, Any], names: Sequence[
         if unit is not None and function is not None:
             settings = Overrides(changes).block(unit).settings
             variance = float(np.max(function(*(settings[key] for key in arguments(function)))))
-            if COARSE * variance > np.square(stds).max():
+            if STILL_SHARE * variance > np.square(stds).max():
                 steps[name] = math.sqrt(12.0 * variance)
     return steps
 
