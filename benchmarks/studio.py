@@ -40,7 +40,7 @@ LISTEN = """() => {
 
 def measure(diagram: str, slider: str) -> list[dict[str, float]]:
     """Milliseconds from the first input that a paint answers to that paint, and of the run in the server, paint by paint."""
-    command = [sys.executable, "-m", "blocksim.cli", "studio", diagram, "--no-browser"]
+    command = [sys.executable, "-m", "blocksim", "studio", diagram, "--no-browser"]
     studio = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     try:
         address = studio.stdout.readline().split()[-1]

@@ -53,7 +53,7 @@ def take(pair: Pair, code: Path, target: Path) -> None:
     """One picture by the code of one folder."""
     with tempfile.TemporaryDirectory() as place:
         surroundings = {**os.environ, "PYTHONPATH": str(code), "BLOCKSIM_BESIDE": "off", "BLOCKSIM_CACHE": f"{place}/cache"}
-        command = [sys.executable, "-m", "blocksim.cli", *pair.words]
+        command = [sys.executable, "-m", "blocksim", *pair.words]
         subprocess.run(command, cwd=place, env=surroundings, check=True, stdout=subprocess.DEVNULL)
         shutil.copyfile(Path(place) / pair.file, target)
     print(f"wrote {target.relative_to(ROOT)}", flush=True)

@@ -78,7 +78,7 @@ SCREENS = (
 
 def take(screen: Screen, browser: Any, folder: Path) -> Path:
     """One picture of one screen, from a studio of its own."""
-    command = [sys.executable, "-m", "blocksim.cli", "studio", screen.diagram, "--no-browser"]
+    command = [sys.executable, "-m", "blocksim", "studio", screen.diagram, "--no-browser"]
     studio = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     try:
         address = studio.stdout.readline().split()[-1]

@@ -106,7 +106,7 @@ def main(words: list[str]) -> None:
         with tempfile.TemporaryDirectory() as place, sync_playwright() as driver:
             folder = Path(place)
             workplace(folder)
-            command = [sys.executable, "-m", "blocksim.cli", "studio", "identify.yaml", "--no-browser"]
+            command = [sys.executable, "-m", "blocksim", "studio", "identify.yaml", "--no-browser"]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
             try:
                 assert process.stdout is not None

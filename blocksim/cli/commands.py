@@ -339,7 +339,3 @@ app.command("sequential")(sequential_command)
 app.command("studio")(studio_command)
 
 app.add_typer(course, name="course")
-
-
-if __name__ == "__main__":
-    main()

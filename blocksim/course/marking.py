@@ -32,6 +32,7 @@ ACCURACY, HONESTY = 60.0, 40.0
 NEAR_TRUTH, FAR = 3.0, 100.0  # bounds of error
 HONEST, OVERCONFIDENT = 2.0, 4.0  # claimed standard deviations of error
 TELLING_CLAIM, EMPTY = 5.0, 100.0  # bounds of claimed standard deviation, and times that
+WIDE = 0.9  # the share of honesty below which a claim is called wide
 NEWS, NO_NEWS = 0.1, 0.5  # claimed standard deviation, in that of the range which the task gives
 
 
@@ -174,12 +175,13 @@ def mark_parameter(name: str, error: float, std: float, bound: float, span: floa
     telling = TELLING_CLAIM * max(1.0, size / HONEST)  # who is far off is right to claim little
     more = news(std, bound, span) if math.isfinite(span) else 1.0
     accuracy = log_fall(size, NEAR_TRUTH, FAR)
-    honesty = fall(z, HONEST, OVERCONFIDENT) * log_fall(std / bound, telling, EMPTY * telling) * more
+    width = log_fall(std / bound, telling, EMPTY * telling) * more
+    honesty = fall(z, HONEST, OVERCONFIDENT) * width
     if z > HONEST:
         words = "over-confident: the truth lies outside 2 of your standard deviations"
     elif more == 0.0:
         words = "your standard deviation says no more than the task did"
-    elif std / bound > telling or more < 1.0:
+    elif width < WIDE:
         words = "your standard deviation holds the truth, and is much wider than it had to be"
     else:
         words = "your standard deviation can be believed"

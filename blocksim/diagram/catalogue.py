@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from .writer import flow
 COMMAND = "python -m blocksim.diagram.catalogue docs/blocks.md"
 PORTS = ("port", "unit", "size", "meaning")
 PARAMETERS = ("parameter", "default", "unit", "limits", "meaning")
+#: A paragraph of equations or a small table: indented, or with wide gaps.
+IN_COLUMNS = re.compile(r"^ {4}\S|\S {3,}\S", re.M)
 
 HEAD = f"""# Blocks
 
@@ -54,7 +57,7 @@ def block_page(cls: type[Block]) -> str:
     parts = [
         f"### {cls.__name__}",
         f"**{markdown_literal(first)}**",
-        markdown_literal(rest.strip()),
+        markdown_text(rest),
         markdown_table(PORTS, port_rows(cls)),
         markdown_table(PARAMETERS, parameter_rows(cls)),
     ]
@@ -135,6 +138,14 @@ def markdown_table(columns: Iterable[str], rows: list[tuple[str, ...]]) -> str:
 
 def markdown_cell(text: str) -> str:
     return markdown_literal(text).replace("|", "\\|")
+
+
+def markdown_text(text: str) -> str:
+    """Paragraphs of a docstring; those set in columns keep their lines."""
+    parts = [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip()]
+    return "\n\n".join(
+        f"```text\n{textwrap.dedent(part)}\n```" if IN_COLUMNS.search(part) else markdown_literal(part.strip()) for part in parts
+    )
 
 
 def markdown_literal(text: str) -> str:

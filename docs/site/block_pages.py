@@ -15,6 +15,7 @@ from blocksim.diagram.catalogue import (
     documentation,
     markdown_literal,
     markdown_table,
+    markdown_text,
     parameter_rows,
     port_rows,
 )
@@ -92,7 +93,7 @@ def block_page(name: str, family: str, kind: Any) -> str:
     rest = documentation(kind).partition("\n")[2]
     equation, words = block_equation(kind)
     parts = [f"# {name}", f"*{family}*", *(f"$$\n{line}\n$$" for line in equation_lines(equation)), markdown_literal(words)]
-    parts.append(markdown_literal(rest.strip()))
+    parts.append(markdown_text(rest))
     parts += ["## Ports", markdown_table(PORTS, port_rows(kind))]
     rows = parameter_rows(kind)
     parts += ["## Parameters", markdown_table(PARAMETERS, rows)] if rows else []

@@ -39,7 +39,6 @@ sphinx_gallery_conf = {
     "first_notebook_cell": None,
     "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
-    "default_thumb_file": str(HERE.parent / "images" / "level.png"),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from html import escape
 from pathlib import Path
 
 from block_pages import write_block_pages
@@ -31,6 +32,9 @@ SECTIONS = {
          "thesis-not-identifiable", "predicted", "tout2022", "gautier2001", "brunot2017", "contributing"],
     ),
 }  # fmt: skip
+#: Words of file names that are written in another way in a title.
+ABBREVIATIONS = {"didim", "ekf", "emps", "pid", "rpem", "scara", "tx40", "ukf"}
+NAMES = {"brunot", "gautier", "python", "tout"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
@@ -140,20 +144,24 @@ class Staging:
         self.write("examples/GALLERY_HEADER.rst", "Examples\n========\n\nShort scripts that teach; the tests run each of them.\n")
         for path in sorted((self.root / "examples").glob("*.py")):
             text = path.read_text(encoding="utf-8")
-            title = path.stem.replace("_", " ").capitalize()
+            title = example_title(path.stem)
             first = re.match(r'"""(.*?)"""', text, re.DOTALL)
             intro = first[1].strip().split("\n\n")[0].replace("*", r"\*") if first else ""
+            intro = re.sub(r": python examples/\S+$", ".", intro)
             body = text[first.end() :] if first else text
             picture = self.thumbnail(path.stem, text, names)
-            note = f"# sphinx_gallery_thumbnail_path = '{picture}'\n" if picture else ""
+            note = f"# sphinx_gallery_thumbnail_path = '{picture}'\n"
             head = f'r"""\n{title}\n{"=" * len(title)}\n\n{intro}\n\nRun it: ``python examples/{path.name}``\n"""\n'
             self.write(f"examples/{path.name}", head + note + body.lstrip("\n"))
 
     def thumbnail(self, stem: str, text: str, names: list[str]) -> str:
-        """A picture of the diagram an example holds or names."""
+        """A figure that an example makes for these pages, a picture of the diagram it holds or names, or its own first lines."""
         import blocksim as bs
         from blocksim.pictures.draw import draw_svg
 
+        for figure in re.findall(r'"(\w+\.png)"', text):
+            if (self.root / "docs" / "images" / figure).is_file():
+                return f"images/{figure}"
         texts = [part for part in re.findall(r'"""(.*?)"""', text, re.DOTALL) if "format: 1" in part]
         named = [name for name in names if f'"{name}"' in text]
         for candidate in [*texts, *named, *re.findall(r'"([\w/]+\.yaml)"', text)]:
@@ -163,7 +171,8 @@ class Staging:
             except (bs.BlocksimError, OSError, ValueError):
                 continue
             return f"images/examples/{stem}.svg"
-        return ""
+        self.write(f"images/examples/{stem}.svg", script_svg(text))
+        return f"images/examples/{stem}.svg"
 
     def write_sections(self) -> None:
         """A page for each kind of reader, and the front page."""
@@ -182,8 +191,30 @@ class Staging:
         toctree = "```{toctree}\n:hidden:\n\n" + "\n".join(SECTIONS) + "\n```\n"
         links = "\n".join(f"- **[{title}]({key}.md)**: {words}" for key, (title, words, _) in SECTIONS.items())
         head, _, tail = front.partition("Or read in this order:")
-        self.write("index.md", f"{head}{links}\n\n![A joint in closed loop and its identifiers](images/identify.svg)\n\n"
-                   f"## Pages in reading order\n{tail}\n{toctree}")  # fmt: skip
+        self.write("index.md", f"{head}{links}\n\n## Pages in reading order\n{tail}\n{toctree}")
+
+
+def example_title(stem: str) -> str:
+    """`ekf_loop` -> EKF loop, `brunot2017` -> Brunot 2017."""
+    words = re.sub(r"(?<=[a-z]{3})(?=\d)|_", " ", stem).split()
+    words[0] = words[0].capitalize()
+    return " ".join(w.upper() if w.lower() in ABBREVIATIONS else w.capitalize() if w in NAMES else w for w in words)
+
+
+def script_svg(text: str) -> str:
+    """What a script does first, as a picture of its lines."""
+    body = re.sub(r'^""".*?"""\s*', "", text, flags=re.DOTALL)
+    lines = [line[:46] for line in body.splitlines() if line.strip() and not line.startswith(("import ", "from "))][:9]
+    rows = "".join(
+        f'<text x="14" y="{30 + 22 * n}" xml:space="preserve" fill="{"#777" if line.lstrip().startswith("#") else "#222"}">'
+        f"{escape(line)}</text>"
+        for n, line in enumerate(lines)
+    )
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 230" width="420" height="230" '
+        'font-family="monospace" font-size="14">'
+        f'<rect width="420" height="230" fill="#f7f7f7"/>{rows}</svg>\n'
+    )
 
 
 def matching(staged: set[str], name: str) -> list[str]:

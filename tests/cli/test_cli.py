@@ -62,7 +62,7 @@ def blocksim(*arguments: str, code: int = 0):
 
 def process(*arguments: str, **more) -> subprocess.CompletedProcess:
     """Run a command as a script would."""
-    return subprocess.run([sys.executable, "-m", "blocksim.cli", *arguments], capture_output=True, text=True, timeout=120, **more)
+    return subprocess.run([sys.executable, "-m", "blocksim", *arguments], capture_output=True, text=True, timeout=120, **more)
 
 
 class TestRun:
@@ -211,7 +211,7 @@ class TestFailure:
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     def test_ctrl_c_ends_it_cleanly(self):
-        command = [sys.executable, "-m", "blocksim.cli", "run", "loop.yaml", "--debug", "--stop", "100000", "--out", "run"]
+        command = [sys.executable, "-m", "blocksim", "run", "loop.yaml", "--debug", "--stop", "100000", "--out", "run"]
         # A shell that runs the tests in the background has children ignore Ctrl-C.
         heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)} if os.name == "posix" else {}
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeds)
@@ -232,7 +232,7 @@ class TestTerminal:
 
         ours, theirs = pty.openpty()
         environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")} | {"TERM": "xterm", "COLUMNS": "100"}
-        run = subprocess.Popen([sys.executable, "-m", "blocksim.cli", *arguments], stdout=theirs, stderr=theirs, env=environment)
+        run = subprocess.Popen([sys.executable, "-m", "blocksim", *arguments], stdout=theirs, stderr=theirs, env=environment)
         os.close(theirs)
         text = b""
         while True:

@@ -10,7 +10,7 @@ import pytest
 from blocksim.contract.block import Block, RecordBlock, inport, outport, param, state
 from blocksim.contract.library import installed
 from blocksim.diagram.build import open_diagram
-from blocksim.diagram.catalogue import COMMAND, block_families, block_page, catalogue, parameter_rows, port_rows
+from blocksim.diagram.catalogue import COMMAND, block_families, block_page, catalogue, markdown_text, parameter_rows, port_rows
 from blocksim.diagram.diagram import walk
 from blocksim.schedule.flatten import flatten
 
@@ -69,6 +69,13 @@ def test_initial_values_come_after_parameters_and_outputs_after_inputs():
 def test_the_index_links_to_every_block():
     text = catalogue({"Tank": Tank})
     assert "- [plants](#plants): [Tank](#tank)" in text and "\n## plants\n" in text and "\n### Tank\n" in text
+
+
+def test_equations_in_columns_keep_their_lines_and_their_signs():
+    text = "\n\n    y_1 = a[k] * b     the first\n      z = 2            the second\n\nA word_of prose,\n* and more."
+    code, prose = markdown_text(text).split("\n\n")
+    assert code == "```text\ny_1 = a[k] * b     the first\n  z = 2            the second\n```"
+    assert prose == "A word\\_of prose,\n\\* and more."
 
 
 def test_every_block_has_a_family():

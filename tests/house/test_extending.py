@@ -69,7 +69,7 @@ def test_a_format_is_known_everywhere(package, tmp_path):
     assert (tmp_path / "tank.rec").read_text().startswith("t tap.y tank.x\n0 2 0\n0.01")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tank.rec", "tank.yaml"]
     command = blocks("A file format", "bash")[0].split()
-    assert command[0] == "blocksim" and "0.25" in output(package, tmp_path, "-m", "blocksim.cli", *command[1:])
+    assert command[0] == "blocksim" and "0.25" in output(package, tmp_path, "-m", "blocksim", *command[1:])
 
 
 def test_a_replayed_format_moves_the_tank_alike(package, tmp_path):

@@ -61,8 +61,8 @@ def room_of(name: str) -> str:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_rooms_import_only_from_rooms_before_them(path):
     own = room_of(name_of(path))
-    if not own:
-        return  # the front door knows every room
+    if own in ("", "__main__"):
+        return  # the front door knows every room, and `python -m blocksim` is the command line
     assert own in ROAD, f"room '{own}' has no place on the road"
     rooms = {room_of(name) for name in imported(path) if name.startswith("blocksim.")}
     later = {room for room in rooms if room in ROAD and ROAD.index(room) > ROAD.index(own)}

@@ -436,6 +436,14 @@ def test_fifty_blocks_fit_a_page():
     assert picture.width < 1300 and picture.height < 900
 
 
+def test_no_band_of_the_page_has_one_column_only():
+    for count in range(2, 40):
+        rows = {}
+        for key, row in plan(chain(count)).rows.items():
+            rows.setdefault(row, []).append(key)
+        assert len(rows) == 1 or min(map(len, rows.values())) > 1
+
+
 def test_signs_stand_inside_the_circle_and_a_crowded_sum_becomes_a_box():
     d = Diagram()
     for n in range(4):

@@ -30,7 +30,7 @@ blocks:
 
 def test_an_unstable_loop_ends_as_diverged_on_the_command_line_with_its_record_kept(tmp_path):
     (tmp_path / "loop.yaml").write_text(LOOP, encoding="utf-8")
-    command = [sys.executable, "-m", "blocksim.cli", "run", "loop.yaml", "--out", "out"]
+    command = [sys.executable, "-m", "blocksim", "run", "loop.yaml", "--out", "out"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1 and "Warning" not in done.stderr
     assert "diverged: at t = 0." in done.stderr and "of block 'joint' became" in done.stderr
@@ -95,7 +95,7 @@ def test_a_loop_that_has_not_left_all_scales_when_the_run_ends_is_no_success(tmp
     """Feedback of the wrong sign: x'' = 1000 x grows by exp(31.6) in a second, to some 1e13."""
     text = LOOP.replace("kp: 20, ki: 10, kd: 90", "kp: -20, ki: 0, kd: 0").replace("stop: 10", "stop: 1.2")
     (tmp_path / "loop.yaml").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "blocksim.cli", "run", "loop.yaml", "--out", "out"]
+    command = [sys.executable, "-m", "blocksim", "run", "loop.yaml", "--out", "out"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "grows from part to part of the run, up to " in done.stderr and "[growing]" in done.stderr

@@ -49,7 +49,7 @@ def python(folder, *words):
 
 
 def blocksim(folder, *words):
-    return python(folder, "-m", "blocksim.cli", *words)
+    return python(folder, "-m", "blocksim", *words)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 
 def start_studio(name: str, folder: Path | None = None, *options: str) -> tuple[subprocess.Popen[str], str]:
     """A studio in a process of its own, and its address."""
-    command = [sys.executable, "-m", "blocksim.cli", "studio", name, "--no-browser", *options]
+    command = [sys.executable, "-m", "blocksim", "studio", name, "--no-browser", *options]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=folder, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     )

@@ -57,7 +57,7 @@ def test_a_study_from_sliders_gives_the_scores_of_the_command(session, tmp_path)
     assert news[-1]["complete"], news[-1]["words"]
     dots = [dot for answer in news for dot in answer["dots"]]
     assert {dot[0] for dot in dots} == set(range(6))
-    command = [sys.executable, "-m", "blocksim.cli", "study", "loop_study.yaml", "--out", "by_command", "--jobs", "1"]
+    command = [sys.executable, "-m", "blocksim", "study", "loop_study.yaml", "--out", "by_command", "--jobs", "1"]
     subprocess.run(command, check=True, capture_output=True)
     assert (tmp_path / "by_command/scores.csv").read_bytes() == (tmp_path / "loop_study/scores.csv").read_bytes()
     for run, _, _, name, value, *_ in dots[-3:]:

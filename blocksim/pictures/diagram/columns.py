@@ -120,6 +120,11 @@ def wrap(graph: BlockGraph, columns: dict[str, int], rows: dict[str, int], page:
     if count <= page:
         return columns, rows
     starts = find_breaks(graph, columns, count, page)
+    last = max((column for key, column in columns.items() if not graph.items[key].record), default=0)
+    if last <= starts[-1]:  # a band of one column would cost a wire across the page, and save little
+        starts.pop()
+    if len(starts) < 2:
+        return columns, rows
     band = {key: sum(start <= column for start in starts) - 1 for key, column in columns.items()}
     foot = len(starts)
     order = sorted({(foot if graph.items[key].record else band[key], row) for key, row in rows.items()})

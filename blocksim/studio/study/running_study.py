@@ -41,7 +41,7 @@ class StudyAtWork:
         command = [
             sys.executable,
             "-m",
-            "blocksim.cli",
+            "blocksim",
             "study",
             str(self.file),
             "--out",

@@ -1,5 +1,0 @@
-"""`python -m blocksim.cli`: the command line."""
-
-from .commands import main
-
-main()
