@@ -184,13 +184,13 @@ def speed_lag(t: np.ndarray, angle: np.ndarray, speed: np.ndarray) -> tuple[floa
     for _ in range(SHIFTS):
         back = shifted_by(v, lag / step)
         W = np.stack([np.ones_like(back), back, np.gradient(back, step)], axis=1)
-        found = np.array([np.linalg.lstsq(W[p], slope[p], rcond=None)[0] for p in pieces])
+        parts = np.array([np.linalg.lstsq(W[p], slope[p], rcond=None)[0] for p in pieces])
         whole = np.linalg.lstsq(W[edge:-edge], slope[edge:-edge], rcond=None)[0]
         left = float(whole[2] / whole[1])
         lag += left
         if abs(left) < 1e-3 * step or abs(lag) > 0.1 * (t[-1] - t[0]):
             break
-    return lag, float(np.std(found[:, 2] / found[:, 1], ddof=1)) / math.sqrt(SECTIONS), float(whole[1])
+    return lag, float(np.std(parts[:, 2] / parts[:, 1], ddof=1)) / math.sqrt(SECTIONS), float(whole[1])
 
 
 def on_even_times(t: np.ndarray, *signals: np.ndarray) -> list[np.ndarray]:

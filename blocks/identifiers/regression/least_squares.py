@@ -121,11 +121,11 @@ blocks:
     def fits(self, path: str, schedule: Any) -> None:
         if self.settings["parameters"] == []:
             return  # runs, as far as it can, and is told
-        unit, known = schedule.unit(path), self.settings["known"]
+        unit, constants = schedule.unit(path), self.settings["known"]
         connected = [port for port, refs in unit.inputs.items() if refs]
         try:
-            absent = absent_parameters(unit.plants["model"], connected, known)
-            chosen_names(unit.plants["model"], self.settings["parameters"], known, absent)
+            absent = absent_parameters(unit.plants["model"], connected, constants)
+            chosen_names(unit.plants["model"], self.settings["parameters"], constants, absent)
         except RecordError as error:
             raise DiagramError(f"{error} See parameters and known.") from None
 

@@ -100,8 +100,8 @@ def chosen_names(
     both = [n for n in parameters or () if n in (constants or {})]
     if both:
         raise RecordError(f"{listing(both)}: either estimated or known, not both.")
-    if wanted := [n for n in absent if n in (parameters or ())]:
-        raise RecordError(f"{listing(wanted)} cannot be found while its signal is left open.")
+    if dark := [n for n in absent if n in (parameters or ())]:
+        raise RecordError(f"{listing(dark)} cannot be found while its signal is left open.")
     left_out = {*(constants or {}), *absent}
     names = tuple(n for n in plant.parameters if (parameters is None or n in parameters) and n not in left_out)
     if not names:
