@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blocksim.contract.block import Block, fixed, inport, memory, outport, param, state, static
@@ -10,6 +11,7 @@ from blocksim.contract.decision import decided_class
 from ..basic.linear import elements
 from .friction import GAPLESS, contact_margin, contact_side, gear_torque, hysteresis_rate
 from .geared_motor import arm_acceleration, next_side
+from .unseen import unseen_in_gear
 
 __all__ = ["FlexibleArm"]
 
@@ -89,6 +91,9 @@ blocks:
         tau_s = gear_torque(phi, w, contact_side(phi, q), k1, k3, d, q, backlash == "elasto", backlash == "elasto2") + z
         dw_a = arm_acceleration(tau_s, load, inertia, inertia_rate, phi_a, w_a, Ja, Ms, theta0, g, loaded)
         return w_a, dw_a, hysteresis_rate(z, w, alpha, A)
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_in_gear(self.settings, names, signals["torsion"], signals["z"])
 
     def variant(self, inputs: int = 1) -> type[Block]:
         jumps = self.settings["backlash"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))

@@ -5,8 +5,13 @@ A dry contact jumps at rest, so its mode is kept in memory: 1 slips forward, -1 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from blocksim.contract.block import Block, inport, memory, outport, param, required, state, static
 from blocksim.contract.vocabulary import exp, maximum, minimum, power, sign, square, tanh
+
+from .unseen import unseen_friction
 
 __all__ = ["BoucWen", "Coulomb", "LuGre", "Stribeck"]
 
@@ -111,6 +116,9 @@ blocks:
     @staticmethod
     def output(w, Fc, Fv, beta):
         return Fc * tanh(beta * w) + Fv * w
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_friction(self.settings, names, signals["w"], "law", ("body", "rad/s"))
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return Coulomb if self.settings["law"] == "tanh" else StickingCoulomb

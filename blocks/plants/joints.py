@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blocksim.contract.block import Block, inport, memory, outport, param, state, static
 from blocksim.contract.vocabulary import cos, sign, tanh
 
 from .friction import slip_direction
+from .unseen import unseen_friction
 
 __all__ = ["AsymmetricPositioner", "ElectroMechanicalPositioner", "GravityJoint"]
 
@@ -78,6 +80,9 @@ blocks:
 
     def figure(self) -> dict[str, Any]:
         return {"kind": "link", "signals": ("q",), "scale": 1.0 / self.settings["N"], "offset": self.settings["theta0"]}
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_friction(self.settings, names, signals["qd"])
 
     @staticmethod
     def output(q, qd, tau, J, Fv, Fc, Ms, N, theta0, g, offset, beta):
@@ -170,6 +175,9 @@ blocks:
 
     def figure(self) -> dict[str, Any]:
         return {"kind": "slide", "signals": ("q",)}
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_friction(self.settings, names, signals["qd"], words=("carriage", "m/s"))
 
     @staticmethod
     def output(qd, v, M, Fv, Fc, offset, gtau, beta):

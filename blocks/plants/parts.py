@@ -9,12 +9,16 @@ acts the other way. An open side b is a wall.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from blocksim.contract.block import Block, inport, memory, outport, param, required, state, static
 from blocksim.contract.vocabulary import maximum
 
 from ..basic.linear import elements
 from .friction import GAPLESS, contact_margin, contact_side, gear_torque, hysteresis_rate
 from .geared_motor import next_side
+from .unseen import unseen_gap, unseen_hysteresis, unseen_spring
 
 __all__ = ["ElastoBacklash", "Gear", "Hysteresis", "Inertia", "SpringDamper"]
 
@@ -125,6 +129,9 @@ blocks:
     def output_phi(phi_a, phi_b):
         return phi_a - phi_b
 
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_spring(self.settings, names, signals["phi"])
+
 
 class ElastoBacklash(SpringDamper):
     """tau = k1 x + k3 x^3 + d w beyond a gap of width q, 0 within: a spring and a damper with play, x from the gap's edge.
@@ -166,6 +173,9 @@ blocks:
     @staticmethod
     def output_contact(phi_a, phi_b, q):
         return contact_side(phi_a - phi_b, q)
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_gap(self.settings, names, signals["phi"]) or super().unseen(names, signals)
 
     def variant(self, inputs: int = 1) -> type[Block]:
         jumps = self.settings["law"] != "elasto" and any(q > GAPLESS for q in elements(self.settings["q"]))
@@ -226,3 +236,6 @@ blocks:
     @staticmethod
     def derivative(z, w_a, w_b, alpha, A):
         return hysteresis_rate(z, w_a - w_b, alpha, A)
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_hysteresis(self.settings, names, signals["z"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blocksim.contract.block import Block, outport, param, state
@@ -23,6 +24,7 @@ from .geared_motor import (
     slip_mode,
     stop_mode,
 )
+from .unseen import unseen_friction, unseen_in_gear
 
 __all__ = ["ThreeMassRobot"]
 
@@ -75,6 +77,10 @@ blocks:
     def figure(self) -> dict[str, Any]:
         shafts = {"names": ("motor", "gearbox", "arm"), "scales": (self.settings["r"], 1.0, 1.0), "gap": self.settings["q"]}
         return {"kind": "masses", "signals": ("phi_m", "phi_g", "phi_a", "tau_s", "tau_a", "torsion"), **shafts}
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        windup = self.settings["r"] * signals["phi_m"] - signals["phi_g"]
+        return unseen_in_gear(self.settings, names, windup, signals["z"]) or unseen_friction(self.settings, names, signals["w_m"])
 
     @staticmethod
     def output_tau_s(phi_m, w_m, phi_g, w_g, z, side, k1, k3, d, q, r, backlash):

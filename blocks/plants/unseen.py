@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,23 +18,53 @@ TAKEN_UP = 0.05
 
 def unseen_in_gear(settings: Mapping[str, Any], names: Sequence[str], windup: Any, z: Any) -> str:
     """Of the gap, the hysteresis and the springs of a gear."""
+    return (
+        unseen_gap(settings, names, windup)
+        or unseen_hysteresis(settings, names, z, float(windup.max() - windup.min()))
+        or unseen_spring(settings, names, windup)
+    )
+
+
+def unseen_gap(settings: Mapping[str, Any], names: Sequence[str], windup: Any) -> str:
+    """Of a gap of width q."""
     import numpy as np
 
-    largest, swing = float(np.abs(windup).max()), float(np.ptp(windup))
-    gap, alpha, A = (float(settings[n]) for n in ("q", "alpha", "A"))
-    if "q" in names and gap > 0:
-        outside = np.abs(windup) > gap / 2
-        if not outside.any():
-            return f"the gap never closes: the wind-up stays within {largest:.2g} rad, and half the gap is {gap / 2:.2g} rad"
-        contact = int(np.argmax(outside))  # where the play that a run may start in is taken up
-        if contact <= TAKEN_UP * len(windup) and outside[contact:].all() and one_sided(windup[contact:]):
-            return f"the gap never opens{' again' if contact > 1 else ''}: the gear stays in contact on one side"
-    if {"alpha", "A"} & set(names) and alpha > 0 and A > 0:
-        share = float(np.mean(np.abs(z) > SATURATED * A / alpha))
-        if share > 0.5:
-            return f"the hysteresis is saturated at A/alpha = {A / alpha:.3g} N m for {100 * share:.0f} % of the time"
-        if swing < BENT / alpha:
-            return f"the wind-up swings by {swing:.2g} rad only, and the hysteresis bends over 1/alpha = {1 / alpha:.2g} rad"
+    gap = float(settings["q"])
+    if "q" not in names or not gap > 0:
+        return ""
+    outside = np.abs(windup) > gap / 2
+    if not outside.any():
+        largest = float(np.abs(windup).max())
+        return f"the gap never closes: the wind-up stays within {largest:.2g} rad, and half the gap is {gap / 2:.2g} rad"
+    contact = int(np.argmax(outside))  # where the play that a run may start in is taken up
+    if contact <= TAKEN_UP * len(windup) and outside[contact:].all() and one_sided(windup[contact:]):
+        return f"the gap never opens{' again' if contact > 1 else ''}: the gear stays in contact on one side"
+    return ""
+
+
+def unseen_hysteresis(settings: Mapping[str, Any], names: Sequence[str], z: Any, swing: float | None = None) -> str:
+    """Of alpha and A, by the torque z, and by how far the wind-up swings where that is known."""
+    import numpy as np
+
+    alpha, A = float(settings["alpha"]), float(settings["A"])
+    if not {"alpha", "A"} & set(names) or not (alpha > 0 and A > 0):
+        return ""
+    share = float(np.mean(np.abs(z) > SATURATED * A / alpha))
+    if share > 0.5:
+        return f"the hysteresis is saturated at A/alpha = {A / alpha:.3g} N m for {100 * share:.0f} % of the time"
+    largest = float(np.abs(z).max()) * alpha / A
+    if swing is None and largest < 1.0 - math.exp(-BENT):  # what a swing of 1/alpha from rest would make
+        return f"the hysteresis is hardly bent: its torque stays at {100 * largest:.2g} % of A/alpha = {A / alpha:.3g} N m"
+    if swing is not None and swing < BENT / alpha:
+        return f"the wind-up swings by {swing:.2g} rad only, and the hysteresis bends over 1/alpha = {1 / alpha:.2g} rad"
+    return ""
+
+
+def unseen_spring(settings: Mapping[str, Any], names: Sequence[str], windup: Any) -> str:
+    """Of the cubic spring, beyond the gap where there is one."""
+    import numpy as np
+
+    largest = max(float(np.abs(windup).max()) - float(settings.get("q", 0.0)) / 2, 0.0)
     if "k3" in names and settings["k1"] > 0 and settings["k3"] * largest**2 < CUBIC * settings["k1"]:
         share = 100 * settings["k3"] * largest**2 / settings["k1"]
         return f"the wind-up stays below {largest:.2g} rad, where the cubic spring gives {share:.2g} % of the linear one"
@@ -45,18 +76,24 @@ def one_sided(values: Any) -> bool:
     return bool((values > 0).all() or (values < 0).all())
 
 
-def unseen_friction(settings: Mapping[str, Any], names: Sequence[str], speed: Any) -> str:
-    """Of viscous and dry friction."""
+def unseen_friction(
+    settings: Mapping[str, Any],
+    names: Sequence[str],
+    speed: Any,
+    law: str = "friction",
+    words: tuple[str, str] = ("motor", "rad/s"),
+) -> str:
+    """Of viscous and dry friction; `law` is the setting that says how the dry one behaves at rest, `words` what moves."""
     import numpy as np
 
     if not {"Fv", "Fc"} & set(names):
         return ""
-    fastest, beta = float(np.abs(speed).max()), float(settings["beta"])
-    if settings["friction"] == "tanh" and fastest < LINEAR_TANH / beta:
-        return f"the motor stays below {fastest:.2g} rad/s, where tanh(beta w) is beta w: only Fv + beta Fc acts"
+    (body, unit), fastest, beta = words, float(np.abs(speed).max()), float(settings["beta"])
     if fastest == 0.0:
-        return "the motor never moves"
+        return f"the {body} never moves"
+    if settings[law] == "tanh" and fastest < LINEAR_TANH / beta:
+        return f"the {body} stays below {fastest:.2g} {unit}, where tanh(beta w) is beta w: only Fv + beta Fc acts"
     moving = np.abs(speed) > 0.05 * fastest
     if {"Fv", "Fc"} <= set(names) and np.ptp(np.abs(speed[moving])) < 0.2 * fastest:
-        return f"the motor keeps near one speed, {fastest:.2g} rad/s, where viscous and dry friction are one torque"
+        return f"the {body} keeps near one speed, {fastest:.2g} {unit}, where viscous and dry friction are one effort"
     return ""

@@ -96,6 +96,10 @@ def design_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A design file.")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the result; the file's name when left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the best that is in the folder.")] = False,
+    front: Annotated[
+        str | None,
+        typer.Option(metavar="OVER=A,B", help="What accuracy costs: one design for each peak=5,10,20 or duration=10,20."),
+    ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures of the signal and of what it teaches.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -107,6 +111,11 @@ def design_command(
     from ..planning.design.design import design
 
     folder = out or Path(f"{Path(file).stem}-design")
+    if front is not None:
+        if resume:
+            raise DiagramError("--front makes every design from scratch: leave --resume out.")
+        front_of_designs(file, front, folder, plot, json, quiet)
+        return
     with search_bar(visible=not (quiet or json)) as watch:
         result = design(file, out=folder, resume=resume, progress=watch)
     paths = [str(folder)]
@@ -121,6 +130,32 @@ def design_command(
     elif not quiet:
         typer.echo(str(result))
         typer.echo(f"wrote {', '.join(paths)}")
+
+
+def front_of_designs(file: str, front: str, folder: Path, plot: bool, json: bool, quiet: bool) -> None:
+    """One design after the other, their table, and its picture."""
+    from ..planning.design.pareto import pareto
+
+    over, _, words = front.partition("=")
+    try:
+        values = [float(word) for word in words.split(",")]
+    except ValueError:
+        raise DiagramError(f"--front: found '{front}'. peak=5,10,20 or duration=10,20 is wanted.") from None
+    with search_bar(visible=not (quiet or json)) as watch:
+        result = pareto(file, over.strip(), values, out=folder, progress=watch)
+    paths = [str(folder)]
+    if plot:
+        from ..planning.figures import plot_front
+
+        plot_front(result, folder / "front.png")
+        paths.append(str(folder / "front.png"))
+    if json:
+        import json as writer
+
+        typer.echo(writer.dumps({"over": result.over, "criterion": result.criterion, "values": result.values,
+                                 "criteria": result.criteria}))  # fmt: skip
+    elif not quiet:
+        typer.echo(f"{result}\nwrote {', '.join(paths)}")
 
 
 @contextlib.contextmanager

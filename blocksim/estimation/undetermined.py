@@ -150,7 +150,7 @@ def reason_for(plant: Unit, names: list[str], record: Record) -> str:
         return ""
     try:
         return plant.block.unseen(names, signals)
-    except (KeyError, IndexError, ValueError):  # a plant with other ports than it looks at
+    except (KeyError, IndexError, TypeError, ValueError):  # a plant with other ports than it looks at
         return ""
 
 

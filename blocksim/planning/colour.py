@@ -30,6 +30,7 @@ class Colour:
     """Autocovariances of the noise of all readings, [lag, to, from]: G[j] = E v[k + j] v[k]'."""
 
     covariances: FloatArray
+    steps: tuple[float, ...] = ()  # of readings that stay between two steps of their sensor; 0 for the others
 
     @property
     def stds(self) -> FloatArray:
@@ -37,6 +38,13 @@ class Colour:
 
         stds: FloatArray = np.sqrt(np.diagonal(self.covariances[0]))
         return stds
+
+    def rounded(self, steps: Sequence[float]) -> Colour:
+        """With d^2 / 12 at least for readings that stay between two steps of d; 0 for the others."""
+        import numpy as np
+
+        missing = np.diag(np.maximum(np.square(steps) / 12.0 - np.square(self.stds), 0.0))
+        return Colour(np.concatenate([self.covariances[:1] + missing, self.covariances[1:]]), tuple(steps))
 
     @functools.cached_property
     def predictors(self) -> list[Predictor]:

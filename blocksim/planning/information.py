@@ -198,7 +198,7 @@ def information_of(measuring: Measuring, checked: bool = True, answers: Mapping[
     doubtful = np.array([column.doubtful for column in sensed.columns])
     psi[:, :, doubtful] = 0.0  # taken as known: the others' bounds are those without it
     size = float(np.linalg.norm(sensed.signals))
-    around = surroundings_of(twin, measuring.ready, measuring.changes, whole, values, measuring.readings, size, answers)
+    around = surroundings_of(twin, measuring.ready, measuring.changes, whole, values, measuring.resolutions, size, answers)
     return Information(
         sensed.columns,
         measuring.wanted_count,

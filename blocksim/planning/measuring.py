@@ -61,6 +61,14 @@ class Measuring:
     readings: Sequence[NoisyOutput] | None = None
     played: bool = False  # inputs come from the record of one run
 
+    @property
+    def resolutions(self) -> dict[str, float]:
+        """The step that each signal is rounded to; of the diagram's own noise, where nothing but rounding is left."""
+        if self.readings is not None:
+            return {reading.signal: reading.resolution for reading in self.readings}
+        names = (label.partition("[")[0] for label in self.labels)
+        return dict(zip(names, self.colour.steps, strict=False))
+
     def with_settings(self, settings: Mapping[str, Any]) -> Measuring | None:
         """The same with other settings of its blocks; None where they would change the code.
 

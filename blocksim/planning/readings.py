@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..contract.definition import arguments
 from ..diagram.diagram import Diagram, signals
 from ..errors import DiagramError, listing
 from ..simulation.noise import draw_noise
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Runs from which the diagram's own noise is learnt.
 NOISE_RUNS = 24
+#: Readings that scatter by less than this share of the variance of their sensor lie between two of its steps.
+STILL_SHARE = 0.5
 #: The word for the noise that the diagram has itself.
 OWN_NOISE = "own"
 NOISE_KEYS = ("std", "resolution", "spectrum")
@@ -145,6 +148,8 @@ def own_noise(
     runs = [lone] if lone is not None else noisy_runs(ready, changes, names, count)
     colour = of_samples([(run - ideal)[rows] for run in runs])
     labels = [name for name in names for _ in range(len(colour.stds) // len(names))]
+    steps = coarse_steps(ready, changes, names, colour)
+    colour = colour.rounded([steps.get(name, 0.0) for name in labels]) if steps else colour
     quiet = [name for name, std in zip(labels, colour.stds, strict=False) if not std > 0]
     if quiet or not np.isfinite(colour.stds).all():
         raise DiagramError(
@@ -152,6 +157,25 @@ def own_noise(
             "with noise makes."
         )
     return colour
+
+
+def coarse_steps(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str], colour: Colour) -> dict[str, float]:
+    """By output, the step of its sensor, where readings scatter far less than the sensor says of itself.
+
+    A signal that stays between two steps is read without any scatter, and without any news.
+    """
+    import numpy as np
+
+    steps = {}
+    for name, stds in zip(names, colour.stds.reshape(len(names), -1), strict=True):
+        unit = ready.schedule.by_path.get(name.rpartition(".")[0])
+        function = None if unit is None else unit.kind.functions.get("variance")
+        if unit is not None and function is not None:
+            settings = Overrides(changes).block(unit).settings
+            variance = float(np.max(function(*(settings[key] for key in arguments(function)))))
+            if STILL_SHARE * variance > np.square(stds).max():
+                steps[name] = math.sqrt(12.0 * variance)
+    return steps
 
 
 def noisy_runs(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str], count: int) -> list[FloatArray]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..estimation.twin import Signals, Twin
     from ..schedule.schedule import Schedule, Unit
     from ..simulation.experiment import Experiment
-    from .readings import NoisyOutput
 
 #: Step of the look at what drives a block, as a share of a parameter.
 LOOK_SHARE = 1e-3
@@ -73,7 +72,7 @@ def surroundings_of(
     changes: Mapping[str, Any],
     signals: Signals,
     values: Mapping[str, float],
-    readings: Sequence[NoisyOutput] | None,
+    resolutions: Mapping[str, float],
     output_size: float,
     answers: Mapping[str, float] | None = None,
 ) -> Surroundings:
@@ -92,8 +91,7 @@ def surroundings_of(
         feedback = {name: answers[name] for name in values if name.rpartition(".")[0] == path and name in answers}
         neighbours[path] = Neighbour(Overrides(changes).block(unit), own, drive, feedback)
     states = {name for name in values if isinstance(of_setting(schedule, name), State)}
-    steps = {reading.signal: reading.resolution for reading in readings or ()}
-    return Surroundings(neighbours, steps, frozenset(states), output_size)
+    return Surroundings(neighbours, resolutions, frozenset(states), output_size)
 
 
 def of_setting(schedule: Schedule, name: str) -> Any:

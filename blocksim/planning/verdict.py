@@ -13,6 +13,7 @@ from .fisher import fisher
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
     from .information import Information
+    from .surroundings import Neighbour
 
 #: A relative standard deviation above this is no identification.
 ENOUGH_STD = 0.1
@@ -152,9 +153,16 @@ def reason(info: Information, names: Sequence[str]) -> str:
     for path in dict.fromkeys(name.rpartition(".")[0] for name in names):
         neighbour = info.surroundings.neighbours.get(path)
         own = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == path]
-        if neighbour is not None and (text := neighbour.block.unseen(own, neighbour.signals)):
+        if neighbour is not None and (text := block_reason(neighbour, own)):
             texts.append(f" Because {text}.")
     return "".join(texts)
+
+
+def block_reason(neighbour: Neighbour, names: Sequence[str]) -> str:
+    try:
+        return neighbour.block.unseen(names, neighbour.signals)
+    except (KeyError, IndexError, TypeError, ValueError):  # a port it looks at is not connected, or it is a row of blocks
+        return ""
 
 
 def is_hidden(info: Information, place: int) -> bool:

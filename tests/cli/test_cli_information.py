@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from blocksim.cli.commands import app
@@ -61,3 +62,18 @@ def test_design_writes_its_folder_and_sequential_ends(tmp_path):
     words = ["--guess", "lag.k=1.5", "--accuracy", "0.05", "--budget", "8", "--seed", "1"]
     result = call("sequential", str(path), *words)
     assert result.exit_code == 0 and "misfit" in result.output and "accurate enough" in result.output, result.output
+
+
+def test_a_front_of_designs(tmp_path):
+    (tmp_path / "lag.yaml").write_text(LAG, encoding="utf-8")
+    path, folder = tmp_path / "bits.yaml", tmp_path / "out"
+    bits = "{u: {family: binary, clock: 0.25, peak: 1}}\nlimits: {u: {peak: 1}}"
+    path.write_text(DESIGN.replace("{u.frequency: {min: 0.1, max: 3.0}}", bits), encoding="utf-8")
+    result = call("design", str(path), "--out", str(folder), "--front", "peak=1,2", "--plot")
+    assert result.exit_code == 0, result.output
+    one, two = (float(line.split()[1]) for line in result.output.splitlines()[1:3])
+    assert one == pytest.approx(2 * two, rel=1e-3)  # a linear system
+    assert (folder / "front.png").is_file() and (folder / "peak-2" / "source.yaml").is_file()
+    assert "peak=5,10,20 or duration=10,20 is wanted" in call("design", str(path), "--front", "peak").output
+    path.write_text(DESIGN, encoding="utf-8")
+    assert "no source of `vary` has a peak" in call("design", str(path), "--front", "peak=1").output

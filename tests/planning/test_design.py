@@ -144,6 +144,26 @@ def test_resuming_goes_on_from_the_best(tmp_path):
         bs.design(other, out=tmp_path, resume=True)
 
 
+def test_a_search_that_is_ended_by_force_can_be_gone_on_with(tmp_path, monkeypatch):
+    monkeypatch.setattr("blocksim.planning.design.design.KEEP_EVERY", 0.0)
+    keys = {"design": "x", "diagram": LAG, "parameters": ["lag.k", "lag.T"], "outputs": {"lag": 0.01},
+            "vary": {"u": {"family": "binary", "clock": 0.5, "peak": 1.0}},
+            "search": {"simulations": 200, "candidates": 8}}  # fmt: skip
+    seen = []
+
+    def killed(progress):
+        seen.append(progress.best.criterion)
+        if len(seen) == 6:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        bs.design(keys, out=tmp_path, progress=killed)
+    assert [file.name for file in tmp_path.iterdir()] == ["unknowns.json"]
+    words = []
+    result = bs.design(keys, out=tmp_path, resume=True, progress=lambda progress: words.append(progress.summary()))
+    assert result.criterion <= seen[-1] * 1.001 and words[-1].endswith("judging it on the fine grid")
+
+
 def test_the_same_seed_finds_the_same_design():
     keys = {"parameters": ["lag.k", "lag.T"], "outputs": {"lag": 0.01},
             "vary": {"u": {"family": "binary", "clock": 1.0, "peak": 1.0}},

@@ -42,6 +42,17 @@ def test_a_robust_design_is_better_at_its_worst_than_one_at_the_middle():
     assert worst["robust"] < 0.9 * worst["middle"]
 
 
+def test_a_candidate_that_is_of_no_use_is_not_tried_at_every_draw():
+    bench = Bench(load_design({**KEYS, "prior": {"spread": 0.3, "samples": 5, "take": "worst", "seed": 1}}))
+    x = bench.draw(np.random.default_rng(4))
+    whole = bench.try_out(x)
+    assert sorted(whole.hardest) == [0, 1, 2, 3, 4]
+    bench.order, before = whole.hardest, bench.simulations
+    short = bench.try_out(x, above=whole.merit - 0.1)  # the hardest draw alone says that it is no better than this
+    assert bench.simulations - before == 3 and short.hardest == whole.hardest[:1] and short.merit == whole.merit
+    assert bench.try_out(x, above=whole.merit + 0.1).hardest == whole.hardest
+
+
 @pytest.mark.slow
 def test_a_robust_torque_for_the_robot(monkeypatch, capsys):
     """Over 50 draws of +-30 % the worst draw is better than with the torque for the middle, with as many candidates."""

@@ -161,3 +161,41 @@ blocks:
     info = judge(rattle, ["gain.k", "add.k"], "add", 0.01)
     assert info.findings[0].kind == "rough" and math.isnan(info.std["gain.k"]) and math.isfinite(info.std["add.k"])
     assert "Two step sizes of its differences disagree by" in info.verdict and "no bound is told" in info.verdict
+
+
+#: A motor and an arm from parts: friction, a gap and a hysteresis in between, each a block of its own.
+DRIVE = """
+format: 1
+simulate: {stop: 2.0, solver: rk4, step: 5e-4, every: 4e-3}
+blocks:
+  u:        {type: Sine, amplitude: PUSH, frequency: 2.0}
+  friction: {type: Coulomb, Fc: 0.05, Fv: 0.1, beta: 20.0, in: motor.w}
+  motor:    {type: Inertia, J: 0.01, in: {tau: u, load: sum}}
+  sum:      {type: Sum, in: [friction, torque]}
+  shaft:    {type: ElastoBacklash, k1: 50.0, k3: 10.0, d: 0.2, q: 0.1, law: elasto,
+             in: {phi_a: motor.phi, w_a: motor.w, phi_b: arm.phi, w_b: arm.w}}
+  bent:     {type: Hysteresis, alpha: 20.0, A: 5.0, in: {w_a: motor.w, w_b: arm.w}}
+  torque:   {type: Sum, in: [shaft.tau, bent]}
+  arm:      {type: Inertia, J: 0.05, in: torque}
+"""
+
+
+@pytest.mark.parametrize(("push", "name", "words"), [
+    (0.02, "shaft.q", "the gap never closes: the wind-up stays within"),
+    (0.02, "bent.alpha", "the hysteresis is hardly bent: its torque stays at"),
+    (1.0, "shaft.k3", "where the cubic spring gives"),
+    (5e-4, "friction.Fc", "the body stays below"),
+    (0.0, "friction.Fc", "the body never moves"),
+])  # fmt: skip
+def test_parts_of_a_drive_say_why_they_are_not_seen(push, name, words):
+    assert words in judge(DRIVE.replace("PUSH", str(push)), [name], "motor.w", 0.2).verdict
+
+
+def test_an_encoder_that_never_leaves_a_step():
+    """Its own noise: a position that stays within one count is read without any scatter, and nothing is learnt of it."""
+    still = LAG.replace("amplitude: 1.0", "amplitude: 1e-3") + "  seen: {type: Encoder, Ts: 1e-2, resolution: 0.05, in: lag}\n"
+    info = judge(still, ["lag.k"], "seen", None)
+    assert info.findings[0].kind == "quantised" and "less than one step of 0.05" in info.verdict
+    assert info.noise_stds == pytest.approx([0.05 / math.sqrt(12)])
+    loud = judge(still, ["lag.k"], "seen", None, params={"u.amplitude": 1.0})
+    assert not loud.findings and loud.noise_stds == pytest.approx([0.05 / math.sqrt(12)], rel=0.15)

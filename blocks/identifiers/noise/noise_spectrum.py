@@ -11,6 +11,7 @@ record that is done for slow lines: a band further up has so many that no fit ta
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,6 +52,22 @@ class NoiseSpectrum:
     first: np.ndarray  # line of the band that S comes from, by line
     last: np.ndarray
     left: np.ndarray  # share of each line that the fit has left
+    rest: np.ndarray  # transforms of the residuals, by taper, over the root of S
+
+    def with_other(self, other: NoiseSpectrum) -> np.ndarray:
+        """X' C X of the rows of two series, as far as their noise is the same: by their coherence in the bands of this one."""
+        mean = functools.partial(band_mean, first=self.first, last=self.last)
+        own, others = (mean(np.sum(one.rest.real**2 + one.rest.imag**2, axis=0)) for one in (self, other))
+        shared = np.sum(self.rest * other.rest.conj(), axis=0)
+        size = np.sqrt(own * others)
+        coherence = np.divide(mean(shared.real) + 1j * mean(shared.imag), size, out=np.zeros(len(size), complex), where=size > 0)
+        weights = coherence * np.sqrt(self.power * other.power)
+        return np.asarray(np.real(product(self.X.conj() * weights[:, None], other.X)))
+
+
+def covariance_of(spectra: Sequence[NoiseSpectrum]) -> np.ndarray:
+    """X' C X of all series together: each with itself, where coherence is 1, and with the others."""
+    return np.sum([one.with_other(other) for one in spectra for other in spectra], axis=0)
 
 
 def noise_spectra(series: Sequence[Series]) -> list[NoiseSpectrum]:
@@ -63,7 +80,8 @@ def noise_spectra(series: Sequence[Series]) -> list[NoiseSpectrum]:
     result = []
     for one, s in zip(lines, S, strict=True):
         power = s * one.counts
-        result.append(NoiseSpectrum(power, one.X, power[:, None] * one.squares, one.first, one.last, one.left))
+        rest = one.rest / np.sqrt(np.where(s > 0, s, 1.0))
+        result.append(NoiseSpectrum(power, one.X, power[:, None] * one.squares, one.first, one.last, one.left, rest))
     return result
 
 
@@ -81,11 +99,10 @@ class TaperedLines:
     first: np.ndarray
     last: np.ndarray
     left: np.ndarray
+    rest: np.ndarray  # transforms of the residuals, by taper
 
     def smooth(self, values: np.ndarray) -> np.ndarray:
-        """The mean over the band of each line."""
-        sums = np.concatenate([[0.0], np.cumsum(values)])
-        return np.asarray((sums[self.last] - sums[self.first]) / (self.last - self.first))
+        return band_mean(values, self.first, self.last)
 
     def variance(self, S: np.ndarray) -> np.ndarray:
         """X' C X."""
@@ -102,6 +119,12 @@ class TaperedLines:
         return np.asarray(S * np.clip(quotient, 1 / LARGEST_CHANGE, LARGEST_CHANGE))
 
 
+def band_mean(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The mean over the band of each line."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    return np.asarray((sums[last] - sums[first]) / (last - first))
+
+
 def tapered_lines(one: Series) -> TaperedLines:
     """A sine taper shifts a transform by its number of lines to either side, so that one transform does for all of them."""
     rows, p = one.X.shape
@@ -112,9 +135,11 @@ def tapered_lines(one: Series) -> TaperedLines:
     power = np.zeros(rows + 1)
     near = beyond_ends(whole, TAPERS)[: slow + 2 * TAPERS]
     loss, G = np.zeros(slow), np.empty((TAPERS, slow, p), dtype=complex)
+    rest = np.empty((TAPERS, rows + 1), dtype=complex)
     for k in range(1, TAPERS + 1):
         turn = np.exp(1j * np.pi * k / rows) / np.sqrt(2 * rows)
         line = turn * wide[TAPERS - k : TAPERS - k + rows + 1] - turn.conjugate() * wide[TAPERS + k : TAPERS + k + rows + 1]
+        rest[k - 1] = line
         power += (line.real**2 + line.imag**2) / share
         both = turn * near[TAPERS - k : TAPERS - k + slow] - turn.conjugate() * near[TAPERS + k : TAPERS + k + slow]
         G[k - 1] = both[:, p + 1 :]
@@ -125,7 +150,7 @@ def tapered_lines(one: Series) -> TaperedLines:
     counts = np.full(rows + 1, 1 / rows)
     counts[[0, -1]] /= 2
     X = np.ascontiguousarray(whole[:, 1 : p + 1])
-    return TaperedLines(power, loss, X, X.real**2 + X.imag**2, G, slope_of(one), counts, *bands_of(left), left)
+    return TaperedLines(power, loss, X, X.real**2 + X.imag**2, G, slope_of(one), counts, *bands_of(left), left, rest)
 
 
 def beyond_ends(lines: np.ndarray, count: int) -> np.ndarray:

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, noise_spectra
+from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, covariance_of, noise_spectra
 from .stacked_rows import against, product
 
 ERROR_KINDS = ("coloured", "white", "blocks", "drawn")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
 COSINE_ROWS = 3  # used rows for each cosine, at the least
 FEWEST_COSINES = 4  # cosines
-WIDER = 4  # as many are looked at for correlations, which are many and matter less
 FEWEST_FREEDOM = 4.0  # degrees by which a doubt is told; Student's t of 2 has no standard deviation
 LEFT = 0.02  # of the lines' power that a fit may leave; of less nothing is learnt
 PIECES = 512  # of time, in which cosines are taken for constant
@@ -64,25 +63,26 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
 
     The rows of a group stand in the order of time, as many in every group; rows that are not used are gaps. Scores of all groups
     at one instant are added, for their noise may be the same. The variance at line zero is to the mean of its neighbours as the
-    spectrum of the noise lets expect; its degrees of freedom are those of that mean and of that spectrum together.
+    spectrum of the noise lets expect; its degrees of freedom are those of that mean and of that spectrum together. Correlations
+    of the parameters are those of that spectrum: neighbours have others, and too few of them tell so many numbers.
     """
     p = X.shape[1]
     count = cosines(used, groups, p, lines or LINES)
     series = time_series(X, G, rest, used, groups)
     if not any(one.rest.any() for one in series):
         return Spread(np.zeros((p, p)), np.full(p, np.inf), count / 2)
-    scores = np.sum([shifted_sums(one.X * one.rest[:, None], WIDER * count) for one in series], axis=0)
-    powers = np.einsum("ji,ji->i", scores[:count], scores[:count])
+    scores = np.sum([shifted_sums(one.X * one.rest[:, None], count) for one in series], axis=0)
+    powers = np.einsum("ji,ji->i", scores, scores)
     spectra, variance, freedom = noise_spectra(series), np.zeros(p), np.zeros(p)
     for i, (whole, neighbours, squares) in enumerate(expected_scores(series, spectra, count)):
         visible = neighbours > LEFT * count * whole
         variance[i] = whole * powers[i] / neighbours if visible else whole
         doubt = 1 / spectrum_freedom(spectra, i) + (squares / neighbours**2 if visible else 0.0) if whole > 0 else 0.0
         freedom[i] = 1 / doubt if doubt > 0 else np.inf
-    lengths = np.sqrt(np.einsum("ji,ji->i", scores, scores))
+    covariance = covariance_of(spectra)
+    lengths = np.sqrt(np.diag(covariance))
     scale = np.sqrt(variance) / np.where(lengths > 0, lengths, 1.0)
-    covariance = np.einsum("ji,jk->ik", scores, scores) * np.outer(scale, scale)
-    return Spread(covariance, freedom, count / 2)
+    return Spread(covariance * np.outer(scale, scale), freedom, count / 2)
 
 
 def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray, groups: np.ndarray) -> list[Series]:

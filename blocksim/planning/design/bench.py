@@ -76,6 +76,8 @@ class Bench:
         ready, changes = prepared(self.diagram, self.params, options)
         self.make_twin(ready, changes)
         self.samples = spec.prior.draws(lambda name: parameter_number(ready.schedule, changes, name))
+        #: In which order they are tried; a search puts those first that are hardest for its best.
+        self.order: tuple[int, ...] = tuple(range(len(self.samples)))
         self.weights = vector_of(list(spec.parameters), spec.parameters, 1.0)
         self.accuracy = vector_of(list(spec.parameters), spec.accuracy, 0.01)
 
@@ -177,24 +179,31 @@ class Bench:
             return self.experiment_of(x)
         return self.known.experiment_of(drives), self.experiment_of(x)[1]
 
-    def try_out(self, x: FloatArray, below: float = -math.inf) -> Trial:
-        """One candidate, over all samples of the prior; one of a merit below this must be a smooth function of its parameters."""
+    def try_out(self, x: FloatArray, below: float = -math.inf, above: float = math.inf) -> Trial:
+        """One candidate, over all samples of the prior; one of a merit below this must be a smooth function of its parameters.
+
+        One that cannot come below `above` any more is of no use: where the worst sample counts, the others are left out then.
+        """
         import numpy as np
 
         values, stds, margins = [], [], []
+        given_up = above if self.spec.prior.take == "worst" else math.inf
         try:
             ready, numbers = self.experiment_of(x)
-            for sample in self.samples:
-                value, std, own = self.judge(ready, {**numbers, **sample}, below)
+            for place in self.order:
+                value, std, own = self.judge(ready, {**numbers, **self.samples[place]}, below)
                 values.append(value)
                 stds.append(std)
                 margins.append(own)
+                if merit_of(value, own) >= given_up:
+                    break
         except SimulationError:
             return Trial(x, np.log(SEES_NOTHING), SEES_NOTHING, np.full(len(self.spec.parameters), np.inf), ())
         prior = self.spec.prior
         criterion = together(values, prior.take, prior.quantile)
         worst = tuple(max(column, key=lambda margin: margin.excess) for column in zip(*margins, strict=True))
-        return Trial(x, merit_of(criterion, worst), criterion, stds[int(np.argmax(values))], worst)
+        hardest = tuple(self.order[k] for k in np.argsort(values)[::-1])
+        return Trial(x, merit_of(criterion, worst), criterion, stds[int(np.argmax(values))], worst, hardest)
 
     def judge(
         self, ready: Experiment, changes: Mapping[str, float], below: float = -math.inf

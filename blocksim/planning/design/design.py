@@ -15,7 +15,7 @@ from ...diagram.copying import write_copy
 from ...diagram.diagram import Diagram
 from ...diagram.writer import flow
 from ...errors import DiagramError, SimulationError
-from ...records.writing import write_json, writing
+from ...records.writing import make_folder, write_json, writing
 from ...simulation.elements import settings_in_diagram
 from ...simulation.overrides import Overrides
 from ..information import Information, information
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Files of a design's folder.
 SOURCE_FILE, DIAGRAM_FILE, RESULT_FILE, POINT_FILE = "source.yaml", "diagram.yaml", "design.json", "unknowns.json"
+#: Seconds between two writings of the best while searching.
+KEEP_EVERY = 5.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class DesignResult:
             place.mkdir(parents=True, exist_ok=True)
             (place / SOURCE_FILE).write_text(self.yaml, encoding="utf-8")
             write_copy(self.diagram, place / DIAGRAM_FILE)
-            (place / POINT_FILE).write_text(json.dumps(self.x.tolist()), encoding="utf-8")
+        write_json(place / POINT_FILE, self.x.tolist())
         write_json(place / RESULT_FILE, self.plain())
         return place
 
@@ -128,15 +130,15 @@ def design(
     """Find the excitation that teaches most: a path, YAML text, or the keys of a design as a dict.
 
     The result has `yaml` of the sources, `predicted` information, `before`, `margins` of every limit on the fine grid, and why
-    the search stopped. Ctrl-C keeps the best so far. With `out` it is written to a folder; `resume` goes on from what is there.
-    `learnt` is the information about relative changes of the parameters that earlier experiments gave.
+    the search stopped. Ctrl-C keeps the best so far. With `out` it is written to a folder; `resume` goes on from what is there,
+    also where the search was ended by force: its unknowns are kept meanwhile. `learnt` is the information about relative changes
+    of the parameters that earlier experiments gave.
     """
     spec = source if isinstance(source, DesignSpec) else load_design(source)
     spec = placed(spec)
     bench = Bench(spec, spec.search.step, learnt)
     start = earlier(Path(out), bench) if out is not None and resume else None
-    search = DesignSearch(bench, progress, start)
-    ending = search.run()
+    ending = DesignSearch(bench, progress if out is None else keeping_best(Path(out), progress), start).run()
     if ending.best is None:
         raise DiagramError(obstacle(bench))
     result = checked_result(spec, bench, ending)
@@ -149,6 +151,21 @@ def placed(spec: DesignSpec) -> DesignSpec:
     """With the diagram found beside the design file."""
     beside = Path(spec.path).parent / spec.diagram if spec.path else None
     return replace(spec, diagram=str(beside)) if beside is not None and beside.is_file() else spec
+
+
+def keeping_best(folder: Path, watch: Callable[[SearchProgress], None] | None) -> Callable[[SearchProgress], None]:
+    """Write the best's unknowns now and then, and before it is judged: a search that is ended by force can be gone on with."""
+    last = [0.0]  # when it was written, in seconds of the search
+
+    def keep(state: SearchProgress) -> None:
+        if state.best is not None and (state.stop or state.seconds - last[0] > KEEP_EVERY):
+            make_folder(folder)
+            write_json(folder / POINT_FILE, state.best.x.tolist())
+            last[0] = state.seconds
+        if watch:
+            watch(state)
+
+    return keep
 
 
 def earlier(folder: Path, bench: Bench) -> FloatArray | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ...errors import DiagramError
 from .design import DesignResult, design
 from .file import load_design
+from .search import SearchProgress
 from .spec import DesignSpec
 
 
@@ -29,12 +31,27 @@ class Front:
         return "\n".join(rows)
 
 
-def pareto(source: str | os.PathLike[str] | Mapping[str, Any] | DesignSpec, over: str, values: Sequence[float]) -> Front:
-    """One design for each value of `over`: 'peak' of the varied sources and their limits, or 'duration' of the run."""
+def pareto(
+    source: str | os.PathLike[str] | Mapping[str, Any] | DesignSpec,
+    over: str,
+    values: Sequence[float],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[SearchProgress], None] | None = None,
+) -> Front:
+    """One design for each value of `over`: 'peak' of the varied sources and their limits, or 'duration' of the run.
+
+    With `out` each of them is written to a folder of its own in there, as peak-30.
+    """
     spec = source if isinstance(source, DesignSpec) else load_design(source)
     if over not in ("peak", "duration"):
         raise DiagramError(f"over: found '{over}'. A front goes over peak or duration.")
-    results = [design(with_value(spec, over, float(value))) for value in values]
+    if over == "peak" and not any("peak" in words for words in spec.vary.values()):
+        raise DiagramError("over: no source of `vary` has a peak to go over.")
+    results = []
+    for value in values:
+        folder = None if out is None else Path(out) / f"{over}-{value:g}"
+        results.append(design(with_value(spec, over, float(value)), out=folder, progress=progress))
     return Front(over, spec.criterion, tuple(map(float, values)), tuple(r.criterion for r in results), tuple(results))
 
 

@@ -51,7 +51,7 @@ class SearchProgress:
 
     def summary(self) -> str:
         best = "nothing allowed yet" if self.best is None else f"best {self.best.criterion:.4g}"
-        return f"{best}, {self.simulations} simulations"
+        return f"{best}, {self.simulations} simulations{'; judging it on the fine grid' if self.stop else ''}"
 
 
 class Ended(Exception):
@@ -86,6 +86,8 @@ class DesignSearch:
         except KeyboardInterrupt:
             self.progress.stop = "interrupted"
         self.count()
+        if self.watch:
+            self.watch(self.progress)
         return self.progress
 
     def round(self) -> None:
@@ -107,20 +109,27 @@ class DesignSearch:
 
     # ---- judging ---------------------------------------------------------------------------------------------------
 
-    def tried(self, candidates: list[FloatArray], *below: float) -> list[Trial]:
-        """The trials of several candidates; a merit below this, one number for all or one for each, is made sure of."""
+    def tried(self, candidates: list[FloatArray], *below: float, others: bool = True) -> list[Trial]:
+        """The trials of several candidates; a merit below this, one number for all or one for each, is made sure of.
+
+        The merit of the others may be told too low, still not below, where it is of no use.
+        """
         bounds = list(below) if len(below) > 1 else [*below] * len(candidates)
         trials: list[Trial] = []
         size = TOGETHER * self.jobs  # between parts the time is looked at
         while len(trials) < len(candidates) and time.perf_counter() - self.begun < self.spec.seconds:
             rows = slice(len(trials), len(trials) + size)
-            trials += self.tried_together(candidates[rows], bounds[rows])
+            trials += self.tried_together(candidates[rows], bounds[rows], others)
         self.budget()
         return trials
 
-    def tried_together(self, candidates: list[FloatArray], bounds: list[float]) -> list[Trial]:
+    def tried_together(self, candidates: list[FloatArray], bounds: list[float], others: bool) -> list[Trial]:
         """The same on all cores."""
-        trials: list[Trial] = share_out(len(candidates), lambda k: self.bench.try_out(candidates[k], bounds[k]), self.jobs)
+
+        def try_out(k: int) -> Trial:
+            return self.bench.try_out(candidates[k], bounds[k], math.inf if others else bounds[k])
+
+        trials: list[Trial] = share_out(len(candidates), try_out, self.jobs)
         for trial, bound in zip(trials, bounds, strict=True):
             if trial.merit < bound:
                 self.look(trial)
@@ -130,6 +139,7 @@ class DesignSearch:
         progress = self.progress
         if trial.allowed and (progress.best is None or trial.criterion < progress.best.criterion):
             progress.best = trial
+            self.bench.order = trial.hardest
             progress.bests = [*progress.bests[1 - KEPT_BESTS :], trial]
             progress.history.append((self.bench.simulations, time.perf_counter() - self.begun, trial.criterion))
 
@@ -188,7 +198,7 @@ class DesignSearch:
                 some = free[self.random.uniform(size=len(free)) < self.random.uniform(0.1, 1.0)]
                 x[some] = np.clip(x[some] + length * self.random.standard_normal(len(some)), self.low[some], 1.0)
                 candidates.append(x)
-            best = min(self.tried(candidates, trial.merit), key=lambda one: one.merit)
+            best = min(self.tried(candidates, trial.merit, others=False), key=lambda one: one.merit)
             length *= WANDER_LONGER if best.merit < trial.merit else WANDER_SHORTER
             trial = min([trial, best], key=lambda one: one.merit)
         return trial
@@ -203,7 +213,7 @@ class DesignSearch:
         fruitless = 0
         while fruitless * TOGETHER < max(FRUITLESS * len(places), 40):
             moves = [self.move(trial.x, places) for _ in range(TOGETHER)]
-            trials = self.tried([flipped(trial.x, move) for move in moves], trial.merit)
+            trials = self.tried([flipped(trial.x, move) for move in moves], trial.merit, others=False)
             good = sorted((k for k in range(TOGETHER) if trials[k].merit < trial.merit), key=lambda k: trials[k].merit)
             if not good:
                 fruitless += 1
@@ -211,7 +221,8 @@ class DesignSearch:
             before, trial, fruitless = trial, trials[good[0]], 0
             if len(good) > 1:
                 union = np.unique(np.concatenate([moves[k] for k in good]))
-                trial = min([trial, *self.tried([flipped(before.x, union)], trial.merit)], key=lambda one: one.merit)
+                both = self.tried([flipped(before.x, union)], trial.merit, others=False)
+                trial = min([trial, *both], key=lambda one: one.merit)
         return trial
 
     def move(self, x: FloatArray, places: np.ndarray) -> np.ndarray:

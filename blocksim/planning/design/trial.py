@@ -26,6 +26,7 @@ class Trial:
     criterion: float
     stds: FloatArray  # relative, of the worst sample of the prior
     margins: tuple[Margin, ...]
+    hardest: tuple[int, ...] = ()  # the samples of the prior it was tried at, the worst first
 
     @property
     def sees(self) -> bool:

@@ -51,18 +51,40 @@ def test_noise_that_two_joints_share_counts_twice(same, rng):
     assert np.mean(variances) == pytest.approx((4 if same else 2) * np.sum(x**2) / np.sum(W**2) ** 2, rel=0.15)
 
 
+@pytest.mark.parametrize("share", [0.8, 0.0])
+def test_noise_that_two_joints_share_correlates_their_parameters(share, rng):
+    """A parameter for each joint, columns x and y: estimates of one white noise are correlated by x'y / |x| |y|, here 0.71."""
+    n, draws = 800, 60
+    angle = 2 * np.pi * 4 * np.arange(n) / n
+    x, y = np.sin(angle), np.sin(angle + np.pi / 4)
+    W, groups = np.zeros((2 * n, 2)), np.repeat([0, 1], n)
+    W[:n, 0], W[n:, 1] = x, y
+    X, found = W / np.sum(W**2, axis=0), []
+    for _ in range(draws):
+        first, second = rng.normal(size=(2, n))
+        e = np.r_[first, share * first + np.sqrt(1 - share**2) * second]
+        C = claimed(X, W, fit(W, e).residuals, groups).covariance
+        found.append(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]))
+    assert np.mean(found) == pytest.approx(share * np.sqrt(0.5), abs=0.08)
+
+
 def test_a_deep_dip_costs_no_width(rng):
-    """Twice differenced noise over a motion of a few lines: intervals hold in about 95 of 100 draws, neither 80 nor 100."""
+    """Twice differenced noise over a motion of a few lines: intervals hold in about 95 of 100 draws, neither 80 nor 100.
+
+    All three together, too: the mean of e' C^-1 e is 3 for the covariance C of the errors e.
+    """
     n, draws = 2000, 100
     t = np.arange(n) / n
     W = np.stack([np.sin(24 * np.pi * t), np.cos(32 * np.pi * t), np.sign(np.sin(24 * np.pi * t))], axis=1)
-    z, hits = [], 0
+    z, hits, together = [], 0, []
     for _ in range(draws):
         e = np.diff(rng.normal(size=n + 1)) + 0.05 * lfilter([1], [1, -0.5], rng.normal(size=n))
         found = fit(W, e)
         spread = claimed(W @ found.bread, W, found.residuals, np.zeros(n, dtype=int))
         z.append(found.values / np.sqrt(np.diag(spread.claim)))
         hits += np.abs(z[-1]) < spread.quantile
+        together.append(found.values @ np.linalg.solve(spread.claim, found.values))
+    assert 2.3 < np.mean(together) < 3.9, np.mean(together)
     assert np.all((np.std(z, axis=0) > 0.8) & (np.std(z, axis=0) < 1.25)), np.std(z, axis=0)
     assert np.all(hits / draws > 0.9), hits / draws
 
