@@ -34,7 +34,7 @@ def added_noise_bias(run: Run, names: Sequence[str], values: np.ndarray, draws: 
     if not sources:
         raise RecordError("bias: none of the motion comes from a measured column, so that there is no noise to be told.")
     chain = list(makers(schedule, unit, set(run.record.provenance.get("columns", {}))))
-    changes = {**run.changes, f"{run.path}.bias": "untold", f"{run.path}.errors": "white"}
+    changes = {**run.changes, f"{run.path}.bias": "off", f"{run.path}.errors": "white"}
     random, rows = np.random.default_rng(STREAM), []
     for _ in range(draws):
         noisy = with_noise(run.record, sources, random)

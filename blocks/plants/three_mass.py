@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, outport, param, state
 from blocksim.contract.vocabulary import sign
@@ -60,6 +60,7 @@ blocks:
   robot:  {type: ThreeMassRobot, q: 1e-3, backlash: elasto, in: torque}
 """
     inverse_parameters = ("Jm", "Jg", "Ja", "Fv", "Fc", "k1", "k3", "d", "k2", "d2", "A")
+    open_signals: ClassVar = {"z": "A"}  # of its inverse model, that may be left open where their parameter is 0
 
     Jg: float = param(1.13e2, "inertia of the gearbox, at the arm's side", "kg m^2", above=0)
     Ja: float = param(1.017e3, "inertia of the arm", "kg m^2", above=0)

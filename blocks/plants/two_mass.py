@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from blocksim.contract.block import Block, inport, outport, param, state
 from blocksim.contract.vocabulary import sign
@@ -52,8 +52,8 @@ class TwoMassRobot(GearedMotor):
     derivative, which acts as a damper: (Ja + inertia) phi_a'' = tau_s - inertia_rate w_a - ... Where nothing of it is said, the
     equations are those above, and nothing is computed for it.
 
-    Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`, and where Ms is not 0
-    in Ms and offset too: see `regressor`.
+    Its inverse dynamic model, one row for the motor and one for the arm, is linear in `inverse_parameters`, where Ms is not 0
+    in Ms and offset too, and where offset is not 0 in offset: see `regressor`.
     """
 
     icon = (
@@ -68,7 +68,8 @@ blocks:
   robot:  {type: TwoMassRobot, alpha: 1e3, A: 1e7, q: 1e-3, friction: sign, in: torque}
 """
     inverse_parameters = ("Jm", "Ja", "Fv", "Fc", "k1", "k3", "d", "A")
-    weight_parameters = ("Ms", "offset")  # of its inverse model too, where the arm has a weight
+    weight_parameters = ("Ms", "offset")  # of its inverse model too, where the arm has a weight; the offset also by itself
+    open_signals: ClassVar = {"z": "A"}  # of its inverse model, that may be left open where their parameter is 0
 
     Ja: float = param(1.13e3, "inertia of the arm", "kg m^2", above=0)
     inertia = inport("what the pose adds to Ja; observers take it for 0", "kg m^2", optional=True)
@@ -125,10 +126,13 @@ blocks:
         return unseen_in_gear(self.settings, names, windup, signals["z"]) or unseen_friction(self.settings, names, signals["w_m"])
 
     @staticmethod
-    def regressor(phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, Ms, theta0, g, friction, backlash):
+    def regressor(
+        phi_m, w_m, dw_m, phi_a, w_a, dw_a, z, r, beta, q, A, Fc, Fs, vs, k1, k3, d, Ms, offset, theta0, g, friction, backlash
+    ):
         """Rows of the motor and of the arm: regressor @ (Jm, Ja, Fv, Fc, k1, k3, d, A) = (tau, 0), shape (..., 2, 8).
 
-        An arm with a weight, Ms not 0, has two more columns: g cos(phi_a + theta0) for Ms, and one for the motor's offset.
+        An arm with a weight, Ms not 0, has two more columns: g cos(phi_a + theta0) for Ms, and one for the motor's offset. An
+        offset that is not 0 has its column without a weight too.
 
         Both are torques at the motor (the arm's equation times r), so that they weigh alike in least squares. dw_m and dw_a
         are the accelerations; signals may be arrays over time. z is the hysteresis that a robot of this A has: it is
@@ -145,8 +149,11 @@ blocks:
         motor = [dw_m, none, w_m, dry, r * spring, r * cubic, r * damper, r * bent]
         arm = [none, r * dw_a, none, none, -r * spring, -r * cubic, -r * damper, -r * bent]
         if Ms:
-            motor += [none, none + 1.0]
-            arm += [r * g * np.cos(np.asarray(phi_a) + theta0), none]
+            motor += [none]
+            arm += [r * g * np.cos(np.asarray(phi_a) + theta0)]
+        if Ms or offset:
+            motor += [none + 1.0]
+            arm += [none]
         return model_rows((motor, arm), none)
 
     #: For regressions, the motor's row is replaced by the sum of both: no gear is in it, and what it says of Ja holds whatever

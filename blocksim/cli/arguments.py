@@ -132,7 +132,7 @@ def record_options(
 ) -> dict[str, Any]:
     """How a measured record is to be read, as options of `identify` and `validate`."""
     return {
-        "time": read_time(time),
+        "time": time,
         "every": every,
         "resample": read_resample(resample),
         "missing": missing,
@@ -173,11 +173,3 @@ def read_resample(text: str | None) -> Any:
     if more:
         raise DiagramError(Problem(f"--resample {text}: {p.what}") for p in more)
     return root.plain()
-
-
-def read_time(text: str | None) -> Any:
-    """`--time` as the column of time: 'zeit', 'zeit [ms]'."""
-    from ..records.conversion import name_and_unit
-
-    column, unit = name_and_unit(text) if text is not None else ("", "")
-    return {"column": column, "unit": unit} if unit else text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiagramError
-from .arguments import AllowOutside, File, Set, read_columns, read_settings, read_time, with_errors_told
+from .arguments import AllowOutside, File, Set, read_columns, read_settings, with_errors_told
 
 if TYPE_CHECKING:
     from ..planning.design.search import SearchProgress
@@ -209,7 +209,7 @@ def sequential_command(
         return
     from ..running.identify import Reading
 
-    reading = Reading(read_columns(map_ or []), read_time(time), every, resample)
+    reading = Reading(read_columns(map_ or []), time, every, resample)
     campaign_step(file, folder, first, record, reading, {"accuracy": accuracy, "budget": budget})
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .arguments import Output, read_time, with_errors_told
+from .arguments import Output, with_errors_told
 
 
 @with_errors_told
@@ -16,7 +16,8 @@ def look_command(
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of time; 'zeit [ms]' with its unit.")] = None,
     every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
     encoders: Annotated[
-        str | None, typer.Option(metavar="MOTOR,ARM", help="Two encoders of one axis: lag and zero between them.")
+        str | None,
+        typer.Option(metavar="MOTOR,ARM", help="Two encoders of one axis: lag and zero between them; 'arm [deg]' with a unit."),
     ] = None,
     ratio: Annotated[float | None, typer.Option(help="Angle of the second encoder per angle of the first.")] = None,
     load: Annotated[str | None, typer.Option(metavar="COLUMN", help="A known torque on the arm, where one acted.")] = None,
@@ -32,23 +33,17 @@ def look_command(
     from ..errors import DiagramError
     from ..records.writing import writing
     from ..running.identify import axis_of
-    from ..running.looking import view_of_file
+    from ..running.looking import compared_columns, view_of_file
 
-    record, view = view_of_file(file, axis_of(RecordSpec(time=read_time(time), every=every)))
+    record, view = view_of_file(file, axis_of(RecordSpec(time=time, every=every)))
     typer.echo(str(view))
     if encoders is not None:
-        from ..estimation.encoder_pair import compare_encoders
-
         names = [name.strip() for name in encoders.split(",")]
         if len(names) != 2:
             raise DiagramError(f"--encoders {encoders}: two columns are wanted, e.g. --encoders motor,arm.")
-        first, second = names
-        push = record[load] if load is not None else None
-        unit = record.unit(second) or "rad"
-        pair = compare_encoders(
-            record.time(first), record[first], record[second], ratio, load=push, unit=unit, names=(first, second)
-        )
-        typer.echo(f"\n{pair}")
+        if not view.timed:
+            raise DiagramError("--encoders: a lag needs the time of the rows; say --time or --every, as the note above.")
+        typer.echo(f"\n{compared_columns(record, names[0], names[1], ratio, load)}")
     if output is not None:
         from ..pictures.plots import plot
 

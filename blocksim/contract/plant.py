@@ -53,8 +53,10 @@ class Plant:
     @property
     def standard(self) -> tuple[str, ...]:
         """Its own parameters, of which base ones are made."""
-        weight = getattr(self.kind, "weight_parameters", ())  # of rows that it has where the first of them is not 0
-        return (*getattr(self.kind, "inverse_parameters", ()), *(weight if weight and self.settings[weight[0]] else ()))
+        more: tuple[str, ...] = getattr(
+            self.kind, "weight_parameters", ()
+        )  # columns that it has where they or the first of them are not 0
+        return (*getattr(self.kind, "inverse_parameters", ()), *(n for n in more if self.settings[n] or self.settings[more[0]]))
 
     @property
     def values(self) -> dict[str, float]:

@@ -140,6 +140,7 @@ def twin_of(
             f"{float(begin):g} s: connect the signal before it is decimated, and decimate here."
         )
     recorded = [*played, *([] if run.simulated else recorded_sources(run, t))]
+    refuse_gaps(recorded, t)
     base = kept_base(run, names, recorded, begin, every, begin + every * (round(first) + len(t) - 1))
     values = {player_path(p): p.values.reshape(len(p.values), -1) for p in recorded}
     own = with_numbers(base, {**settings_in(base, run.changes), **(start or {})}, values)
@@ -147,6 +148,19 @@ def twin_of(
     if not run.simulated:
         refuse_unasked(run, [u.path for u in own.schedule.units if u.path in assumed and not u.kind.of(Draw)])
     return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
+
+
+def refuse_gaps(recorded: Sequence[Played], t: np.ndarray) -> None:
+    """What drives a simulation must be there at every sample."""
+    import numpy as np
+
+    for one in recorded:
+        rows = np.flatnonzero(~np.isfinite(one.values.reshape(len(one.values), -1)).all(axis=1))
+        if len(rows) and len(one.values) == len(t):
+            raise RecordError(
+                f"'{one.signal}' drives what is simulated and misses {len(rows)} samples, the first at {t[rows[0]]:.6g} s. Fill "
+                f"them: --resample {float(interval_of(t)):.6g} in place of --missing bridge."
+            )
 
 
 def refuse_unasked(run: Run, sources: Sequence[str]) -> None:

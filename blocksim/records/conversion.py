@@ -12,6 +12,7 @@ FORCE, TORQUE = {"kg": 1, "m": 1, "s": -2}, {"kg": 1, "m": 2, "s": -2}
 #: Words of units: how much of the base units they are. Angles and volts count as base units of their own.
 UNIT_WORDS: dict[str, Dimensions] = {
     "1": (1.0, {}),
+    "%": (1e-2, {}),
     "m": (1.0, {"m": 1}),
     "km": (1e3, {"m": 1}),
     "cm": (1e-2, {"m": 1}),
@@ -67,7 +68,7 @@ UNIT_WORDS |= {
 #: Units in SI as people write them.
 COMMON_UNITS = ("rad", "m", "s", "rad/s", "m/s", "rad/s^2", "m/s^2", "N m", "N", "V", "A", "kg", "kg m^2", "Hz")
 POWERS = str.maketrans({"²": "2", "³": "3"})
-UNIT_WORD = re.compile(r"([A-Za-zµ°]+|1)(?:\^?(-?\d))?\Z")
+UNIT_WORD = re.compile(r"([A-Za-zµ°]+|1|%)(?:\^?(-?\d))?\Z")
 
 
 #: A name with its unit: 'q [deg]', 'q[deg]', 'q (deg)', 'q(deg)'.

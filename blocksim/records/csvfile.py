@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import RecordError
 from .conversion import name_and_unit
 from .description import column_label, describe, gather, measurement, refuse_twice, restore, within_limit
-from .foreign.cells import DAY, CellStyle, is_number_text, seconds_of_stamp, split_cells, style_of
+from .foreign.cells import DAY, CellStyle, is_missing, is_number_text, seconds_of_stamp, split_cells, style_of
 from .foreign.table_head import CSV_MARK, TableHead, count_lines, table_head
 from .foreign.time_column import time_name
 from .grid import TimeAxis, TimeProblem, axis_problem
@@ -66,6 +66,8 @@ def foreign_record(path: Path, head: TableHead, axis: TimeAxis) -> Record:
     style = style_of([cells for _, cells in itertools.islice(number_rows(path, head), 20)], head.delimiter)
     table = number_table(path, head, style)
     remarks = [f"{head.above} lines above the table were left out"] if head.above > 0 else []
+    if table.cut:
+        remarks.append("the last line was not written to its end, and was left out")
     if head.encoding != "utf-8-sig":
         remarks.append(f"read as {head.encoding}")
     numbers, repeats = without_repeated_samples(table.numbers)
@@ -82,6 +84,8 @@ def foreign_record(path: Path, head: TableHead, axis: TimeAxis) -> Record:
     if time:
         refuse_times(path, head, columns[time])
     record = measurement(path, columns, axis, ignored=[heads[k] for k in table.words])
+    if table.words:
+        record.provenance["words"] = {heads[k]: text for k, text in table.words.items()}
     if len(repeats):
         record.provenance["repeated_rows"] = len(repeats)
     if remarks := [*remarks, *more, *record.provenance.get("remarks", ())]:
@@ -147,7 +151,8 @@ class NumberTable:
     """The numbers of a table, nan where one is missing; `words` are the columns that hold text and no number."""
 
     numbers: FloatArray
-    words: list[int] = field(default_factory=list)
+    words: dict[int, str] = field(default_factory=dict)  # with the first of them
+    cut: bool = False  # the last line was not written to its end, and is left out
 
 
 def number_table(source: Path, head: TableHead, style: CellStyle) -> NumberTable:
@@ -167,13 +172,28 @@ def number_table(source: Path, head: TableHead, style: CellStyle) -> NumberTable
             problem = f"has {table.shape[1]} columns"
         except ValueError as error:
             problem = str(error)
-    rows = [numbers_in(number, cells, head, style) for number, cells in number_rows(source, head)]
+    table_lines = list(number_rows(source, head))
+    cut = len(table_lines) > 1 and len(table_lines[-1][1]) < len(head.heads) and not ends_with_a_line(source)
+    rows = [numbers_in(number, cells, head, style) for number, cells in (table_lines[:-1] if cut else table_lines)]
     if not rows:
         raise RecordError(problem)
     words = [k for k in range(len(head.heads)) if any(row[k] is None for row in rows)]
     for column in words:
         refuse_some_words(column, rows, source, head)
-    return NumberTable(np.array([[0.0 if value is None else value for value in row] for row in rows]), words)
+    if len(words) == len(head.heads):
+        raise RecordError(
+            f"no column holds numbers: line {table_lines[0][0]} begins with {table_lines[0][1][0][:40]!r}. Commas, semicolons, "
+            "tabs, bars or blanks are read between columns, and 1.5, 1,5 or 1e-3 as numbers."
+        )
+    samples = {k: next(cells[k] for _, cells in table_lines if not is_missing(cells[k])) for k in words}
+    return NumberTable(np.array([[0.0 if value is None else value for value in row] for row in rows]), samples, cut)
+
+
+def ends_with_a_line(source: Path) -> bool:
+    """Whether the last line of a file was written to its end."""
+    with open(source, "rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) in b"\r\n"
 
 
 def numbers_in(number: int, cells: list[str], head: TableHead, style: CellStyle) -> list[float | None]:

@@ -23,7 +23,6 @@ from .record import Record, time_keys
 MARK = "blocksim"
 
 Arrays = dict[str, np.ndarray]
-A_DATE = 1e8  # seconds: three years
 
 
 def within_limit(needed: int, max_bytes: int) -> None:
@@ -105,7 +104,7 @@ def measurement(
     refuse_twice("column", [name for name, _ in pairs.values()])
     units = {**{name: unit for name, unit in pairs.values() if unit}, **(units or {})}
     arrays = {pairs[head][0]: array for head, array in arrays.items()}
-    key, t = time_column(arrays, axis, units)
+    key, t, date = time_column(arrays, axis, units)
     if not len(t):
         raise RecordError(f"its time '{key}' has no samples.")
     constants: dict[str, Any] = {}
@@ -129,16 +128,9 @@ def measurement(
             f"'{name}' has shape {arrays[name].shape} but the time '{key}' has {len(t)} samples. Transpose or "
             "remove it, or load the arrays yourself and use Record.from_arrays."
         )
-    t, remarks = since_the_first(t)
+    remarks = [f"times are dates, {date:.12g} s at the first row, from which they are counted"] if date else []
     provenance = {"constants": constants, "ignored": [*ignored, *strangers], "other_lengths": strangers, "remarks": remarks}
     return Record([Grid(t, signals)], {"source": source.name, **{k: v for k, v in provenance.items() if v}})
-
-
-def since_the_first(t: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Times that are dates, in seconds since 1970, counted from the first row: such numbers leave no digits for an interval."""
-    if t.ndim == 1 and np.isfinite(t).all() and t[0] >= A_DATE:
-        return t - t[0], [f"times are dates, {t[0]:.12g} s at the first row, from which they are counted"]
-    return t, []
 
 
 def column_label(name: str, unit: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contract.times import Seconds, exact
 from ..errors import RecordError
+from .conversion import name_and_unit
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray, MaskArray
@@ -76,9 +77,15 @@ class Grid:
 class TimeAxis:
     """Where the time of somebody's table is: a column (t or time where none is named), or rows that are `every` apart."""
 
-    column: str = ""
+    column: str = ""  # with its unit or without: 'clock [ms]'
     unit: str = ""  # of the column; '' for what its head says, seconds where that says nothing
     every: Seconds | None = None  # seconds; no column is read then
+
+    def __post_init__(self) -> None:
+        column, unit = name_and_unit(self.column)
+        if unit and not self.unit:
+            object.__setattr__(self, "column", column)
+            object.__setattr__(self, "unit", unit)
 
 
 class TimeProblem(RecordError):

@@ -53,6 +53,8 @@ def corrected(
     moves, left = {}, []
     for pair in pairs:
         keys = requests.get(pair.names[1], [])
+        if pair.unlike and keys:
+            raise RecordError(f"{listing(keys)} of {pair.names[1]} cannot be estimated: {pair.remarks()[0]}")
         if "offset" in keys:
             grids = [lowered(grid, pair.names[1], pair.zero) for grid in grids]
             notes.append(f"'{pair.names[1]}': offset {-pair.zero:.4g} estimated from '{pair.names[0]}' (+- {pair.zero_std:.2g})")
@@ -125,10 +127,13 @@ def shifted_rows(values: np.ndarray, samples: float) -> np.ndarray:
     rows = np.arange(len(values))
     if abs(samples - round(samples)) < EVEN:
         return values[np.clip(rows + round(samples), 0, len(values) - 1)]
-    if not np.isfinite(values).all():
-        raise RecordError(
-            f"a delay of {samples:.3g} samples cannot be taken from a column with missing samples; resample it first."
-        )
     from scipy.interpolate import CubicSpline
 
-    return np.asarray(CubicSpline(rows, values, axis=0)(np.clip(rows + samples, 0, len(values) - 1)))
+    present = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    if present.sum() < 2:
+        return values
+    places = np.clip(rows + samples, 0, len(values) - 1)
+    moved = np.asarray(CubicSpline(rows[present], values[present], axis=0)(places))
+    whole = present[np.floor(places).astype(int)] & present[np.ceil(places).astype(int)]
+    moved[~whole] = np.nan  # what lies beside a missing sample stays missing
+    return moved

@@ -13,7 +13,7 @@ from ..contract.declarations import Outport
 from ..diagram.diagram import REFERENCE, Diagram
 from ..diagram.spec import ColumnSpec
 from ..errors import DiagramError, Problem, RecordError, did_you_mean, listing
-from ..records.conversion import to_base, unit_factor
+from ..records.conversion import name_and_unit, to_base, unit_factor
 from ..records.grid import Grid, Signal
 from ..records.record import Record, brief_listing
 from ..schedule.logs import subsystem_output
@@ -94,6 +94,7 @@ def mapped(
             # A record the diagram made itself has its names, whatever its file calls the columns of the lab. What is asked for
             # beside the file must be there.
             source = others.get(column.file, record)
+            column = with_unit_of_name(column, source)
             own = column.place is not None and goal.name in record and not has_column(source, column.column)
             spec = ColumnSpec(goal.name) if own else column
             signals[goal.name] = read_column(goal, spec, record if own else source, notes)
@@ -117,6 +118,14 @@ def mapped(
 def has_column(record: Record, column: Any) -> bool:
     names = column if isinstance(column, list) else [column]
     return all(name in record or f"{name}[0]" in record for name in names)
+
+
+def with_unit_of_name(spec: ColumnSpec, record: Record) -> ColumnSpec:
+    """'q [deg]' as the column q in degrees, where the record has no column of that whole name."""
+    if not isinstance(spec.column, str) or has_column(record, spec.column):
+        return spec
+    name, unit = name_and_unit(spec.column)
+    return replace(spec, column=name, unit=spec.unit or unit) if unit and has_column(record, name) else spec
 
 
 def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]) -> tuple[np.ndarray, Signal]:

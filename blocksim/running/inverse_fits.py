@@ -57,11 +57,11 @@ def inverse_fits(
         effort = plant.effort(inputs[plant.drive])
         judged_values = base if plant.grouping else {}
         beta = np.array([judged_values.get(f"{unit_model(unit)}.{n}", float(plant.values[n])) for n in plant.parameters])
-        model = np.einsum("kij,j->ki", plant.regressor({s: inputs[s] for s in plant.motion}), beta)
+        model = np.einsum("kij,j->ki", plant.regressor({s: inputs[s] for s in plant.motion if s in inputs}), beta)
         label = f"{unit.path}.{plant.drive}"
         unit_text = plant.effort_unit
         inside = without_ends(t, unit, skip)
-        motion = {s: np.asarray(inputs[s])[inside] for s in plant.motion}
+        motion = {s: np.asarray(inputs[s])[inside] for s in plant.motion if s in inputs}
         counted = unit.block.judged_rows(plant, inputs) if isinstance(unit.block, RecordBlock) else None
         counted = None if counted is None else counted[inside]
         fits.append(fit_of(label, unit_text, t[inside], effort[inside].squeeze(), model[inside].squeeze(), motion, counted))
@@ -74,8 +74,8 @@ def effort_notes(entry: SignalFit) -> list[str]:
     """Joint by joint, and what is left out of the scores."""
     notes = []
     if len(entry.relative_errors) > 1:
-        shares = ", ".join(f"{100 * e:.3g}" for e in entry.relative_errors)
-        notes.append(f"note: relative error of {entry.name} by joint: {shares} %.")
+        shares = ", ".join(f"{100 * e:.3g} %" if np.isfinite(e) else "no effort acts" for e in entry.relative_errors)
+        notes.append(f"note: relative error of {entry.name} by joint: {shares}.")
     if entry.counted is not None and not entry.counted.all():
         whole = 100 * replace(entry, counted=None).relative_error
         notes.append(
@@ -107,4 +107,5 @@ def is_inverse(unit: Unit) -> bool:
     plant = unit.plants.get("model")
     if plant is None or "regressor" not in plant.kind.functions or not plant.parameters:
         return False
-    return all(unit.inputs.get(port) for port in (plant.drive, *plant.motion))
+    needed = {plant.drive, *plant.motion} - set(getattr(plant.kind, "open_signals", ()))
+    return all(unit.inputs.get(port) for port in needed)

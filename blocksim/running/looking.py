@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import listing
+from ..errors import RecordError, listing
+from ..estimation.encoder_pair import EncoderPair, compare_encoders, speed_lag
+from ..records.conversion import name_and_unit, unit_factor
 from ..records.foreign.clock_jitter import CLEARLY, smoother_when_even
+from ..records.foreign.time_column import timed_head
 from ..records.grid import Grid, TimeAxis, TimeProblem
 from ..records.record import MAX_RECORD_BYTES, Record, scalar_columns
 from ..records.storage import read_record
@@ -46,6 +50,7 @@ class FileView:
     columns: tuple[ColumnView, ...]
     times: tuple[str, ...]  # one text for each time base
     remarks: tuple[str, ...] = field(default=())
+    timed: bool = True  # whether the time of the rows is known
 
     def __str__(self) -> str:
         head = ("column", "unit", "from", "to", "step", "missing", "looks like")
@@ -69,7 +74,7 @@ def view_of_file(path: str | os.PathLike[str], axis: TimeAxis = TimeAxis()) -> t
         view = look_at(record)
         why = str(error).removeprefix(f"{path}: ")
         remarks = (why, *likely_times(record), *view.remarks)
-        return record, replace(view, times=(f"{len(record.t)} rows; their time is not known",), remarks=remarks)
+        return record, replace(view, times=(f"{len(record.t)} rows; their time is not known",), remarks=remarks, timed=False)
     return record, look_at(record)
 
 
@@ -79,8 +84,23 @@ def likely_times(record: Record) -> list[str]:
         for label, values in scalar_columns(name, record[name]):
             steps = np.diff(values)
             if len(steps) > 1 and bool((steps > 0).all()) and float(steps.max()) < 5 * float(np.median(steps)):
-                return [f"column {label} rises by {np.median(steps):.4g} from row to row: is it the time? --time {label}"]
+                way = timed_head(label, values)
+                way = way if way == label else f'"{way}"'
+                return [f"column {label} rises by {np.median(steps):.4g} from row to row: is it the time? --time {way}"]
     return []
+
+
+def compared_columns(record: Record, motor: str, arm: str, ratio: float | None = None, load: str | None = None) -> EncoderPair:
+    """Two columns of a record as the encoders of one axis; a name may have its unit, 'arm [deg]'."""
+    heads = [(name, "") if name in record else name_and_unit(name) for name in (motor, arm)]
+    first, second = (name for name, _ in heads)
+    units = [unit or record.unit(name) for name, unit in heads]
+    angles = units[1] or "rad"
+    push = None if load is None else record[load]
+    return compare_encoders(
+        record.time(first), record[first], record[second], ratio, load=push, unit=angles,
+        first_unit=units[0], names=(first, second),
+    )  # fmt: skip
 
 
 def look_at(record: Record) -> FileView:
@@ -95,11 +115,12 @@ def look_at(record: Record) -> FileView:
     remarks += provenance.get("remarks", ())
     others = provenance.get("other_lengths", {})
     if unread := [name for name in provenance.get("ignored", ()) if name not in others]:
-        remarks.append(f"not read: {listing(unread)}")
+        words = provenance.get("words", {})  # as they stand in the first row that has one
+        remarks.append(f"not read: {listing(f'{n} ({words[n][:30]!r})' if n in words else n for n in unread)}")
     if others:
         shapes = listing(f"{name} ({shape})" for name, shape in others.items())
         remarks.append(f"of other lengths, and not read: {shapes}; another column of time (--time) may go with them")
-    remarks += alike_columns(record)
+    remarks += [*alike_columns(record), *late_speeds(record)]
     for name, value in list(provenance.get("constants", {}).items())[:20]:
         remarks.append(f"a single value: {name} = {value}")
     times = tuple(time_words(grid) for grid in record.grids)
@@ -114,6 +135,32 @@ def alike_columns(record: Record) -> list[str]:
         if twin := next((other for other, v in columns[:k] if np.array_equal(v, values, equal_nan=True)), None):
             texts.append(f"'{label}' holds the same numbers as '{twin}'")
     return texts
+
+
+def late_speeds(record: Record) -> list[str]:
+    """Speeds that are late behind the slope of an angle of the same file, as their units tell."""
+    texts = []
+    for label, name, speed in in_units(record, ("rad/s", "m/s")):
+        for other, angle_name, angle in in_units(record, ("rad", "m")):
+            if record.time(name) is not record.time(angle_name):
+                continue
+            try:
+                lag, std, share = speed_lag(record.time(name), angle, speed)
+            except RecordError:
+                continue
+            if abs(share - 1) < 0.05 and abs(lag) > 4 * std:
+                word = "late behind" if lag > 0 else "ahead of"
+                way = f"where it is used, map it with delay: {lag:.3g}"
+                texts.append(f"'{label}' is {1e3 * abs(lag):.3g} ms {word} the slope of '{other}' (+- {1e3 * std:.2g} ms): {way}")
+    return texts
+
+
+def in_units(record: Record, units: tuple[str, ...]) -> Iterator[tuple[str, str, FloatArray]]:
+    """Columns whose unit can be made one of these, in it: label, name, values."""
+    for name in record:
+        factor = next((f for f in (unit_factor(record.unit(name), unit) for unit in units) if f is not None), None)
+        if factor is not None:
+            yield from ((label, name, factor * values) for label, values in scalar_columns(name, record[name]))
 
 
 def time_words(grid: Grid) -> str:
@@ -146,6 +193,8 @@ def view_of(name: str, unit: str, values: FloatArray) -> ColumnView:
 def quantum(values: FloatArray) -> float:
     """The step of which all differences are multiples, as an encoder has it; 0 where there is none."""
     levels = np.unique(values)
+    if len(levels) > MANY_LEVELS and bool((levels == np.round(levels)).all()):
+        return float(np.diff(levels).min())  # whole numbers: counts, however many
     if len(levels) < 3 or len(levels) > max(MOST_LEVELS, len(values) // 3):
         return 0.0
     gaps = np.diff(levels)
@@ -191,16 +240,23 @@ def repeat_words(values: FloatArray) -> str:
     return ""
 
 
+def is_encoder_count(counts: int) -> bool:
+    """Counts that encoders have, powers of two and thousands; 3600 or 1440 are a logger's rounding to 0.1 or 0.25 degrees."""
+    return counts >= 100 and (counts & (counts - 1) == 0 or (counts % 1000 == 0 and counts % 36 != 0))
+
+
 def likely_kind(values: FloatArray, unit: str, step: float) -> str:
     """What a column without a unit may be, from its size and its steps."""
     if unit:
         return ""
-    if step == 1 and float(np.abs(values).max()) > 10:
+    if step == 1 and bool((np.diff(values) >= 1).all()):
+        return "a number of the row"
+    if step and step == round(step) and float(np.abs(values).max()) > 10:
         return "counts: give scale"
     turns = step and TURN / step
     if turns and abs(turns - round(turns)) < 1e-3 and turns >= 100:
         return f"an encoder in rad, {round(turns)} counts per turn"
     degrees = step and 360 / step
-    if degrees and abs(degrees - round(degrees)) < 1e-3 and degrees >= 100 and float(np.ptp(values)) > 10:
+    if degrees and abs(degrees - round(degrees)) < 1e-3 and is_encoder_count(round(degrees)) and float(np.ptp(values)) > 10:
         return f"an angle in degrees, {round(degrees)} counts per turn?"
     return ""

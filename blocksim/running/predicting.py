@@ -27,6 +27,8 @@ from .identify import MeasuredData
 def predicted_fits(data: MeasuredData, horizon: float, names: list[str]) -> tuple[list[SignalFit], list[str]]:
     """Every measured signal beside what is predicted of it from at most `horizon` seconds before."""
     record, drives = data.record, measured_drives(data)
+    if not drives:
+        raise RecordError("nothing that drives a plant was measured: map its torque or force, e.g. --map torque=COLUMN.")
     names = [name for name in names if name not in drives]
     if not names:
         raise RecordError(f"nothing can be predicted: beside what drives, {listing(drives)}, no signal was measured.")
@@ -56,10 +58,7 @@ def measured_drives(data: MeasuredData) -> list[str]:
     """The measured signals that drive what moves."""
     moving = [unit for unit in data.schedule.units if unit.kind.of(Inport) and moving_states(unit)]
     refs = {f"{ref.block}.{ref.port}" for unit in moving for refs in unit.inputs.values() for ref in refs}
-    drives = [name for name in data.signals if name in refs]
-    if not drives:
-        raise RecordError("nothing that drives a plant was measured: map its torque or force, e.g. --map torque=COLUMN.")
-    return drives
+    return [name for name in data.signals if name in refs]
 
 
 def window(data: MeasuredData, drives: list[str], names: list[str], rows: slice) -> Mapping[str, Any]:

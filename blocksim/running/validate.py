@@ -32,9 +32,10 @@ from ..schedule.schedule import Schedule
 from ..simulation.elements import whole_settings
 from .identify import MeasuredData, Reading, identify, read_measured
 from .inverse_fits import inverse_fits, removed_channel
-from .predicting import predicted_fits
+from .predicting import measured_drives, predicted_fits
 
 MODES = ("loop", "predict", "inverse")
+DRIFTED = 0.95  # a fit below which a simulated motion has gone its own way
 
 
 def validate(
@@ -213,7 +214,18 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
     notes = (
         [f"note: {listing(sorted(twin.assumed))} acted as in the diagram: the record does not hold it."] if twin.assumed else []
     )
-    return fits, notes
+    return fits, notes + drift_notes(data, fits, played)
+
+
+def drift_notes(data: MeasuredData, fits: list[SignalFit], played: set[str]) -> list[str]:
+    """What to do where a plant that only the record drives went elsewhere: no controller of the diagram holds it."""
+    alone = [name for name in measured_drives(data) if name in played]
+    if not alone or min(fit.fit for fit in fits) > DRIFTED:
+        return []
+    return [
+        f"note: nothing holds the simulated plant: it is driven by {listing(alone)} alone and may drift, however good the model. "
+        "--mode predict begins again every --horizon at what was measured, --mode inverse simulates nothing."
+    ]
 
 
 def comparable(data: MeasuredData) -> tuple[list[str], set[str]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
+from blocksim.estimation.encoder_pair import speed_lag
 
 R, LAG, ZERO = 0.01, 3e-3, 1e-3
 
@@ -60,11 +61,44 @@ def test_a_wrong_ratio_is_said():
     assert "and the ratio was said to be 0.02" in str(bs.compare_encoders(*encoders(4e-3), 0.02))
 
 
+def test_encoders_in_other_units_are_one_axis():
+    """Turns of the motor and thousandths of a radian of the arm: the ratio is one of angles."""
+    t, motor, arm = encoders(4e-3)
+    pair = bs.compare_encoders(t, motor / (2 * np.pi), 1e3 * arm, R, unit="mrad", first_unit="rev")
+    assert pair.lag == pytest.approx(LAG, rel=0.02) and pair.zero == pytest.approx(1e3 * ZERO, rel=0.02)
+
+
+def test_rows_that_are_missing_shift_nothing():
+    t, motor, arm = encoders(4e-3)
+    keep = np.ones(len(t), bool)
+    keep[900:912] = keep[2500:2503] = False
+    gone = np.where(keep, motor, np.nan)
+    for pair in (bs.compare_encoders(t[keep], motor[keep], arm[keep], R), bs.compare_encoders(t, gone, arm, R)):
+        assert pair.lag == pytest.approx(LAG, rel=0.02) and pair.zero == pytest.approx(ZERO, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("motor_scale", "arm_scale", "words"),
+    [(1, -1, "counts the other way; map it with scale: -1"), (1, 180 / np.pi, "the second in degrees"), (8192, 1, "counts")],
+)
+def test_an_axis_that_moves_unlike_its_ratio_has_no_lag(motor_scale, arm_scale, words):
+    t, motor, arm = encoders(4e-3)
+    pair = bs.compare_encoders(t, motor_scale * motor, arm_scale * arm, R)
+    assert pair.unlike and words in str(pair) and "lag" not in str(pair) and len(pair.remarks()) == 1
+
+
+def test_a_speed_is_late_behind_its_angle():
+    t, _, arm = encoders(2e-3, lag=0.0)
+    late = np.gradient(encoders(2e-3, lag=4.6e-3)[2], t)
+    lag, std, share = speed_lag(t, arm, late + 3e-3)
+    assert lag == pytest.approx(4.6e-3, abs=max(4 * std, 1e-4)) and share == pytest.approx(1, abs=0.01)
+
+
 def test_what_cannot_be_compared_is_refused():
     t, motor, arm = encoders(4e-3)
     with pytest.raises(bs.RecordError, match="600 rows or more"):
         bs.compare_encoders(t[:100], motor[:100], arm[:100])
     with pytest.raises(bs.RecordError, match="does not move"):
         bs.compare_encoders(t, 0 * motor, arm, 1.0)
-    with pytest.raises(bs.RecordError, match="missing samples"):
+    with pytest.raises(bs.RecordError, match="miss more than a tenth"):
         bs.compare_encoders(t, np.where(t > 3, np.nan, motor), arm, R)

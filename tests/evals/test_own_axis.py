@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -114,3 +115,66 @@ def test_what_the_fit_took_out_is_taken_out_of_the_judgement(estimates, folder):
     found = bs.identify(AXIS, folder / "first.csv", columns=plain, params=params).estimates["ls"]
     held = bs.validate(AXIS, folder / "second.csv", found, columns=plain, mode="inverse")
     assert held["ls.tau"].relative_error < 0.06 and "the arm's encoder was moved by 3" in str(held)
+
+
+@pytest.fixture(scope="module")
+def odd(folder) -> Path:
+    """The first record of another logger: microseconds since 1970, turns, mrad the other way round, % of 20 N m, rows lost."""
+    record = bs.Record.load(folder / "first.csv", time="Zeit")
+    t, motor, arm, torque = record.t, record["Motor"] / 360, -1e3 * np.radians(record["Arm"]), 100 * 1.9 * record["Strom"] / 20
+    speed = 60 * np.interp(t - 5e-3, t, np.gradient(motor, t))
+    rows = [
+        f"{k},{1_760_000_000_000_000 + round(1e6 * t[k])},{motor[k]:.8f},{arm[k]:.6f},{speed[k]:.2f},{torque[k]:.3f},OK"
+        for k in range(len(t))
+        if not 1000 <= k < 1007
+    ]
+    (folder / "odd.csv").write_text(
+        "\n".join(["n,stamp_us,pos_mot (rev),pos_load (mrad),vel_mot (rpm),torque (%),status", *rows, ""])
+    )
+    return folder / "odd.csv"
+
+
+def test_another_layout_is_looked_at(odd):
+    command = ["look", str(odd), "--time", "stamp_us [us]", "--encoders", "pos_mot,pos_load", "--ratio"]
+    turned = CliRunner().invoke(app, [*command, str(R)]).output
+    assert "it counts the other way; map it with scale: -1" in turned and "1 gap (7 rows), the longest after 3.996 s" in turned
+    late = re.search(r"'vel_mot' is ([\d.]+) ms late behind the slope of 'pos_mot'", turned)
+    assert late is not None and float(late[1]) == pytest.approx(5, rel=0.02), turned
+    assert "not read: status ('OK')" in turned
+    told = CliRunner().invoke(app, [*command, str(-R)]).output
+    assert "pos_load is 3.0" in told and "ms late behind pos_mot" in told and "zero -0.99" in told
+    asked = CliRunner().invoke(app, ["look", str(odd), "--encoders", "pos_mot,pos_load"])
+    assert asked.exit_code == 2 and "a lag needs the time of the rows" in asked.output + asked.stderr
+
+
+def test_another_layout_gives_the_same_numbers(odd, estimates):
+    columns = {
+        "torque": {**current(estimates[0])["torque"], "column": "torque (%)", "scale": 0.2},
+        "motor": "pos_mot [rev]",
+        "arm": {"column": "pos_load", "scale": -1, "delay": "estimated", "offset": "estimated"},
+    }
+    found = bs.identify(AXIS, odd, columns=columns, time="stamp_us [us]", missing="bridge").estimates["ls"]
+    assert found.vector() == pytest.approx(estimates[1].vector(), rel=0.02)
+    with pytest.raises(bs.RecordError, match=r"arm\.q_hat moves.*it counts the other way"):
+        bs.identify(AXIS, odd, columns={**columns, "arm": {**columns["arm"], "scale": 1}}, time="stamp_us [us]", resample=4e-3)
+    with pytest.raises(bs.RecordError, match=r"'torque.y' drives what is simulated and misses 8 samples, the first at 4 s"):
+        bs.validate(AXIS, odd, found, columns=columns, time="stamp_us [us]", missing="bridge")
+
+
+def test_a_plant_that_nothing_holds_is_told(estimates, folder):
+    held = bs.validate(AXIS, folder / "second.csv", estimates[0], columns=current(estimates[0]))
+    assert "nothing holds the simulated plant: it is driven by torque.y alone" in str(held)
+
+
+def test_noise_that_is_left_in_the_motion_is_told(folder, estimates):
+    """An arm's encoder of 4096 counts per turn, through a filter that is too wide for it: inertia and stiffness shrink."""
+    record = bs.Record.load(folder / "first.csv", time="Zeit")
+    coarse = 360 / 4096 * np.round(record["Arm"] * 4096 / 360)
+    arrays = {"Motor": record["Motor"], "Arm": coarse, "Strom": record["Strom"]}
+    noisy = bs.Record.from_arrays(record.t, arrays, units={"Motor": "deg", "Arm": "deg", "Strom": "A"})
+    columns = {**current(estimates[0]), "arm": {"column": "Arm", "delay": 3e-3, "offset": -0.0573}}
+    found = bs.identify(AXIS, noisy, columns=columns).estimates["ls"]
+    assert abs(found["k1"].value / TRUTH["k1"] - 1) > 0.2  # so it is
+    (told,) = [text for text in found.warnings if text.startswith("noise is left in the motion")]
+    assert "k1 -" in told and "Filter the motion more" in told
+    assert not any("noise is left" in text for one in estimates for text in one.warnings)

@@ -9,10 +9,12 @@ import blocksim as bs
 from blocksim.records.grid import TimeAxis
 from blocksim.records.record import MAX_RECORD_BYTES
 from blocksim.records.storage import read_record
+from blocksim.running.looking import view_of_file
 
 PLAIN = TimeAxis()
 EVERY = TimeAxis(every=0.5)
 FIRST = TimeAxis(column="1")
+MICROS = TimeAxis(column="us [us]")
 #: name: content, how the time is given, and what is in it (or the words that refuse it)
 TABLES = {
     "comma.csv": ("t,q\n0,1\n0.5,2\n1,3\n", PLAIN, {"q": [1, 2, 3]}),
@@ -49,6 +51,21 @@ TABLES = {
     "ragged.csv": ("t,q\n0,1\n0.5\n1,3\n", PLAIN, "line 3 has 1 cells, the header has 2"),
     "words.csv": ("t,q\n0,1\n0.5,high\n1,3\n", PLAIN, "line 3, column 'q': found 'high'"),
     "empty.txt": ("", PLAIN, "is empty"),
+    # as loggers, spreadsheets and old programs leave them
+    "remarks_above_tabs.txt": ("Rig 7, axis 3\n\nt\tq\ns\t°\n0,0\t1,5\n0,5\t2,5\n1,0\t3,5\n", PLAIN, {"q": [1.5, 2.5, 3.5]}),
+    "remarks_above_semicolons.csv": ("Rig 7;\nDate;3.2.2026\n\nt;q\n0,0;1,5\n0,5;2,5\n1,0;3,5\n", PLAIN, {"q": [1.5, 2.5, 3.5]}),
+    "separator_line.csv": ("sep=;\nt;q\n0;1\n0,5;2\n1;3\n", PLAIN, {"q": [1, 2, 3]}),
+    "bars.txt": ("t|q\n0|1\n0.5|2\n1|3\n", PLAIN, {"q": [1, 2, 3]}),
+    "colons.txt": ("t:q\n0:1\n0.5:2\n", PLAIN, "no column holds numbers: line 2 begins with '0:1'"),
+    "old_exponents.dat": (" 0.0D+00  1.0D+00\n 5.0D-01  2.0D+00\n 1.0D+00  3.0D+00\n", FIRST, {"2": [1, 2, 3]}),
+    "minus_signs.csv": ("t,q\n0,\u22121\n0.5,2\n1,\u22123.5\n", PLAIN, {"q": [-1, 2, -3.5]}),
+    "cut_last_line.csv": ("t,q\n0,1\n0.5,2\n1,3\n1.", PLAIN, {"q": [1, 2, 3]}),
+    "short_last_line.csv": ("t,q\n0,1\n0.5,2\n1,3\n1.\n", PLAIN, "line 5 has 1 cells"),
+    "clock_of_colons.csv": ("time,q\n12:00:00:000,1\n12:00:00:500,2\n12:00:01:000,3\n", PLAIN, {"q": [1, 2, 3]}),
+    "dates_in_us.csv": ("us,q\n1760000000000000,1\n1760000000500000,2\n1760000001000000,3\n", MICROS, {"q": [1, 2, 3]}),
+    "percent.csv": ("t,q (%)\n0,1\n0.5,2\n1,3\n", PLAIN, {"q": [1, 2, 3]}),
+    "old_mac.csv": ("t,q\r0,1\r0.5,2\r1,3\r", PLAIN, {"q": [1, 2, 3]}),
+    "header_again.csv": ("t,q\n0,1\n0.5,2\nt,q\n1,3\n", PLAIN, "line 4, column 't': found 't'"),
 }
 
 
@@ -109,5 +126,18 @@ def test_a_version_7_3_file_is_read_through_h5py(tmp_path):
     assert record["data.Q"].tolist() == [[1, 4], [2, 5], [3, 6]] and record.provenance["ignored"] == ["odd"]
 
 
-def test_there_are_forty():
-    assert len(TABLES) + len(MATLAB) + 1 >= 40
+def test_dates_keep_the_digits_of_an_interval(tmp_path):
+    """1.76e15 us leave a quarter of a microsecond; the same in seconds would leave as much again."""
+    stamps = 1_760_000_000_000_000 + 2000 * np.arange(500)
+    (tmp_path / "a.csv").write_text("us,q\n" + "".join(f"{s},{k}\n" for k, s in enumerate(stamps)))
+    record = bs.Record.load(tmp_path / "a.csv", time="us [us]")
+    np.testing.assert_allclose(record.t, 2e-3 * np.arange(500), rtol=0, atol=1e-12)
+
+
+def test_words_that_were_no_numbers_are_shown(tmp_path):
+    (tmp_path / "a.csv").write_text('t,q\n0,"1,000.5"\n0.5,"2,000.5"\n1,"3,000.5"\n')
+    assert "not read: q ('1,000.5')" in str(view_of_file(tmp_path / "a.csv")[1])
+
+
+def test_there_are_fifty():
+    assert len(TABLES) + len(MATLAB) + 1 >= 50

@@ -27,6 +27,10 @@ from blocksim.estimation.twin_diagram import pruned
 RUN_OPTIONS = ("solver", "rtol", "atol", "max_step", "algebraic_loops", "math", "step", "every", "start", "stop")
 STREAM = 20011  # beside the seed of the run, so that no draw is that of the run itself
 FEWEST_DRAWS = 2  # draws that must lead to an estimate
+MUCH_LEFT, MUCH_MOVED = (
+    10.0,
+    0.1,
+)  # % of a measured effort that is left, and share of an estimate, from which noise is asked about
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,26 @@ def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
     details |= {"bias_noise": dict(bias.noise)} if bias.noise else {}
     return replace(
         estimates.warned(*remarks), entries=entries, covariance=covariance, reason=f"{estimates.reason}; {words}", details=details
+    )
+
+
+def with_noise_told(estimates: Estimates, run: Run) -> Estimates:
+    """The estimates of a measured record of which much is left, with a warning where its noise, added again, moves them much."""
+    left = estimates.details.get("relative_error")
+    if run.simulated or not isinstance(left, float) or not MUCH_LEFT < left < 100:
+        return estimates
+    names, values = list(estimates), estimates.vector()
+    try:
+        bias = drawn_bias(run, "", names, values, FEWEST_DRAWS)
+    except RecordError:
+        return estimates
+    moved = {n: b / abs(v) for n, b, v in zip(names, bias.values, values, strict=True) if abs(b) > MUCH_MOVED * abs(v) > 0}
+    if not moved:
+        return estimates
+    shares = ", ".join(f"{n} {100 * share:+.0f} %" for n, share in moved.items())
+    return estimates.warned(
+        f"noise is left in the motion and biases the estimates: as much of it once more moves {shares}. Filter the motion more "
+        "(a narrower band), read finer encoders, or see bias: told, corrected"
     )
 
 

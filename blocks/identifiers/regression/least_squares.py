@@ -14,14 +14,14 @@ from blocksim.errors import DiagramError, RecordError
 
 from ..arm_channel import channel_rows, projected_out
 from ..physical import PHYSICAL, physical_found, with_physical
-from .bias import drawn_bias, with_bias, with_draws
+from .bias import drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
 from .system.channels import arm_channel_of, effort_lag_of, stacked_columns
 from .system.report import estimates
 from .system.solution import essential
-from .system.task import chosen_names, fast_rows, motion_ports, rows_at_once, rows_of, task_of
+from .system.task import absent_parameters, chosen_names, fast_rows, motion_ports, open_signals, rows_at_once, rows_of, task_of
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
@@ -59,9 +59,10 @@ class LeastSquares(RecordBlock):
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. `bias: told` says how much: the
     experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters; to a
     measured record as much noise as its third differences show is added once more, which moves the estimate by as much again. A
-    bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. A delay biases
-    as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples of it
-    (MovingAverage, window 2) fits motion without phase.
+    bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. Where a tenth
+    of a measured effort is left, two draws are made unless it is `off`, and estimates that they move by a tenth are warned of.
+    A delay biases as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples
+    of it (MovingAverage, window 2) fits motion without phase.
 
     On a flexible axis the encoder of the arm is compared with the motor's along the way: a lag or a zero between them, which
     would turn stiffness and damping into something else, is warned of by name (`channels: told`) or taken out (`channels:
@@ -94,7 +95,7 @@ blocks:
     decimate: int = static(1, "one row in how many is kept, after filtering the columns", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     bias: str = static("untold", "what is made of the bias that noise and filters of the motion cause",
-                       choices=("untold", "told", "corrected", "widened"))  # fmt: skip
+                       choices=("untold", "told", "corrected", "widened", "off"))  # fmt: skip
     draws: int = static(16, "draws of the noise, for bias and errors: drawn", kind=int)
     channels: str = static("told", "what is made of lag and zero of the encoder at the arm of a flexible axis",
                            choices=("off", "told", "estimated"))  # fmt: skip
@@ -115,18 +116,22 @@ blocks:
         size = rows_at_once(plant) or plant.drive  # that of what is connected there
         unit = plant.effort_unit
         efforts = {name: replace(type(self).of(Outport)[name], unit=unit, size=size) for name in ("tau_model", "residual")}
-        return {**motion_ports(plant), **efforts}
+        return {**motion_ports(plant, open_signals(plant)), **efforts}
 
     def fits(self, path: str, schedule: Any) -> None:
         if self.settings["parameters"] == []:
             return  # runs, as far as it can, and is told
+        unit, known = schedule.unit(path), self.settings["known"]
+        connected = [port for port, refs in unit.inputs.items() if refs]
         try:
-            chosen_names(schedule.unit(path).plants["model"], self.settings["parameters"], self.settings["known"])
+            absent = absent_parameters(unit.plants["model"], connected, known)
+            chosen_names(unit.plants["model"], self.settings["parameters"], known, absent)
         except RecordError as error:
             raise DiagramError(f"{error} See parameters and known.") from None
 
     def process(self, t, model, run: Run, **signals):
-        names = chosen_names(model, self.settings["parameters"], self.settings["known"])
+        absent = absent_parameters(model, signals, self.settings["known"])
+        names = chosen_names(model, self.settings["parameters"], self.settings["known"], absent)
         channel = arm_channel_of(self, t, model, names, signals)
         sought = channel if self.channels == "estimated" else None
         if sought is not None:
@@ -163,7 +168,9 @@ blocks:
         if self.errors == "drawn":
             paths = {n: f"{self.settings['model']}.{n}" for n in solution.names}
             result = with_draws(result, run, paths, self.draws, {})
-        if self.bias != "untold":
+        if self.bias == "untold":
+            return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), with_noise_told(result, run)
+        if self.bias != "off":
             bias = drawn_bias(run, self.settings["model"], solution.names, solution.fit.values, self.draws)
             result = with_bias(result, bias, self.bias)
         return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result

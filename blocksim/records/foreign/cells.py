@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 ISO = re.compile(r"\d{4}[-/]\d\d[-/]\d\d([T ]\d\d:\d\d)?")
 DAY_FIRST = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})\b")
-CLOCK_TIME = re.compile(r"(\d{1,2}):(\d\d):(\d\d(?:[.,]\d+)?)")
+CLOCK_TIME = re.compile(r"(\d{1,2}):(\d\d):(\d\d(?:[.,:]\d+)?)")
+FORTRAN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[dD][+-]?\d+")
 #: What loggers, spreadsheets and languages write where there is no number.
 MISSING_WORDS = {"", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "#num!", "#value!", "#div/0!", "1.#qnan", "-1.#ind"}
 DAY = 86400.0
@@ -37,7 +38,7 @@ def is_missing(cell: str) -> bool:
 def seconds_of_stamp(cell: str) -> float | None:
     """The seconds of 2026-03-01T12:00:00.25, 01.03.2026 12:00:00,25 or 12:00:00.25; None where a cell is none of these."""
     if clock := CLOCK_TIME.fullmatch(cell):
-        return 3600.0 * int(clock[1]) + 60.0 * int(clock[2]) + float(clock[3].replace(",", "."))
+        return 3600.0 * int(clock[1]) + 60.0 * int(clock[2]) + float(re.sub("[,:]", ".", clock[3]))
     day_last = DAY_FIRST.sub(r"\3-\2-\1", cell, count=1)
     if not ISO.match(day_last):
         return None
@@ -61,7 +62,9 @@ class CellStyle:
             return float("nan")
         if column in self.stamps:
             return seconds_of_stamp(cell)
-        plain = cell.replace(",", ".", 1) if self.comma else cell
+        plain = (cell.replace(",", ".", 1) if self.comma else cell).replace("\N{MINUS SIGN}", "-")
+        if FORTRAN.fullmatch(plain):
+            plain = plain.lower().replace("d", "e")
         return float(plain) if is_number_text(plain) else None
 
 

@@ -17,7 +17,8 @@ CSV_MARK = "# blocksim record 1"
 MAX_LINE = 64 << 20
 LOOK_AHEAD = 200  # lines among which the table of somebody's file begins
 STEADY_ROWS = 3  # rows of numbers alike that are a table
-REMARK = re.compile(r"\s*(#|%|//|;|\*)+\s*")  # how a line of remarks begins
+REMARK = re.compile(r"^\s*(#|%|//|;|\*)+\s*")  # how a line of remarks begins
+SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # a line for spreadsheets
 BYTE_ORDER = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -58,7 +59,7 @@ def table_head(source: Path, encoding: str) -> TableHead:
     comments: list[str] = []
     with open(source, encoding=encoding) as file:
         for line in file:
-            if line.strip() and not line.startswith("#"):
+            if line.strip() and not line.startswith("#") and not SEPARATOR.fullmatch(line):
                 break
             comments.append(line.strip())
         else:
@@ -78,15 +79,15 @@ def table_head(source: Path, encoding: str) -> TableHead:
         return TableHead(names, delimiter, number - 1, "", encoding)
     below = split_cells(next((text for text in following if text.strip()), ""), delimiter)
     plain = len(below) == len(heads) and (is_number_row(below, delimiter) or units_in(below))
-    if not plain and (table := below_a_preamble([line, *following], source.suffix)):
-        names, delimiter, rows = table
-        return TableHead(names, delimiter, number - 1 + rows, "", encoding, number + rows - 2)
+    if not plain and (table := below_a_preamble([line, *following])):
+        names, delimiter, rows, above = table
+        return TableHead(names, delimiter, number - 1 + rows, "", encoding, number - 1 + above)
     return TableHead(*with_units(heads, following, delimiter, number), "", encoding)
 
 
 def delimiter_of(line: str, suffix: str) -> str:
     """What stands between the cells of a line; '' for blanks."""
-    delimiter = max(",;\t", key=line.count) if re.search("[,;\t]", line) else ""
+    delimiter = max(",;\t|", key=line.count) if re.search("[,;\t|]", line) else ""
     blanks = "+" if suffix.lower() == ".csv" else "*"
     if delimiter == "," and re.fullmatch(rf"\s*[+-]?\d+,\d+(\s+[+-]?\d+,\d+){blanks}\s*", line):
         return ""  # decimal commas between blanks
@@ -109,17 +110,26 @@ def units_in(cells: list[str]) -> list[str]:
     return [unit or "" for unit in units] if any(units) and None not in units else []
 
 
-def below_a_preamble(lines: list[str], suffix: str) -> tuple[list[str], str, int] | None:
-    """Names, delimiter and start of a table that begins below other lines, as instruments write them; None where none does.
+def number_delimiter(lines: list[str]) -> str | None:
+    """What stands between the numbers of these lines, as many in each, two at least; None where they are no rows of numbers."""
+    for delimiter in ("\t", ";", "|", ",", ""):  # a comma beside a tab or a semicolon is a decimal one
+        rows = [split_cells(line, delimiter) for line in lines]
+        width = len(rows[0])
+        if width > 1 and all(len(row) == width and is_number_row(row, delimiter) for row in rows):
+            return delimiter
+    return None
+
+
+def below_a_preamble(lines: list[str]) -> tuple[list[str], str, int, int] | None:
+    """Names, delimiter and start of a table below other lines, as instruments write them, and how many these are; else None.
 
     Rows of numbers with the same number of cells are a table where a line above them has as many names.
     """
-    for k, line in enumerate(lines):
-        delimiter = delimiter_of(line, suffix)
-        rows = [split_cells(text, delimiter) for text in lines[k : k + STEADY_ROWS]]
-        width = len(rows[0])
-        if width < 2 or len(rows) < 2 or not all(len(row) == width and is_number_row(row, delimiter) for row in rows):
+    for k in range(len(lines) - 1):
+        delimiter = number_delimiter(lines[k : k + STEADY_ROWS])
+        if delimiter is None:
             continue
+        width = len(split_cells(lines[k], delimiter))
         above = [text for text in lines[:k] if text.strip()]
         if len(above) == 2 and not REMARK.match(above[0]) and len(split_cells(above[0], delimiter)) == width:
             return None  # names and a row of words below them: which are the names?
@@ -133,6 +143,6 @@ def below_a_preamble(lines: list[str], suffix: str) -> tuple[list[str], str, int
             if not units and (units := units_in(cells)):
                 continue
             pairs = zip(cells, units or [""] * width, strict=True)
-            return [column_label(cell, unit) for cell, unit in pairs], delimiter, k
+            return [column_label(cell, unit) for cell, unit in pairs], delimiter, k, lines.index(text)
         return None
     return None

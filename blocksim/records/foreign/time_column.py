@@ -17,6 +17,7 @@ COLUMN_OF_MATRIX = re.compile(r"(.+)\[(\d+)\]")
 #: Words of a name that tell the unit of a time, and first times too large for any other: dates since 1970.
 UNIT_HINTS = {"ns": "ns|nano|nanos|nsec|nsecs", "us": "us|micro|micros|usec|usecs", "ms": "ms|milli|millis|msec|msecs"}
 DATES = {"ns": 1e17, "us": 1e14, "ms": 1e11}
+A_DATE = 1e8  # s, three years: from which on a time is a date
 #: Single numbers that tell the interval of rows, or their rate.
 INTERVAL_NAMES, RATE_NAMES = ("ts", "dt", "sampletime", "sampling_time"), ("fs", "samplingrate", "sampling_rate", "samplerate")
 
@@ -26,18 +27,23 @@ def as_vector(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 
-def time_column(arrays: Mapping[str, np.ndarray], axis: TimeAxis, units: Mapping[str, str]) -> tuple[str, np.ndarray]:
-    """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart."""
+def time_column(arrays: Mapping[str, np.ndarray], axis: TimeAxis, units: Mapping[str, str]) -> tuple[str, np.ndarray, float]:
+    """The name and the values, in seconds, of the time: a column, or as many rows as there are, evenly apart.
+
+    Times that are dates are counted from the first row, whose date comes with them: such numbers leave no digits for an interval.
+    """
     if axis.every is not None:
         lengths = [max(a.shape) for a in arrays.values() if a.dtype.kind not in "SU" and a.size > 1]
-        return "every", regular_rows(max(lengths, key=lambda n: (lengths.count(n), n)) if lengths else 0, axis.every)
+        return "every", regular_rows(max(lengths, key=lambda n: (lengths.count(n), n)) if lengths else 0, axis.every), 0.0
     key = time_name(arrays, axis, arrays)
     unit = axis.unit or units.get(key, "s")
     seconds = unit_factor(unit, "s")
     if seconds is None:
         raise RecordError(f"its time '{key}' is in {unit}, which is no unit of time: s, ms, us, min or h are.")
     t = as_vector(floats(arrays[key] if key in arrays else matrix_column(arrays, key), "time"))
-    return key, t if seconds == 1 else t * seconds
+    if t.ndim == 1 and len(t) and np.isfinite(t).all() and t[0] * seconds >= A_DATE:
+        return key, (t - t[0]) * seconds, float(t[0] * seconds)
+    return key, t if seconds == 1 else t * seconds, 0.0
 
 
 def matrix_column(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:

@@ -49,3 +49,20 @@ def test_a_zero_alone_no_longer_makes_everything_collapse():
     """The sum of both rows has no gear in it: inertia and friction stay, and k1 is off by less than a tenth, not by a third."""
     found = fitted(0.0, 1e-3, "off")
     assert abs(found["Ja"].relative_error) < 0.02 and abs(found["k1"].relative_error) < 0.1
+
+
+def test_hysteresis_may_be_left_open_where_there_is_none():
+    text = AXIS.format(lag=0.0, zero=0.0, channels="off")
+    bare = text.replace("z: none,", "").replace("A: 0, k3: 0", "k3: 0")
+    closed, left = (bs.simulate(one).estimates["ls"] for one in (text, bare))
+    assert left.vector() == pytest.approx(closed.vector(), rel=1e-12) and not any("never changes" in w for w in left.warnings)
+    with pytest.raises(bs.DiagramError, match=r"'A' of 'robot'.*is not 0, so that 'z' is needed: connect it, or set A: 0"):
+        bs.simulate(bare.replace("k3: 0, in: u", "k3: 0, alpha: 1e3, A: 1e5, in: u"))
+    with pytest.raises(bs.DiagramError, match="A cannot be found while its signal is left open"):
+        bs.simulate(bare.replace("k1, d]", "k1, d, A]"))
+
+
+def test_an_offset_is_found_without_a_weight():
+    text = AXIS.format(lag=0.0, zero=0.0, channels="off").replace("k3: 0, in: u", "k3: 0, offset: 0.7, in: u")
+    found = bs.simulate(text.replace("k1, d]", "k1, d, offset]")).estimates["ls"]
+    assert found["offset"].value == pytest.approx(0.7, abs=0.02) and abs(found["Ja"].relative_error) < 0.02

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +51,8 @@ def rows_at_once(plant: Plant) -> int:
     return plant.effort(np.zeros(2) if size == 1 else np.zeros((2, size))).shape[1]
 
 
-def motion_ports(plant: Plant) -> dict[str, Any]:
-    """Inputs for what a plant's regressor asks for and for what drives it."""
+def motion_ports(plant: Plant, optional: Collection[str] = ()) -> dict[str, Any]:
+    """Inputs for what a plant's regressor asks for and for what drives it; some may be left open."""
     ports: dict[str, Any] = {}
     for name in (*plant.motion, plant.drive):
         declaration = plant.kind.declared.get(name)  # an acceleration may be no output of the plant
@@ -60,8 +60,23 @@ def motion_ports(plant: Plant) -> dict[str, Any]:
             ports[name] = inport(f"{name} of the plant's regressor", size="any")
         else:
             size = getattr(declaration, "size", "any")
-            ports[name] = inport(declaration.doc, declaration.unit, size=size if isinstance(size, int) else "any")
+            ports[name] = inport(declaration.doc, declaration.unit, size=size if isinstance(size, int) else "any",
+                                 optional=name in optional)  # fmt: skip
     return ports
+
+
+def open_signals(plant: Plant) -> Mapping[str, str]:
+    """Signals of a regressor that may be left open where their parameter is 0, such as hysteresis, and that parameter."""
+    return getattr(plant.kind, "open_signals", {})
+
+
+def absent_parameters(plant: Plant, connected: Collection[str], values: Mapping[str, float] | None) -> tuple[str, ...]:
+    """The parameters of signals that were left open: they are 0, and not looked for."""
+    absent = {signal: name for signal, name in open_signals(plant).items() if signal not in connected}
+    for signal, name in absent.items():
+        if (values or {}).get(name, plant.values[name]):
+            raise RecordError(f"'{name}' of {plant.name} is not 0, so that '{signal}' is needed: connect it, or set {name}: 0.")
+    return tuple(absent.values())
 
 
 def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> RowChoice:
@@ -72,8 +87,10 @@ def rows_of(plant: Plant, signals: Mapping[str, np.ndarray]) -> RowChoice:
     return RowChoice(W, y)
 
 
-def chosen_names(plant: Plant, parameters: list[str] | None, constants: Mapping[str, float] | None) -> tuple[str, ...]:
-    """The parameters to estimate, in the plant's order."""
+def chosen_names(
+    plant: Plant, parameters: list[str] | None, constants: Mapping[str, float] | None, absent: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """The parameters to estimate, in the plant's order; what belongs to a signal that was left open is absent."""
     for name in (*(parameters or ()), *(constants or ())):
         if name not in plant.parameters:
             raise RecordError(
@@ -83,7 +100,10 @@ def chosen_names(plant: Plant, parameters: list[str] | None, constants: Mapping[
     both = [n for n in parameters or () if n in (constants or {})]
     if both:
         raise RecordError(f"{listing(both)}: either estimated or known, not both.")
-    names = tuple(n for n in plant.parameters if (parameters is None or n in parameters) and n not in (constants or {}))
+    if wanted := [n for n in absent if n in (parameters or ())]:
+        raise RecordError(f"{listing(wanted)} cannot be found while its signal is left open.")
+    left_out = {*(constants or {}), *absent}
+    names = tuple(n for n in plant.parameters if (parameters is None or n in parameters) and n not in left_out)
     if not names:
         raise RecordError("no parameter is left to estimate.")
     return names
@@ -104,7 +124,7 @@ def task_of(
     y = effort - W[:, :, [plant.parameters.index(n) for n in rest]] @ np.array([constants[n] for n in rest])
     W = joint_after_joint(W[:, :, [plant.parameters.index(n) for n in names]])
     groups = np.repeat(np.arange(y.shape[1]), len(y))
-    leaked = [n for n in rest if plant.truth and n not in values]
+    leaked = [n for n in rest if plant.truth and n not in values and n not in absent_parameters(plant, signals, values)]
     warnings = (
         (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
     )
