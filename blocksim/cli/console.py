@@ -27,6 +27,8 @@ MOST_ROWS = 60
 WORTH_TELLING = 0.01
 #: Characters a line may have where there is no terminal to say.
 WIDE = 200
+#: Characters of a line of prose that are read with ease, on a terminal that has more.
+PROSE = 120
 
 
 def complain(error: BlocksimError, own_blocks: object = None) -> None:
@@ -208,10 +210,15 @@ def show_families() -> None:
 
 def show_block(cls: type[Block]) -> None:
     """One block's page."""
-    from ..diagram.catalogue import PARAMETERS, PORTS, documentation, parameter_rows, port_rows
+    import textwrap
+
+    from ..diagram.catalogue import PARAMETERS, PORTS, documentation, paragraphs, parameter_rows, port_rows
 
     typer.echo(typer.style(f"{cls.__name__} ({cls.family})", bold=True) + "\n")
-    typer.echo(documentation(cls) + "\n")
+    first, _, rest = documentation(cls).partition("\n")
+    fold = functools.partial(textwrap.fill, width=min(line_width(), PROSE), break_long_words=False, break_on_hyphens=False)
+    for part, columns in [(first, False), *paragraphs(rest)]:
+        say((part if columns else fold(" ".join(part.split()))) + "\n")
     show_table(PORTS, port_rows(cls))
     if parameters := parameter_rows(cls):
         typer.echo("")

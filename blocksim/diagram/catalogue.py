@@ -142,10 +142,16 @@ def markdown_cell(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Paragraphs of a docstring; those set in columns keep their lines."""
-    parts = [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip()]
     return "\n\n".join(
-        f"```text\n{textwrap.dedent(part)}\n```" if IN_COLUMNS.search(part) else markdown_literal(part.strip()) for part in parts
+        f"```text\n{textwrap.dedent(part)}\n```" if columns else markdown_literal(part.strip())
+        for part, columns in paragraphs(text)
     )
+
+
+def paragraphs(text: str) -> list[tuple[str, bool]]:
+    """The paragraphs of a docstring, each with whether it is set in columns."""
+    parts = [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip()]
+    return [(part, IN_COLUMNS.search(part) is not None) for part in parts]
 
 
 def markdown_literal(text: str) -> str:

@@ -78,8 +78,8 @@ def process_units(
         record, {**record.estimates, **last_estimates((u for u in estimating if not u.after), record, run_of)}
     )
     record, failures = in_turn(units, record, run_of, measured)
-    late = {unit.path for unit in estimating}
-    ordered = sorted(record.estimates, key=lambda path: path in late)  # those of record blocks first
+    place = {name: number for number, name in enumerate(schedule.diagram.nodes)}
+    ordered = sorted(record.estimates, key=lambda path: place.get(path.split(".")[0], len(place)))  # as the file has them
     record = with_estimates(record, {path: record.estimates[path] for path in ordered})
     record = with_estimates(record, score(record, schedule, changes, simulated))
     if failures:

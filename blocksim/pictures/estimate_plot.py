@@ -16,7 +16,7 @@ from ..estimation.estimates import Estimate, Estimates
 from ..notation import concise, unit_label
 from ..records.record import Record
 from .figures import blank_figure
-from .palette import Look, look
+from .palette import Look, looks_of
 from .plots import FIGURE_WIDTH, suffix, write_figure
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ FARTHEST = 1.0
 LEAST = 0.02
 #: What reaches so many times further than the middle one of all is no measure for the axis.
 OUTLYING = 4.0
+#: Letters that a line of the legend holds, and those that the mark of a name takes.
+LEGEND_LINE, LEGEND_KEY = 84, 7
 TRUTH_COLOUR = "#444444"
 
 
@@ -37,7 +39,9 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
 
     kind = suffix(path) if path is not None else ""
     groups: dict[str, dict[str, Estimates]] = {}
-    for name, estimates in (source.estimates if isinstance(source, Record) else source).items():
+    found = source.estimates if isinstance(source, Record) else source
+    looks = looks_of(found)
+    for name, estimates in found.items():
         groups.setdefault(estimates.model, {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
     figure = blank_figure(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5), layout="constrained")
@@ -46,7 +50,7 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
     else:
         axes = figure.subplots(len(groups), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
         for spot, (model, group) in zip(axes, groups.items(), strict=True):
-            draw_group(spot, model, group)
+            draw_group(spot, model, group, looks)
     if path is not None:
         write_figure(figure, str(path), kind)
     return figure
@@ -62,16 +66,16 @@ def names_of(group: Mapping[str, Estimates]) -> list[str]:
     return list(dict.fromkeys(name for estimates in group.values() for name in estimates))
 
 
-def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
+def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates], looks: Mapping[str, Look]) -> None:
     """The parameters of one plant, from top to bottom as the identifiers name them."""
     true = any(math.isfinite(e.truth) for estimates in group.values() for e in estimates.entries)
     reach = axis_reach(group)
     places, labels, y = [], [], 0.0
     for name in names_of(group):
         first = y
-        for n, estimates in enumerate(group.values()):
+        for method, estimates in group.items():
             if name in estimates and estimates.converged:
-                draw_one(axes, estimates[name], unit_of(group, name), y, look(n), reach)
+                draw_one(axes, estimates[name], unit_of(group, name), y, looks[method], reach)
                 y -= 1.0
         places.append((first + y + 1.0) / 2)
         labels.append(name)
@@ -91,25 +95,32 @@ def draw_group(axes: Axes, model: str, group: Mapping[str, Estimates]) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     titles = [(name or e.method) + ("" if e.converged else " (not converged)") for name, e in group.items()]
+    what = titles[0] if len(group) == 1 else "Parameters"
+    heading = f"{what} of {model}" if model else what
+    if len(group) == 1 or sum(map(len, titles)) + LEGEND_KEY * len(titles) + len(heading) <= LEGEND_LINE:
+        axes.set_title(heading, fontsize=9, loc="left", parse_math=False)
+        heading = ""
     if len(group) > 1:
-        name_methods(axes, titles)
-    title = ", ".join(titles) if len(group) == 1 else ""
-    axes.set_title(f"{title} of {model}".strip() if model else title, fontsize=9, loc="left", parse_math=False)
+        name_methods(axes, titles, [looks[method] for method in group], heading)
 
 
-def name_methods(axes: Axes, titles: list[str]) -> None:
-    every = [look(n) for n in range(len(titles))]
+def name_methods(axes: Axes, titles: list[str], every: list[Look], heading: str) -> None:
+    """A legend above the axes, as many names on a line as it holds; with a heading of its own where it needs several lines."""
     handles = [axes.plot([], [], one.mark, color=one.colour, markersize=4)[0] for one in every]
     legend = axes.legend(
         handles,
         [f"{n}" for n in range(len(titles))],
         fontsize=8,
         frameon=False,
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=len(titles),
+        loc="lower left" if heading else "lower right",
+        bbox_to_anchor=(0.0 if heading else 1.0, 1.0),
+        ncols=min(len(titles), max(1, LEGEND_LINE // (max(map(len, titles)) + LEGEND_KEY))),
         borderaxespad=0.1,
+        title=heading,
+        title_fontsize=9,
+        alignment="left",
     )
+    legend.get_title().set_parse_math(False)
     for text, title in zip(legend.get_texts(), titles, strict=True):
         text.set_parse_math(False)
         text.set_text(title)

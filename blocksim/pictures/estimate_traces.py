@@ -20,7 +20,7 @@ from ..notation import unit_label
 from ..records.record import Record
 from .estimate_plot import TRUTH_COLOUR
 from .figures import blank_figure
-from .palette import COLOURS
+from .palette import looks_of
 from .plots import suffix, thinned, write_figure
 
 if TYPE_CHECKING:
@@ -106,12 +106,13 @@ def estimate_trace(record: Record, block: str, parameter: str, until: float | No
 
 def draw_panel(axes: Axes, record: Record, parameter: str, blocks: Sequence[str], until: float | None) -> None:
     """One parameter: a colour for each block, the truth dotted, its band dash-dotted as in the thesis."""
-    traces = [(n, estimate_trace(record, b, parameter, until)) for n, b in enumerate(blocks) if parameter in record.estimates[b]]
-    estimates = [record.estimates[one.block][parameter] for _, one in traces]
+    looks = looks_of(record.estimates)
+    traces = [estimate_trace(record, block, parameter, until) for block in blocks if parameter in record.estimates[block]]
+    estimates = [record.estimates[one.block][parameter] for one in traces]
     truth = next((e.truth for e in estimates if math.isfinite(e.truth)), math.nan)
-    low, high = axis_span([one for _, one in traces], truth)
-    for n, one in traces:
-        colour = COLOURS[n % len(COLOURS)]
+    low, high = axis_span(traces, truth)
+    for one in traces:
+        colour = looks[one.block].colour
         t, values = thinned(one.t, one.values)
         std = np.interp(t, one.t, one.std)
         far = 10.0 * (high - low)
@@ -152,7 +153,8 @@ def axis_span(traces: Sequence[EstimateTrace], truth: float) -> tuple[float, flo
 def name_blocks(figure: Figure, record: Record, blocks: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], color=COLOURS[n % len(COLOURS)], linewidth=1.5) for n in range(len(blocks))]
+    looks = looks_of(record.estimates)
+    handles = [Line2D([], [], color=looks[block].colour, linewidth=1.5) for block in blocks]
     labels = [f"{block} ({record.estimates[block].method})" for block in blocks]
     if any(math.isfinite(e.truth) for block in blocks for e in record.estimates[block].values()):
         handles += [

@@ -22,7 +22,7 @@ from ..notation import unit_label
 from ..records.record import Record, scalar_columns
 from .draw import PICTURE_KINDS
 from .figures import blank_figure
-from .palette import COLOURS
+from .palette import COLOURS, Look, looks_of
 from .scope_choice import scopes_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def plot(
     figure: Figure
     if kind == "record":
         groups = signal_groups(record, drawing)
-        figure = scopes(groups[:MOST_AXES], len(groups) - MOST_AXES)
+        figure = scopes(groups[:MOST_AXES], len(groups) - MOST_AXES, looks_of(record.estimates))
     else:
         draw = kind if callable(kind) else extension("plots", kind)
         names = [name for entry in drawing or () for name in ([entry] if isinstance(entry, str) else entry)]
@@ -174,9 +174,8 @@ def differences(one: list[SignalLine], other: list[SignalLine]) -> list[SignalLi
     return result
 
 
-def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
+def scopes(groups: list[list[SignalLine]], left_out: int, looks: Mapping[str, Look]) -> Figure:
     """A figure with one axis for each group, in columns of at most eight, sharing time."""
-
     columns = max(1, -(-len(groups) // FIGURE_ROWS))
     rows = max(1, -(-len(groups) // columns))
     figure = blank_figure(
@@ -188,7 +187,7 @@ def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
     axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
     spots = [axes[n % rows][n // rows] for n in range(rows * columns)]
     for spot, group in zip(spots, groups, strict=False):
-        draw_scope(spot, group)
+        draw_scope(spot, group, looks)
     for n, spot in enumerate(spots):
         if n >= len(groups):
             spot.set_visible(False)
@@ -201,15 +200,18 @@ def scopes(groups: list[list[SignalLine]], left_out: int) -> Figure:
     return figure
 
 
-def draw_scope(axes: Axes, group: list[SignalLine]) -> None:
-    """One axis: its lines, thin grid, names and unit."""
+def draw_scope(axes: Axes, group: list[SignalLine], looks: Mapping[str, Look]) -> None:
+    """One axis: its lines, thin grid, names and unit. What identifiers gave has the colour of their estimates."""
     handles = []
+    methods = [looks.get(line.label.rpartition(".")[0]) for line in group]
+    own = [method.colour for method in methods if method is not None]
+    colours = own if len(set(own)) == len(group) else COLOURS
     for n, line in enumerate(group):
         t, values = thinned(line.t, line.values)
         handles += axes.plot(
             t,
             values,
-            color=COLOURS[n % len(COLOURS)],
+            color=colours[n % len(colours)],
             linewidth=1.1 + 0.6 * (len(group) - 1 - n) / max(1, len(group) - 1),  # what lies below another still shows
             linestyle="-" if n < len(COLOURS) else "--",
             drawstyle="steps-post" if line.hold else "default",

@@ -233,3 +233,19 @@ def test_putting_the_result_back_of_tout(tmp_path):
     for cells in page.values():
         expected = [float(cell) for cell in cells]
         assert any(len(end) == 4 and np.allclose(end, expected, atol=0.6) for end in ends), expected
+
+
+def test_the_first_fit_of_a_reader(tmp_path):
+    page = (DOCS / "getting-started.md").read_text(encoding="utf-8")
+    text = next(part for part in re.findall(r"```yaml\n(.*?)```", page, re.S) if "CLOE" in part)
+    printed = re.search(r"```\n(fit: CLOE.*?)```", page, re.S)[1]
+    estimates = bs.simulate(text).estimates["fit"]
+    for name, entry in estimates.items():
+        value, std = re.search(rf"^{name} +(\S+) +(\S+)", printed, re.M).groups()
+        assert entry.value == pytest.approx(float(value), rel=2e-5) and entry.std == pytest.approx(float(std), rel=0.05)
+        assert abs(entry.z) < 2
+    bs.simulate(text, params={"tank.T": 7}, seed=5).save(str(tmp_path / "record.npz"))
+    found = bs.identify(text, str(tmp_path / "record.npz")).estimates["fit"]["T"]
+    value, std = re.search(r"T = (\S+) ± (\S+):", page).groups()
+    assert found.value == pytest.approx(float(value), abs=1e-3) and found.std == pytest.approx(float(std), rel=0.05)
+    assert abs(found.value - 7) < 2 * found.std

@@ -42,11 +42,15 @@ def test_a_diagram_of_a_page_loads(page, text):
 
 
 @pytest.mark.parametrize(("page", "text"), whole_diagrams("study"))
-def test_a_study_of_a_page_can_be_planned(page, text):
+def test_a_study_of_a_page_can_be_planned(page, text, tmp_path):
     from blocksim.studies.file import load_study
     from blocksim.studies.plan import make_plan
 
-    assert make_plan(load_study(text)).runs > 1
+    path = next(path for path in PAGES if path.name == page)
+    for name, saved in re.findall(r"Save this as `(\w+\.yaml)`.*?```yaml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+        (tmp_path / name).write_text(saved, encoding="utf-8")
+    (tmp_path / "study_of_the_page.yaml").write_text(text, encoding="utf-8")
+    assert make_plan(load_study(tmp_path / "study_of_the_page.yaml")).runs > 1
 
 
 @pytest.mark.parametrize(("page", "text"), whole_diagrams("design"))
