@@ -6,7 +6,7 @@ The diagram is thesis/chain. Each block starts where the one before it ended, by
 import blocksim as bs
 
 # Four seconds are enough to see it; the diagram itself takes eight.
-record = bs.simulate("thesis/chain", stop=4, params={"response.skip": 1.0})
+record = bs.simulate("thesis/chain", stop=4)
 response, cloe, hybrid = (record.estimates[name] for name in ("response", "cloe", "hybrid"))
 
 # A linear robot fitted to the response is a rough start: the gear has play, hysteresis and a cubic spring.

@@ -18,7 +18,7 @@ blocks:
   robot:    {type: TwoMassRobot, Fv: 0.1, Fc: 0, k3: 0, in: u}
   noise:    {type: WhiteNoise, Ts: 2e-3, std: 0.5}
   y:        {type: Sum, in: [robot.w_m, noise]}
-  response: {type: FrequencyResponse, period: 1, skip: 10, model: robot, in: [u, y]}
+  response: {type: FrequencyResponse, period: 1, skip: [10, 0], model: robot, in: [u, y]}
 """
 found = bs.simulate(AXIS).estimates["response"]
 for name in ("Jm", "Ja", "k1", "notch", "resonance"):
@@ -45,8 +45,8 @@ blocks:
   hold:     {type: ZeroOrderHold, Ts: 4e-3, in: robot.w_m}
   noise:    {type: WhiteNoise, Ts: 4e-3, std: 8}
   y:        {type: Sum, in: [hold, noise]}
-  direct:   {type: FrequencyResponse, method: welch, segment: 8, skip: 8, f_min: 0.5, f_max: 14, in: {u: u, y: y}}
-  indirect: {type: FrequencyResponse, method: welch, segment: 8, skip: 8, f_min: 0.5, f_max: 14, in: {u: u, y: y, r: shake}}
+  direct:   {type: FrequencyResponse, method: welch, segment: 8, skip: [8, 0], f_min: 0.5, f_max: 14, in: {u: u, y: y}}
+  indirect: {type: FrequencyResponse, method: welch, segment: 8, skip: [8, 0], f_min: 0.5, f_max: 14, in: {u: u, y: y, r: shake}}
 log: [u, y, shake]
 """
 loop = bs.simulate(LOOP)

@@ -1,18 +1,10 @@
-"""The response of a plant from records of its input and output, and what it says of a two-mass robot.
-
-Records are cut into frames: periods of the excitation, or overlapping windows. One formula then serves every method,
-
-    G = sum_p Y_p W_p / sum_p U_p W_p,   e_p = Y_p - G U_p,   var G = var(e) sum |W_p|^2 / |sum U_p W_p|^2,
-
-with W_p = 1 for periods (synchronous averages), conj(U_p) for noise (H1), conj(R_p) where a third signal is given.
-"""
+"""The response of a plant from records of its input and output, and what it says of a two-mass robot."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,11 +15,12 @@ from blocksim.errors import RecordError
 from blocksim.estimation.estimates import Estimate, Estimates
 
 from ..smoothing.filters import enough, sample_time
+from .regression.ends import skip_problem, skip_text
+from .response_frames import Frames, Response, averaged
 from .two_mass_response import DERIVATIVES, FEWEST, FITTED, UNITS, Robot, fitted, gear_ratio, unrelated
 
 __all__ = ["FrequencyResponse"]
 
-NEIGHBOURS = 5  # lines to either side whose noise is pooled: a variance of few periods is a poor weight
 GAIN_ROUNDING = 1e-7  # of a gain: what solvers leave where there is no noise
 
 
@@ -35,7 +28,7 @@ class FrequencyResponse(RecordBlock):
     """G(jw) = Y(jw) / U(jw): the empirical transfer function, and the starting values of chapter 6 of the thesis.
 
     `method: periodic` takes whole periods of an excitation of lines (a Multisine) and leaves out the time `skip` in which
-    the plant settles: no leakage, exact without noise. The last whole periods of the record count. `method: welch` averages
+    the plant settles: no leakage, exact without noise. The last whole periods of what is left count. `method: welch` averages
     windowed segments (H1) for noise and sweeps; it leaks where a segment is shorter than the ringing of a resonance.
 
     In closed loop noise returns in u, and H1 lies between G and -1 / controller. Connect the excitation to `r`: then
@@ -66,12 +59,12 @@ blocks:
   robot:    {type: TwoMassRobot, Fv: 0.1, Fc: 0, k3: 0, d: 4e3, in: u}
   noise:    {type: WhiteNoise, Ts: 2e-3, std: 0.1}
   speed:    {type: Sum, in: [robot.w_m, noise]}
-  response: {type: FrequencyResponse, period: 0.5, skip: 1, model: robot, in: [u, speed]}
+  response: {type: FrequencyResponse, period: 0.5, skip: [1, 0], model: robot, in: [u, speed]}
 """
 
     method: str = static("periodic", "whole periods, or windowed segments", choices=("periodic", "welch"))
     period: float = param(0.0, "of the excitation; 0: all that is left is one period", "s", min=0)
-    skip: float = param(0.0, "time left out at the start", "s", min=0)
+    skip: float = param(0.0, "time left out at either end, or [at the start, at the end]", "s", min=0, shape=(None,))
     segment: float = param(0.0, "length of a segment of welch; 0: an eighth of the record", "s", min=0)
     overlap: float = param(0.5, "share of a segment that the next one repeats", min=0, below=1)
     window: str = static("hann", "window of a segment, by its name in scipy.signal", kind=str)
@@ -101,26 +94,35 @@ blocks:
         return self.periods(t, Ts) if self.method == "periodic" else self.segments(t, Ts)
 
     def used_times(self, t: np.ndarray) -> np.ndarray:
-        return t[int(self.frames(t, sample_time(t)).starts[0]) :]
+        frames = self.frames(t, sample_time(t))
+        return t[int(frames.starts[0]) : int(frames.starts[-1]) + frames.length]
+
+    def ends(self, t: np.ndarray, Ts: float) -> tuple[int, int]:
+        """The first sample that counts, and the one after the last."""
+        first, last = (round(float(np.atleast_1d(self.skip)[k]) / Ts) for k in (0, -1))
+        return first, len(t) - last
 
     def periods(self, t: np.ndarray, Ts: float) -> Frames:
-        left = len(t) - round(self.skip / Ts)
+        first, stop = self.ends(t, Ts)
+        left = stop - first
         length = round(self.period / Ts) or left
         if abs(self.period / Ts - round(self.period / Ts)) > 1e-6 * length:
             raise RecordError(
                 f"period: {self.period:g} s is no whole number of samples of {Ts:g} s; resample the record, or say method: welch."
             )
         if left < max(length, 16):
-            raise RecordError(f"after {self.skip:g} s, {max(left, 0) * Ts:g} s are left: no whole period of {length * Ts:g} s.")
+            raise RecordError(
+                f"skip: {skip_text(self.skip)} s leaves {max(left, 0) * Ts:g} s: no whole period of {length * Ts:g} s."
+            )
         count = left // length
-        starts = len(t) - length * np.arange(count, 0, -1)
+        starts = stop - length * np.arange(count, 0, -1)
         return Frames(length, starts, np.ones(length), count, 1.0)
 
     def segments(self, t: np.ndarray, Ts: float) -> Frames:
         from scipy.signal import get_window
 
-        first = round(self.skip / Ts)
-        left = len(t) - first
+        first, stop = self.ends(t, Ts)
+        left = stop - first
         length = round(self.segment / Ts) or left // 8
         if not 16 <= length <= left:
             raise RecordError(f"segment: {length} samples are wanted from {left}; 16 to all of them are possible.")
@@ -129,7 +131,7 @@ blocks:
         except ValueError:
             raise RecordError(f"window: scipy.signal knows no window '{self.window}'; hann and blackman are two.") from None
         hop = max(1, round(length * (1 - self.overlap)))
-        starts = np.arange(first, len(t) - length + 1, hop)
+        starts = np.arange(first, stop - length + 1, hop)
         # Neighbouring frames share samples and neighbouring lines share a window: both count for less than their number.
         power = window**2
         shared = [float(window[m * hop :] @ window[: length - m * hop]) / power.sum() for m in range(1, -(-length // hop))]
@@ -170,79 +172,10 @@ blocks:
         return fitted(self.method, robot, response.w, response.G, details["std"], response.gain, frames.smeared, plant, details)
 
     @staticmethod
-    def check(f_min, f_max):
+    def check(f_min, f_max, skip):
+        if text := skip_problem(skip, None, 1):
+            return text
         return f"f_max is {f_max:g} Hz and must be above f_min, {f_min:g} Hz." if 0 < f_max <= f_min else None
-
-
-@dataclass(frozen=True)
-class Frames:
-    """Pieces of a record that are transformed one by one."""
-
-    length: int
-    starts: np.ndarray
-    window: np.ndarray
-    independent: float  # frames that would tell as much if they did not overlap
-    smeared: float  # by how much the lines tell less than if they were independent
-
-    def spectra(self, signal: np.ndarray) -> np.ndarray:
-        """A row of Fourier coefficients for each frame, its mean taken off."""
-        rows = np.lib.stride_tricks.sliding_window_view(np.asarray(signal, dtype=float), self.length)[self.starts]
-        return np.fft.rfft((rows - rows.mean(axis=1, keepdims=True)) * self.window) / self.window.sum()
-
-
-@dataclass(frozen=True)
-class Response:
-    """A transfer function on lines w, with what is needed to know its noise."""
-
-    G: np.ndarray
-    drive: np.ndarray  # mean size of what excites
-    rest: np.ndarray  # variance of e_p; nan with one frame
-    gain: np.ndarray  # var G = gain * var(e)
-    coherence: np.ndarray
-    U: np.ndarray  # averaged over frames
-    w: np.ndarray
-    lines: np.ndarray
-
-    def chosen(self, lines: np.ndarray, w: np.ndarray) -> Response:
-        G, drive, rest, gain, coherence, U = (
-            array[lines] for array in (self.G, self.drive, self.rest, self.gain, self.coherence, self.U)
-        )
-        return Response(G, drive, rest, gain, coherence, U, w, lines)
-
-    def noise(self, pooled: bool) -> np.ndarray:
-        """The variance of G. Of few periods it is pooled over neighbouring lines, as noise has a smooth spectrum."""
-        if not pooled or len(self.G) < 2 * NEIGHBOURS + 1:
-            return self.gain * self.rest
-        ones = np.ones(2 * NEIGHBOURS + 1)
-        return self.gain * np.convolve(self.rest, ones, "same") / np.convolve(np.ones(len(self.G)), ones, "same")
-
-    def predicted(self, u: np.ndarray, frames: Frames) -> np.ndarray:
-        """G applied to u: line by line for periods, by interpolation over all frequencies for segments."""
-        if np.all(frames.window == 1):
-            spectrum = np.zeros(frames.length // 2 + 1, complex)
-            spectrum[self.lines] = self.G * self.U
-            period = np.fft.irfft(spectrum, frames.length) * frames.length
-            return period[(np.arange(len(u)) - frames.starts[0]) % frames.length]
-        place = np.fft.rfftfreq(len(u)) * frames.length
-        G = np.interp(place, self.lines, self.G.real, 0, 0) + 1j * np.interp(place, self.lines, self.G.imag, 0, 0)
-        return np.fft.irfft(G * np.fft.rfft(u - np.mean(u)), len(u))
-
-
-def averaged(frames: Frames, u: np.ndarray, y: np.ndarray, r: np.ndarray | None, periodic: bool) -> Response:
-    """The response on all lines of the frames."""
-    U, Y = frames.spectra(u), frames.spectra(y)
-    R = U if r is None else frames.spectra(r)
-    W = np.conj(R) if r is not None or not periodic else np.ones_like(U)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        through = (U * W).sum(axis=0)
-        G = (Y * W).sum(axis=0) / through
-        rest = (np.abs(Y - G * U) ** 2).sum(axis=0) / max(len(U) - 1, 1)
-        gain = (np.abs(W) ** 2).sum(axis=0) / np.abs(through) ** 2 * len(U) / frames.independent
-        alike = np.abs((Y * np.conj(R)).sum(axis=0)) ** 2 / ((np.abs(Y) ** 2).sum(axis=0) * (np.abs(R) ** 2).sum(axis=0))
-    if len(U) < 2:
-        rest, alike = np.full(rest.shape, np.nan), np.full(rest.shape, np.nan)
-    drive = np.abs(R.mean(axis=0)) if periodic and r is None else np.sqrt((np.abs(R) ** 2).mean(axis=0))
-    return Response(G, drive, rest, gain, alike, U.mean(axis=0), np.arange(len(G)), np.arange(len(G)))
 
 
 def modes_of(w: np.ndarray, G: np.ndarray, var: np.ndarray, powers: int) -> tuple[tuple[float, float], tuple[float, float]]:

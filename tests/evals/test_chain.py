@@ -14,7 +14,7 @@ NAMES = ("Jm", "Ja", "k1", "k3", "d", "alpha", "A", "q", "Fv", "Fc")
 
 @pytest.fixture(scope="module")
 def chain():
-    return bs.simulate("thesis/chain", stop=4, params={"response.skip": 1.0}).estimates
+    return bs.simulate("thesis/chain", stop=4).estimates
 
 
 def test_the_three_hand_on_what_they_found(chain):

@@ -44,7 +44,8 @@ class LeastSquares(RecordBlock):
     `drop_slow` leaves out the rows of a joint while its speed is below that share of its largest, and while that of a motor is
     which it shares with others (`drop_slow_motors`, the same share unless said): at rest the sign of the speed is noise.
     `decimate` filters and decimates the effort and every column of W alike, by MATLAB's rule, after the regressor was made
-    (Gautier 2001, 5.1): no distortion. Filters see the whole record; `skip` and `edges` leave out its ends afterwards.
+    (Gautier 2001, 5.1): no distortion. `skip` cuts off the ends of the record first, where derivatives are wild; `edges` then
+    leaves out the rows that the filters spoil at the new ends.
 
     `parameters` are the ones to estimate; the others are held at `known` or at the plant's own values. With `essential`, the
     parameter of largest relative standard deviation is set to 0 and the rest estimated again, until none exceeds that share.

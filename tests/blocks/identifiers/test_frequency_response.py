@@ -22,10 +22,10 @@ blocks:
   robot:    {type: TwoMassRobot, Fv: 0.1, Fc: 0, k3: 0, in: u}
   noise:    {type: WhiteNoise, Ts: 2e-3, std: "${std}"}
   y:        {type: Sum, in: [robot.w_m, noise]}
-  response: {type: FrequencyResponse, period: 1, skip: 8, model: robot, in: [u, y]}
+  response: {type: FrequencyResponse, period: 1, skip: [8, 0], model: robot, in: [u, y]}
 """
 SMOOTH = LINEAR.replace("SOURCE", "{type: Gain, k: 1, in: lines}")
-HELD = LINEAR.replace("SOURCE", "{type: ZeroOrderHold, Ts: 2e-3, in: lines}").replace("skip: 8", "skip: 8, hold: zero")
+HELD = LINEAR.replace("SOURCE", "{type: ZeroOrderHold, Ts: 2e-3, in: lines}").replace("skip: [8, 0]", "skip: [8, 0], hold: zero")
 #: Noise excites a speed loop; the sensor's noise comes back through the controller.
 LOOP = """
 format: 1
@@ -40,9 +40,9 @@ blocks:
   hold:     {type: ZeroOrderHold, Ts: 4e-3, in: robot.w_m}
   noise:    {type: WhiteNoise, Ts: 4e-3, std: "${std}"}
   y:        {type: Sum, in: [hold, noise]}
-  direct:   {type: FrequencyResponse, method: welch, segment: 8, skip: 10, f_min: 0.5, f_max: 14,
+  direct:   {type: FrequencyResponse, method: welch, segment: 8, skip: [10, 0], f_min: 0.5, f_max: 14,
              in: {u: u, y: y}}
-  indirect: {type: FrequencyResponse, method: welch, segment: 8, skip: 10, f_min: 0.5, f_max: 14,
+  indirect: {type: FrequencyResponse, method: welch, segment: 8, skip: [10, 0], f_min: 0.5, f_max: 14,
              in: {u: u, y: y, r: shake}}
 log: [u, y, shake, robot.w_m]
 """
@@ -96,7 +96,7 @@ def test_the_modes_of_table_7_1():
 
 @pytest.mark.parametrize("text", [SMOOTH, HELD], ids=["smooth", "held"])
 def test_periods_give_the_analytic_response(text):
-    record = bs.simulate(text, step=5e-4, stop=20, params={"response.skip": 15})
+    record = bs.simulate(text, step=5e-4, stop=20, params={"response.skip": [15, 0]})
     found = record.estimates["response"]
     w, G = found.details["w"], found.details["response"]
     assert w == pytest.approx(2 * np.pi * np.arange(1, 41), rel=1e-12)
@@ -118,7 +118,7 @@ def test_periods_give_the_analytic_response(text):
 
 
 def test_the_angle_serves_as_well_as_the_speed():
-    text = SMOOTH.replace("[robot.w_m, noise]", "[robot.phi_m, noise]").replace("skip: 8,", "skip: 24, quantity: angle,")
+    text = SMOOTH.replace("[robot.w_m, noise]", "[robot.phi_m, noise]").replace("skip: [8, 0],", "skip: [24, 0], quantity: angle,")
     found = bs.simulate(text, step=1e-3, stop=26).estimates["response"]
     for name in ("Jm", "Ja", "k1", "d", "notch", "resonance"):
         assert abs(found[name].relative_error) < 2e-5, name
@@ -133,7 +133,7 @@ def test_hysteresis_that_never_saturates_is_stiffness():
 
 def test_notch_and_resonance_are_read_off_without_a_model():
     text = SMOOTH.replace("lines: 40,", "lines: 157,").replace("period: 1", "period: 4").replace("model: robot, ", "")
-    found = bs.simulate(text, stop=76, params={"robot.d": 200.0, "robot.Fv": 0.02, "response.skip": 70}).estimates["response"]
+    found = bs.simulate(text, stop=76, params={"robot.d": 200.0, "robot.Fv": 0.02, "response.skip": [70, 0]}).estimates["response"]
     assert list(found) == ["notch", "resonance"]
     assert found["notch"].value == pytest.approx(35.945, rel=2e-3)
     assert found["resonance"].value == pytest.approx(60.763, rel=2e-3)
@@ -171,7 +171,7 @@ def test_estimates_are_honest_over_seeds():
 
 def test_one_period_takes_its_uncertainty_from_the_misfit():
     runs = bs.simulate_many(
-        SMOOTH, params=[{"std": 0.5, "response.skip": 13.0}], seeds=range(20), collect=lambda r: r.estimates["response"]
+        SMOOTH, params=[{"std": 0.5, "response.skip": [13.0, 0.0]}], seeds=range(20), collect=lambda r: r.estimates["response"]
     )
     assert runs[0].details["frames"] == 1 and np.isnan(runs[0].details["coherence"]).all()
     z = np.array([[found[n].z for n in ("Jm", "Ja", "k1")] for found in runs])
@@ -179,7 +179,7 @@ def test_one_period_takes_its_uncertainty_from_the_misfit():
 
 
 def test_welch_is_that_of_scipy():
-    text = LOOP.replace("segment: 8, skip: 10", "segment: 8")
+    text = LOOP.replace("segment: 8, skip: [10, 0]", "segment: 8")
     record = bs.simulate(text, stop=60)
     u, y, r = record["u"], record["y"], record["shake"]
     options = {"fs": 250, "window": "hann", "nperseg": 2000, "noverlap": 1000, "detrend": "constant"}
@@ -236,6 +236,17 @@ def test_mean_springs_solves_6_8():
     assert mean_springs(k, [x * np.sin(2 * np.pi * t) for x in a]) == pytest.approx(tuple(expected), rel=1e-6)
     with pytest.raises(bs.RecordError, match="at least 2 wind-ups"):
         mean_springs([1e6], [np.ones(3)])
+
+
+@pytest.mark.parametrize("text", [SMOOTH, LOOP], ids=["periods", "segments"])
+def test_skip_means_both_ends(text):
+    """What is skipped at the end is as if it had not been recorded; one number counts at either end."""
+    name, at = ("response", 8) if text is SMOOTH else ("direct", 10)
+    whole = text.replace(f"skip: [{at}, 0]", f"skip: {at}" if text is SMOOTH else f"skip: [{at}, 3]")
+    stop = 40.0
+    found = bs.simulate(whole, stop=stop).estimates[name]
+    shorter = bs.simulate(text, stop=stop - (at if text is SMOOTH else 3)).estimates[name]
+    assert (found.details["response"] == shorter.details["response"]).all()
 
 
 def test_a_band_without_the_modes_is_called_so():
@@ -301,7 +312,7 @@ def test_unrelated_noises_are_no_robot(method, seed):
 
 
 def test_one_period_claims_no_weights_of_noise():
-    found = bs.simulate(SMOOTH.replace("skip: 8", "skip: 13"), params={"std": 0.05}).estimates["response"]
+    found = bs.simulate(SMOOTH.replace("skip: [8, 0]", "skip: [13, 0]"), params={"std": 0.05}).estimates["response"]
     assert found.reason == "the fit of one period, whose noise is taken from the misfit, converged."
     assert all(abs(found[n].z) < 4 for n in TABLE if n != "Fv")
 
