@@ -12,7 +12,7 @@ from blocksim.errors import listing
 from blocksim.estimation.estimates import NORMAL, Estimate, Estimates
 from blocksim.estimation.input_warnings import first_state_words, true_states
 
-from .rpem_search import SearchProblem, SearchState, coloured_spread, covariance_of, whiteness
+from .rpem_search import SearchProblem, SearchState, coloured_spread, white_covariance, whiteness
 
 COLOURED = 1e-3  # probability of white residuals below which they are called coloured
 
@@ -32,7 +32,7 @@ def report_of(method: str, problem: SearchProblem, search: SearchState, plant: P
         nothing = tuple(Estimate(n, math.nan, truth=v, unit=u) for n, v, u in zip(problem.names, truths, units, strict=True))
         return Estimates(method, nothing, model=plant.path, warnings=(search.reason,), reason=search.reason, details=details)
     visible = np.linalg.norm(search.psi, axis=0) * problem.scale > 1e-12 * np.linalg.norm(search.y_hat)
-    covariance, quantile = covariance_of(search, visible), np.full(len(visible), NORMAL)
+    covariance, quantile = white_covariance(search, visible), np.full(len(visible), NORMAL)
     if errors == "coloured" and visible.any():
         spread = coloured_spread(search, visible)
         covariance[np.ix_(visible, visible)], quantile[visible] = spread.claim, spread.quantile

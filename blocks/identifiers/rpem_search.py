@@ -176,7 +176,7 @@ def minimum_reached(rules: Rules, problem: SearchProblem, search: SearchState, w
 
 def within(search: SearchState, free: np.ndarray, way: np.ndarray, scale: np.ndarray | None = None) -> bool:
     """Whether a step is shorter than the standard deviations, or than a millionth of the scale: rounding."""
-    spread = np.sqrt(np.diag(covariance_of(search, free)))[free]
+    spread = np.sqrt(np.diag(white_covariance(search, free)))[free]
     small = np.abs(way[free]) <= spread
     if scale is not None:
         small |= np.abs(way[free]) <= 1e-6 * scale[free]
@@ -204,7 +204,7 @@ def stepped(
     return False
 
 
-def covariance_of(search: SearchState, free: np.ndarray) -> np.ndarray:
+def white_covariance(search: SearchState, free: np.ndarray) -> np.ndarray:
     """sigma^2 (psi' psi)^-1 of the parameters that are free, infinite for the others."""
     assert search.psi is not None
     covariance = np.full((len(free), len(free)), 0.0)

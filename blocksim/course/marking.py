@@ -32,7 +32,7 @@ ACCURACY, HONESTY = 60.0, 40.0
 NEAR_TRUTH, FAR = 3.0, 100.0  # bounds of error
 HONEST, OVERCONFIDENT = 2.0, 4.0  # claimed standard deviations of error
 TELLING_CLAIM, EMPTY = 5.0, 100.0  # bounds of claimed standard deviation, and times that
-WIDE = 0.9  # the share of honesty below which a claim is called wide
+WIDE_CLAIM = 0.9  # the share of honesty below which a claim is called wide
 NEWS, NO_NEWS = 0.1, 0.5  # claimed standard deviation, in that of the range which the task gives
 
 
@@ -181,7 +181,7 @@ def mark_parameter(name: str, error: float, std: float, bound: float, span: floa
         words = "over-confident: the truth lies outside 2 of your standard deviations"
     elif more == 0.0:
         words = "your standard deviation says no more than the task did"
-    elif width < WIDE:
+    elif width < WIDE_CLAIM:
         words = "your standard deviation holds the truth, and is much wider than it had to be"
     else:
         words = "your standard deviation can be believed"

@@ -39,9 +39,9 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
 
     kind = suffix(path) if path is not None else ""
     groups: dict[str, dict[str, Estimates]] = {}
-    found = source.estimates if isinstance(source, Record) else source
-    looks = looks_of(found)
-    for name, estimates in found.items():
+    by_identifier = source.estimates if isinstance(source, Record) else source
+    looks = looks_of(by_identifier)
+    for name, estimates in by_identifier.items():
         groups.setdefault(estimates.model, {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
     figure = blank_figure(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5), layout="constrained")
