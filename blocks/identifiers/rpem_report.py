@@ -63,7 +63,11 @@ def doubts(problem: SearchProblem, search: SearchState, visible: np.ndarray, pro
     if at:
         remarks.append(f"{listing(at)} ended at a limit; its standard deviation does not hold there.")
     if not search.converged:
-        remarks.append(f"not converged: {search.reason}")
+        first = problem.names[0]
+        remarks.append(
+            f"not converged: {search.reason} Begin where another identifier ended (start: {{{first}: cloe}}, a chain), or let "
+            "horizons grow."
+        )
     if probability < COLOURED:
         small = ", and standard deviations are too small (errors: coloured)" if errors == "white" else ""
         remarks.append(f"the residuals are coloured: the model misses something{small}.")

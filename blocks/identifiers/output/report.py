@@ -48,7 +48,10 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
         remarks.append(f"{task.failures} simulations failed on the way")
     lost = [name for name, share in errors_of(task, rest).items() if share > USELESS]
     if lost:
-        remarks.append(f"the twin explains nothing of {', '.join(lost)}: a wrong minimum, or another model. Try other starts")
+        remarks.append(
+            f"the twin explains nothing of {', '.join(lost)}: a wrong minimum, or another model. Try other starts, "
+            "or begin where another identifier ended (a block's name for a start)"
+        )
     details |= {
         "simulations": task.simulations,
         "failures": task.failures,

@@ -160,7 +160,7 @@ def test_the_printed_algorithm_finds_one_parameter_but_crawls_with_two():
     assert abs(backlash["q"].z) < 4 and backlash["q"].value == pytest.approx(1e-3, rel=0.15)
     friction = estimates(with_hybrid("thesis/u_sin", {"Fv": 0.05, "Fc": 0.2}, method="gradient"), [1], step=2e-3)[0]
     assert abs(friction["Fv"].relative_error) > 1.0 and "iterations are used up" in friction.reason
-    assert any("not converged" in text for text in friction.warnings)
+    assert any("not converged" in text and "start: {Fv: cloe}" in text for text in friction.warnings)
 
 
 def test_a_gradient_that_vanishes_is_called_so():
