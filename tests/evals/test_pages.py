@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from short_studies import scores, short
 
+import blocksim as bs
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -27,6 +29,12 @@ def numbers(cell):
 def rounding(text):
     """Half a unit of the last digit that is printed."""
     return 0.5 * 10.0 ** -len(text.partition(".")[2]) if "." in text else 0.5
+
+
+def test_what_the_page_of_identification_prints():
+    """Its first example, to the last digit."""
+    page = (DOCS / "identification.md").read_text(encoding="utf-8").partition("```\n")[2].partition("```")[0].strip()
+    assert page == f"didim: {bs.simulate('one_dof/identify').estimates['didim']}".strip()
 
 
 def test_starting_values_of_the_thesis():

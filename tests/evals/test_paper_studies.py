@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from short_studies import scores, short
 
@@ -63,6 +64,41 @@ def test_intervals(name):
     assert len(unbiased) >= 8
     for key, line in unbiased.items():
         assert line["failures"] == 0 and abs(line["z_mean"]) < 4.5, (key, line)
+
+
+def test_a_part_of_the_grid_holds(monkeypatch):
+    """Quick identifiers on the joint, noise of the encoder and ripple, 10 runs each: pooled over parameters and identifiers."""
+    monkeypatch.syspath_prepend(str(HERE.parents[1] / "docs"))
+    from intervals import with_only
+
+    blocks = ["iv_slow", "didim"]
+    keys = {"diagram": with_only("joint", blocks), "repeat": 10, "seed": 501, "bound": None, "collect": blocks}
+    found = scores(short("intervals/joint", methods=("noise", "ripple"), **keys))
+    assert len(found) == 16
+    assert 0.88 <= np.mean([line["coverage"] for line in found.values()]) <= 0.995
+    assert 0.7 <= np.sqrt(np.mean([line["z_std"] ** 2 for line in found.values()])) <= 1.25
+
+
+def test_the_page_says_where_intervals_hold():
+    """Noise, ripple and all three, cells without a star: 93 to 97 %, with room for what so many runs leave unknown."""
+    text = (HERE.parents[1] / "docs" / "identification.md").read_text(encoding="utf-8")
+    rows = text.partition("<!-- intervals: begin -->")[2].partition("<!-- intervals: end -->")[0].strip().splitlines()[2:]
+    runs, seen = 0, 0
+    for row in rows:
+        head, _, *cells = (one.strip() for one in row.strip("|").split("|"))
+        runs = int(head.rpartition(",")[2]) if head else runs
+        for at in (0, 2, 3):
+            match = re.match(r"(\d+) %(\*?)(?: \((\d+)\))? · ([\d.]+) to ([\d.]+)", cells[at])
+            if not match or match[2]:
+                continue
+            room = (
+                200 * (0.05 * 0.95 / (2 * int(match[3] or runs))) ** 0.5 + 0.5
+            )  # two standard errors, parameters going in pairs
+            assert 93 - room <= int(match[1]) <= 97 + room, row
+            spread = 1 + 2.5 / (2 * int(match[3] or runs)) ** 0.5 + 0.05
+            assert 0.75 / spread <= float(match[4]) and float(match[5]) <= 1.1 * spread, row
+            seen += 1
+    assert seen > 40
 
 
 @pytest.mark.parametrize("name, method", [("intervals/drawn", "drawn"), ("intervals/other_joint", "ripple")])
