@@ -1,5 +1,5 @@
 """`python -m blocksim` is the `blocksim` command, for an environment whose scripts are not on the path."""
 
-from .cli.commands import main
+from importlib import import_module
 
-main()
+import_module("blocksim.cli.commands").main()  # by its name, as the entry point of the script: the front imports no room
