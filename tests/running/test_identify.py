@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import blocksim as bs
-from blocksim.cli.arguments import read_time
 from blocksim.cli.commands import app
 from blocksim.diagram.loader import dump, load
 from blocksim.errors import DiagramError, RecordError
@@ -215,8 +214,7 @@ class TestTime:
         path = write(tmp_path / "head.csv", heads)
         assert bs.identify(PIPELINE, path, **given).t[-1] == pytest.approx(own.t[-1])
         bare = write(tmp_path / "bare.csv", {"zeit": heads.pop("time [ms]"), **heads})
-        assert bs.identify(PIPELINE, bare, time=read_time("zeit [ms]"), **given).t[-1] == pytest.approx(own.t[-1])
-        assert read_time("zeit") == "zeit" and read_time(None) is None
+        assert bs.identify(PIPELINE, bare, time="zeit [ms]", **given).t[-1] == pytest.approx(own.t[-1])
 
     def test_cells_left_empty_are_missing(self, own, tmp_path):
         path = write(tmp_path / "lab.csv", {"t": own.t, "encoder.q_hat": own["encoder"], "pid.u": own["pid"]})

@@ -65,7 +65,7 @@ class NoiseSpectrum:
         return np.asarray(np.real(product(self.X.conj() * weights[:, None], other.X)))
 
 
-def covariance_of(spectra: Sequence[NoiseSpectrum]) -> np.ndarray:
+def covariance_of_spectra(spectra: Sequence[NoiseSpectrum]) -> np.ndarray:
     """X' C X of all series together: each with itself, where coherence is 1, and with the others."""
     return np.sum([one.with_other(other) for one in spectra for other in spectra], axis=0)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, covariance_of, noise_spectra
+from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, covariance_of_spectra, noise_spectra
 from .stacked_rows import against, product
 
 ERROR_KINDS = ("coloured", "white", "blocks", "drawn")  # what standard deviations are made of
@@ -79,7 +79,7 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
         variance[i] = whole * powers[i] / neighbours if visible else whole
         doubt = 1 / spectrum_freedom(spectra, i) + (squares / neighbours**2 if visible else 0.0) if whole > 0 else 0.0
         freedom[i] = 1 / doubt if doubt > 0 else np.inf
-    covariance = covariance_of(spectra)
+    covariance = covariance_of_spectra(spectra)
     lengths = np.sqrt(np.diag(covariance))
     scale = np.sqrt(variance) / np.where(lengths > 0, lengths, 1.0)
     return Spread(covariance * np.outer(scale, scale), freedom, count / 2)

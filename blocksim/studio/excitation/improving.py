@@ -119,7 +119,7 @@ def improve(session: Session, request: Request) -> Iterator[Answer]:
     news: queue.Queue[Any] = queue.Queue()
 
     def watch(progress: SearchProgress) -> None:
-        if stop.is_set():
+        if stop.is_set() and not progress.stop:
             raise KeyboardInterrupt  # as Ctrl-C in a terminal: the best so far is kept
         news.put(progress_data(progress))
 
