@@ -34,7 +34,8 @@ def native_target() -> Any:
 
 def target_machine() -> Any:
     """The processor this runs on; one for each use, as whoever is handed it may own it."""
-    features = os.environ.get("BLOCKSIM_FEATURES") or llvm.get_host_cpu_features().flatten()
+    wanted_features = os.environ.get("BLOCKSIM_FEATURES")  # a blank one asks for none: LLVM takes no blank for a feature
+    features = wanted_features.strip() if wanted_features else llvm.get_host_cpu_features().flatten()
     cpu = os.environ.get("BLOCKSIM_CPU") or llvm.get_host_cpu_name()
     return native_target().create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default", jit=True)
 
