@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import DiagramError
 from ..records.writing import make_folder
-from .measure import Measurement, measure_robot
+from .measure import Measurement, measure_robot, rehearse
 from .request import ExperimentRequest
 from .secret import new_secret, read_secret
 
@@ -97,7 +97,11 @@ def spent(own: ClassFolder, lesson: int, student: str) -> Spent:
 
 
 def measure_within_budget(own: ClassFolder, request: ExperimentRequest) -> tuple[Measurement, Spent]:
-    """Run the request if the student's budget allows it; what it took is written down before the record is given away."""
+    """Run the request if the student's budget allows it; what it took is written down before the record is given away.
+
+    What fails at home is refused and free. A run of the true robot counts, whatever comes of it: a refusal that depends on
+    the robot says something of it, and could be asked for as often as one likes.
+    """
     assignment, budget = request.assignment, request.assignment.budget
     with own.alone():
         before = spent(own, assignment.lesson, request.student)
@@ -108,8 +112,13 @@ def measure_within_budget(own: ClassFolder, request: ExperimentRequest) -> tuple
             raise DiagramError(
                 f"seconds: found {request.seconds:g}, and {left:g} of {budget.seconds:g} are left. Ask for a shorter experiment."
             )
-        measurement = measure_robot(request, own.secret, before.runs + 1)
-        entry = {"lesson": assignment.lesson, "student": request.student, "number": before.runs + 1}
-        entry |= {"seconds": measurement.seconds, "sources": request.sources, "settings": request.settings}
-        own.append("ledger.jsonl", entry)
+        rehearse(request)
+        entry = {"lesson": assignment.lesson, "student": request.student, "number": before.runs + 1, "seconds": 0.0}
+        entry |= {"sources": request.sources, "settings": request.settings}
+        try:
+            measurement = measure_robot(request, own.secret, before.runs + 1)
+        except DiagramError as error:
+            own.append("ledger.jsonl", entry)
+            raise DiagramError(f"{error} It counts as one of {budget.runs} experiments.") from None
+        own.append("ledger.jsonl", entry | {"seconds": measurement.seconds})
     return measurement, spent(own, assignment.lesson, request.student)

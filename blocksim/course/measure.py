@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Settings that are a time from one change of a source to the next.
 SPACINGS = ("clock", "period", "Ts")
+HOME_SEED = 0
 CANNOT_DO = "the robot cannot do this experiment. Try the sources in your own loop.yaml: blocksim check, blocksim run."
 
 
@@ -31,21 +33,29 @@ class Measurement:
     stopped: str = ""
 
 
-def measure_robot(request: ExperimentRequest, secret: bytes, number: int) -> Measurement:
-    """Run the request on the student's robot. A signal beyond its limit ends it there, as an emergency stop does.
-
-    Errors of the run are not passed on: their words may hold numbers of the robot.
-    """
-    assignment = request.assignment
-    truth = student_truth(assignment, secret, request.student)
+def rehearse(request: ExperimentRequest) -> None:
+    """The experiment on the robot of the handout: what is refused there is told in full and costs nothing, nothing being secret."""
     check_pace(request)
     check_at_home(request)
+    run_robot(request, {}, HOME_SEED)
+
+
+def measure_robot(request: ExperimentRequest, secret: bytes, number: int) -> Measurement:
+    """Run a rehearsed request on the student's robot. A signal beyond its limit ends it there, as an emergency stop does."""
+    assignment = request.assignment
+    truth = student_truth(assignment, secret, request.student)
+    return run_robot(request, truth, noise_seed(assignment, secret, request.student, number))
+
+
+def run_robot(request: ExperimentRequest, numbers: Mapping[str, float], seed: int) -> Measurement:
+    """Run the request on a robot with these numbers; errors are not passed on: their words may hold the numbers."""
+    assignment = request.assignment
     try:
         record = simulate(
             loop_of(assignment, request.sources),
-            params={**assignment.conditions, **request.settings, **truth},
+            params={**assignment.conditions, **request.settings, **numbers},
             stop=request.seconds,
-            seed=noise_seed(assignment, secret, request.student, number),
+            seed=seed,
         )
     except SimulationError as error:
         record = error.record
@@ -72,7 +82,7 @@ def check_pace(request: ExperimentRequest) -> None:
 
 
 def check_at_home(request: ExperimentRequest) -> None:
-    """The same experiment on the robot of the handout: mistakes in it are told in full, because nothing there is secret."""
+    """Mistakes in the experiment, by the lines of the student's file."""
     from ..diagram.build import open_diagram
     from ..simulation.prepare import prepared
 

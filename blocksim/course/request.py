@@ -1,4 +1,4 @@
-"""ExperimentRequest: the experiment that a student asks for, read from a file nobody has checked_value, and the loop it makes."""
+"""ExperimentRequest: the experiment that a student asks for, read from a file nobody has checked, and the loop it makes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ExperimentRequest:
 
 
 def read_request(path: str | Path) -> ExperimentRequest:
-    """The request of a file; every part of it is checked_value against the assignment, and a refusal names file and line."""
+    """The request of a file; every part of it is checked against the assignment, and a refusal names file and line."""
     name = str(path)
     root, problems = read_yaml(read_file(name, name), name)
     if problems:

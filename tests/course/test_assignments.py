@@ -95,6 +95,28 @@ def test_a_limit_switches_the_robot_off_and_keeps_the_record_so_far(own, tmp_pat
     assert np.abs(measurement.columns["tau"]).max() <= 4
 
 
+def test_a_refusal_by_the_true_robot_is_not_free(own, tmp_path):
+    """So near the limit of the torque the noise decides at once: asked for again and again it would tell of robot and noise."""
+    edge = "push: {type: Constant, value: 3.9}"
+    for student in (f"edge{k}" for k in range(30)):
+        request = read_request(write_experiment(tmp_path, experiment(student, 1, sources=edge, more="settings: {pid.kd: 2}\n")))
+        try:
+            measure_within_budget(own, request)
+        except bs.DiagramError as error:
+            assert "before anything was recorded" in str(error) and "It counts as one of 4 experiments" in str(error)
+            break
+    else:
+        pytest.fail("none of 30 robots was switched off at once")
+    assert [(row["seconds"], row["number"]) for row in own.entries("ledger.jsonl") if row["student"] == student] == [(0.0, 1)]
+
+
+def test_what_fails_at_home_is_free(own, tmp_path):
+    request = read_request(write_experiment(tmp_path, experiment("meg", 1, sources="push: {type: Constant, value: 5}")))
+    with pytest.raises(bs.DiagramError, match=r"switched off at 0 s: \|tau\| went beyond 4 before anything"):
+        measure_within_budget(own, request)
+    assert not [row for row in own.entries("ledger.jsonl") if row["student"] == "meg"]
+
+
 REFUSED = {
     "another plant": (
         "joint: {type: GravityJoint, J: 0.01}",
