@@ -8,6 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+WEIGHTINGS = {
+    "ols": "ordinary least squares",
+    "wls": "weighted least squares",
+    "irls": "reweighted least squares",
+    "total": "total least squares",
+}
 #: As a line of `label()` between two others: they are numerator and denominator, and this is the bar between them.
 FRACTION_BAR = "―"
 #: Numbers from here to there are written without a power of ten.
@@ -77,3 +83,8 @@ def concise(value: float, std: float) -> str:
 def unit_label(unit: str) -> str:
     """'kg m^2' as 'kg m²'."""
     return re.sub(r"\^(-?\d+)", lambda match: superscript(match[1]), unit)
+
+
+def method_label(method: str) -> str:
+    """A method as people say it: weighted least squares, not wls."""
+    return WEIGHTINGS.get(method, method)

@@ -129,10 +129,15 @@ def fit_lines(text: str, stream: TextIO) -> str:
 
     if not stream.isatty():
         return text
-    fold = functools.partial(textwrap.fill, width=line_width(stream), subsequent_indent="  ", break_long_words=False)
+    width = line_width(stream)
+    fold = functools.partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+
+    def fitted(line: str) -> str:
+        indent = line[: len(line) - len(line.lstrip())] + "  "
+        return line if len(line) <= width else fold(line, subsequent_indent=indent)
+
     whole = text.replace(" %", "\N{NO-BREAK SPACE}%")  # 95 % stays on one line; textwrap breaks at ordinary spaces only
-    lines = [line if len(line) <= line_width(stream) else fold(line, break_on_hyphens=False) for line in whole.split("\n")]
-    return "\n".join(lines).replace("\N{NO-BREAK SPACE}%", " %")
+    return "\n".join(map(fitted, whole.split("\n"))).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def line_width(stream: TextIO | None = None) -> int:

@@ -34,7 +34,7 @@ class Measurement:
 
 
 def rehearse(request: ExperimentRequest) -> None:
-    """The experiment on the robot of the handout: what is refused there is told in full and costs nothing, nothing being secret."""
+    """The experiment on the robot of the handout: nothing there is secret, so what is refused is told in full, and is free."""
     check_pace(request)
     check_at_home(request)
     run_robot(request, {}, HOME_SEED)

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import RecordError, listing
 from ..extensions import extension
-from ..notation import unit_label
+from ..notation import method_label, unit_label
 
 if TYPE_CHECKING:
     from ..contract.plant import Plant
@@ -221,7 +221,7 @@ class Estimates(Mapping[str, Estimate]):
         return [COLUMNS[i] for i in columns], [[row[i] for i in columns] for row in rows]
 
     def title(self) -> str:
-        return self.method + (f" of {self.model}" if self.model else "")
+        return method_label(self.method) + (f" of {self.model}" if self.model else "")
 
     def notes(self) -> list[str]:
         """What is remark below the table."""

@@ -12,20 +12,11 @@ import numpy as np
 
 from ..errors import RecordError, listing
 from ..extensions import extension
+from ..notation import unit_label
 
 #: Lags up to which residuals are looked at.
 RESIDUAL_LAGS = 20
-TABLE_HEAD = (
-    "signal",
-    "rms error",
-    "unit",
-    "relative error %",
-    "fit %",
-    "there: rms",
-    "there: fit %",
-    "lags outside",
-    "with input",
-)
+TABLE_HEAD = ("signal", "rms error", "unit", "error %", "fit %", "there: rms", "there: fit %", "lags outside", "with input")
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,7 @@ class SignalFit:
         driven = "" if math.isnan(self.correlation) else f"{self.correlation:+.2f} ({self.input})"
         numbers = (f"{100 * self.relative_error:.3g}", f"{100 * self.fit:.2f}")
         first = ("", "") if there is None else (f"{there.rms:.3g}", f"{100 * there.fit:.2f}")
-        return [self.name, f"{self.rms:.3g}", self.unit, *numbers, *first, f"{100 * self.lags_outside:.0f} %", driven]
+        return [self.name, f"{self.rms:.3g}", unit_label(self.unit), *numbers, *first, f"{100 * self.lags_outside:.0f} %", driven]
 
 
 @dataclass(frozen=True)

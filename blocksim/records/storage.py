@@ -95,5 +95,7 @@ def format_of(path: Path) -> Any:
         return import_module(f".{FORMATS[suffix]}", __package__)
     if not theirs:
         hint = " Save the sheet as .csv." if suffix in SPREADSHEETS else ""
+        if path.is_dir():
+            raise RecordError(f"{path}: a folder; name one of its files. Formats: {listing(suffixes())}.")
         raise RecordError(f"{path}: no format '{path.suffix}'. The suffix chooses one of: {listing(suffixes())}.{hint}")
     return extension("formats", suffix)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from blocksim.course import quiz
 
+WIDTH = 100  # letters of printed text on a page
 QUESTION = re.compile(r"\s*(Quiz|Guess)\(")
 
 
@@ -28,10 +30,19 @@ def lesson_page(path: Path, root: Path) -> str:
         question = question_html(text, f"{path.stem}-{number}") if QUESTION.match(text) else ""
         parts.append(question or f"```python\n{text}\n```")
         if str(number) in printed:
-            parts.append(f"```text\n{printed[str(number)]}\n```")
+            parts.append(f"```{{code-block}} text\n:class: printed\n\n{folded(printed[str(number)])}\n```")
         for picture in sorted(pictures.glob(f"{path.stem}-{number}-*")):
             parts.append(f"![Figure of the cell above]({here}images/{folder.as_posix()}/{picture.name})")
     return "\n\n".join(parts) + "\n"
+
+
+def folded(text: str) -> str:
+    """What a cell printed: tables as they are, and sentences that would leave the page on several lines."""
+    lines = text.splitlines()
+    return "\n".join(
+        textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) if len(line) > WIDTH else line
+        for line in lines
+    )
 
 
 def question_html(text: str, name: str) -> str:

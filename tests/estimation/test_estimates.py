@@ -78,7 +78,7 @@ def test_normalised_errors_of_honest_estimates_are_chi_squared():
 
 def test_the_table_is_aligned_and_says_what_is_known(found):
     lines = str(found).splitlines()
-    assert lines[0] == "wls of joint"
+    assert lines[0] == "weighted least squares of joint"
     assert lines[1].split() == ["name", "value", "std", "%std", "truth", "error", "%", "z", "unit"]
     assert lines[2].split() == ["J", "0.0002", "1e-05", "5", "0.00019", "+5.26", "+1.0", "kg", "m²"]
     assert len({line.index("kg m²" if "J" in line else "N m") for line in (lines[2], lines[4])}) == 1
@@ -199,7 +199,7 @@ class TestCommand:
 
     def test_a_run_prints_the_table_and_writes_it(self, folder):
         text = self.call("x.yaml", "--out", "o", "--plot")
-        assert "ls: wls of joint" in text and "error of the effort" in text and "leak of truth" in text
+        assert "ls: weighted least squares of joint" in text and "error of the effort" in text and "leak of truth" in text
         assert (folder / "o/estimates.png").exists() and "o/estimates.json" in text
         data = json.loads((folder / "o/estimates.json").read_text())
         assert data["ls"]["parameters"]["J"]["truth"] == 1.9e-4
