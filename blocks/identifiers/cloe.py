@@ -123,8 +123,8 @@ blocks:
     tol: float = param(1e-9, "relative change of cost or parameters at which the search ends", above=0)
     max_iterations: int = static(100, "a search is given up after so many", kind=int)
     y = inport("measured signals", size="any", many=True, like="output")
-    predicted = outport("the same signals by the twin at the estimate", size="n")
-    residual = outport("measured less predicted", size="n")
+    predicted = outport("the same signals by the twin at the estimate", size="n", like="y")
+    residual = outport("measured less predicted", size="n", like="y")
 
     def process(self, t, run: Run, y):
         return self.process_together([{"t": t, "run": run, "y": y}])[0]

@@ -102,7 +102,8 @@ def measure_command(
         target = folder / f"record_{used.runs}.csv"
         write_measurement(measurement, target)
         budget = request.assignment.budget
-        typer.echo(f"wrote {target}: {measurement.stopped or f'{measurement.seconds:g} s'}")
+        who = f"{request.student}, lesson {request.assignment.lesson}"
+        typer.echo(f"wrote {target} for {who}: {measurement.stopped or f'{measurement.seconds:g} s'}")
         typer.echo(f"  used {used.seconds:g} of {budget.seconds:g} s, {used.runs} of {budget.runs} experiments")
 
     each_of(experiments, measure)

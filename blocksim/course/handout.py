@@ -54,6 +54,7 @@ For {student}. The robot is yours alone: no other student has its numbers.
 ## Budget
 
 {budget.seconds:g} s in at most {budget.runs} experiments. Beyond {limits} the robot is switched off; you keep the record so far.
+Every run of your robot counts, whatever comes of it. What `loop.yaml` cannot do either is refused, and costs nothing.
 
 An experiment may choose these sources and settings:
 

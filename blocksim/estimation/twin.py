@@ -49,6 +49,7 @@ class Twin:
     first: int
     signals: tuple[str, ...]
     assumed: tuple[str, ...] = ()  # sources that a measured record does not hold, and play as in the diagram
+    silenced: tuple[str, ...] = ()  # noise that it does not hold, and that nobody can play again
 
     @functools.cached_property
     def noise(self) -> Draws:
@@ -147,7 +148,11 @@ def twin_of(
     assumed = () if run.simulated else tuple(u.path for u in own.schedule.units if is_source(u) and u.path not in values)
     if not run.simulated:
         refuse_unasked(run, [u.path for u in own.schedule.units if u.path in assumed and not u.kind.of(Draw)])
-    return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, assumed=assumed)
+    quiet = {
+        path for path, node in blocks_of(run.diagram) if isinstance(node.block, Block) and node.block.ideal() is not node.block
+    }
+    played_as_drawn, silenced = (tuple(p for p in assumed if (p in quiet) is silent) for silent in (False, True))
+    return Twin(own, int(run.record.provenance.get("seed") or 0), round(first), names, played_as_drawn, silenced)
 
 
 def refuse_gaps(recorded: Sequence[Played], t: np.ndarray) -> None:

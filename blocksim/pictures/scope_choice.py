@@ -44,9 +44,9 @@ def spec_of(record: Record) -> Spec | None:
 
 
 def telling(record: Record) -> ScopeAxes:
-    """Every signal but those that only say how sure others are."""
+    """Every signal but those that only say how sure others are; a residual, which is small, has an axis of its own."""
     names = [name for name in record if not name.rpartition(".")[2].startswith(UNCERTAINTY)]
-    return list(names or record)
+    return [[name] if is_residual(name) else name for name in names or record]
 
 
 def present(record: Record, axes: Iterable[str | list[str]]) -> ScopeAxes:
@@ -91,7 +91,7 @@ class Loop:
         axes += differences or [" - ".join(axis[:2]) for axis in axes if not isinstance(axis, str) and len(axis) > 1]
         axes += present(self.record, without_repeats(name for drive in drives for name in self.nearest(drive)))
         drawn = {name for axis in axes for name in ([axis] if isinstance(axis, str) else axis)}
-        residuals = [name for name in self.record if name.rpartition(".")[2] == "residual" and name not in drawn]
+        residuals = [name for name in self.record if is_residual(name) and name not in drawn]
         return [*axes, *([name] for name in residuals)]
 
     def errors(self) -> list[BlockSpec]:
@@ -161,6 +161,10 @@ class Loop:
     def family(self, type_: str) -> str:
         kind = self.library.get(type_)
         return "" if kind is None else kind.family
+
+
+def is_residual(name: str) -> bool:
+    return name.rpartition(".")[2] == "residual"
 
 
 def without_repeats(names: Iterable[str]) -> list[str]:

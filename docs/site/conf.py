@@ -44,6 +44,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "blocksim"
 html_static_path = [str(HERE / "static")]
+html_favicon = str(HERE / "static" / "mark.svg")
 html_css_files = ["site.css"]
 html_js_files = ["subscripts.js"]
 html_show_sourcelink = False

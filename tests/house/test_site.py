@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import subprocess
 import sys
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -89,6 +92,82 @@ def test_mathematics_is_typeset_and_the_search_has_words(site):
     joint = (site / "blocks" / "GravityJoint.html").read_text(encoding="utf-8")
     assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in joint and "&#x003C4;" in joint
     assert "gravityjoint" in (site / "searchindex.js").read_text(encoding="utf-8").lower()
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Where the site is served, as a reader would have it."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def press_until(page, key, expression, most=120):
+    for _ in range(most):
+        if page.evaluate(expression):
+            return
+        page.keyboard.press(key)
+    pytest.fail(f"{most} times {key}, and never {expression}")
+
+
+def test_lesson_two_of_the_site_is_read_and_answered_with_the_keyboard_alone(address, open_page):
+    """From the front page: search, lesson, a wrong and a right guess, a wrong and a right choice."""
+    page = open_page(address)
+    page.keyboard.press("Control+k")
+    page.until("document.activeElement.type === 'search'")
+    page.keyboard.type("noise shrinks")
+    page.keyboard.press("Enter")
+    page.until("document.querySelector('#search-results li a')")
+    press_until(page, "Tab", "document.activeElement.href && document.activeElement.href.includes('02-least-squares')")
+    page.keyboard.press("Enter")
+    page.until("document.title.startsWith('2. Least squares')")
+    replies = page.locator("[role=status]")
+    press_until(page, "Tab", "document.activeElement.name === 'answer'")
+    for typed, words in (("50", "It is less."), ("10", "Right. 1 / (1 + 3^2)")):
+        page.keyboard.press("Control+a")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")
+        assert replies.nth(0).inner_text().startswith(words)
+    press_until(page, "Tab", "document.activeElement.type === 'radio'")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    assert replies.nth(1).inner_text().startswith("No: more rows")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert replies.nth(1).inner_text().startswith("Right: a filter")
+    assert not page.watch.outside(address) and not page.watch.complaints
+
+
+@pytest.mark.parametrize(
+    ("words", "page_found"),
+    [("hysteresis", "blocks/Hysteresis.html"), ("GravityJoint", "blocks/GravityJoint.html"), ("coverage", "studies.html")],
+)
+def test_the_search_finds_the_page_that_is_meant(address, open_page, words, page_found):
+    page = open_page(f"{address}/search.html?q={words}")
+    page.until("document.querySelector('#search-results p') && document.querySelectorAll('#search-results li').length > 2")
+    found = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
+    assert any(page_found in link for link in found), found
+
+
+def test_pages_fit_a_telephone(address, open_page):
+    page = open_page(address, width=375, height=700)
+    for name in (
+        "index",
+        "getting-started",
+        "compare",
+        "course/02-least-squares-and-noise",
+        "blocks/SerialRobot",
+        "gallery/index",
+    ):
+        page.goto(f"{address}/{name}.html")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375, name
 
 
 def test_every_block_has_an_equation_that_can_be_typeset():

@@ -53,8 +53,8 @@ blocks:
     seed: int = static(0, "of these draws", kind=int)
     u = inport("inputs", size="any")
     y = inport("outputs", size="n")
-    predicted = outport("y by the model, simulated", size="n")
-    residual = outport("y less predicted", size="n")
+    predicted = outport("y by the model, simulated", size="n", like="y")
+    residual = outport("y less predicted", size="n", like="y")
 
     def process(self, t, u, y):
         u, y = (np.asarray(values, dtype=float).reshape(len(t), -1) for values in (u, y))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .panels import PANEL, TableLine, colour, figure_legend, is_finite_number, panels, unique
+from ...pictures.palette import Look, look
+from .panels import PANEL, TableLine, figure_legend, is_finite_number, panels, unique
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,7 @@ def clouds_figure(estimates: list[TableLine], settings: list[str]) -> Figure | N
     figure, axes = panels({pair: "" for pair in pairs}, "", PANEL[1] + 0.4)
     for (i, j), axis in axes.items():
         for method, cloud in clouds.items():
-            draw_cloud(axis, cloud[:, [i, j]], colour(methods.index(method)), str(method))
+            draw_cloud(axis, cloud[:, [i, j]], look(methods.index(method)), str(method))
         axis.axhline(0, color="black", linewidth=0.8)
         axis.axvline(0, color="black", linewidth=0.8)
         axis.set_xlabel(f"{parameters[i]}, error in %", fontsize=9)
@@ -65,11 +66,11 @@ def leaning(clouds: dict[Any, FloatArray], i: int, j: int) -> float:
     return max(values, default=0.0)
 
 
-def draw_cloud(axis: Axes, points: FloatArray, hue: str, label: str) -> None:
-    axis.plot(points[:, 0], points[:, 1], ".", color=hue, markersize=3, alpha=0.5, label=label)
+def draw_cloud(axis: Axes, points: FloatArray, one: Look, label: str) -> None:
+    axis.plot(points[:, 0], points[:, 1], one.mark, color=one.colour, markersize=3, markeredgewidth=0, alpha=0.5, label=label)
     outline = ellipse(points)
     if outline is not None:
-        axis.plot(*outline, color=hue, linewidth=1.4)
+        axis.plot(*outline, color=one.colour, linewidth=1.4)
 
 
 def ellipse(points: FloatArray) -> FloatArray | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...pictures.palette import Look, look
 from ...records.writing import writing
 from ..study import StudyResult
 from .budget_figure import budget_figure
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 #: Groups of estimates side by side in one panel; a sweep of more points is drawn as lines only.
 MOST_GROUPS = 12
 
-#: Draws the line of one method: axis, where it stands, its scores, colour, name.
-Drawing = Callable[["Axes", SweptAxis, list[TableLine], str, str], None]
+#: Draws the line of one method: axis, where it stands, its scores, its look, name.
+Drawing = Callable[["Axes", SweptAxis, list[TableLine], Look, str], None]
 
 
 def study_figures(result: StudyResult) -> dict[str, Figure]:
@@ -127,7 +128,7 @@ def swept_figure(scores: list[TableLine], swept: SweptAxis, what: str, title: st
             own = [s for s in lines if s["parameter"] == name and (s["method"], *(s[n] for n in swept.others)) == one]
             own.sort(key=swept.place)
             if own:
-                draw(axis, swept.beside(number, len(series)), own, colour(number), label_of(one, swept.others) or "estimate")
+                draw(axis, swept.beside(number, len(series)), own, look(number), label_of(one, swept.others) or "estimate")
         swept.dress(axis)
     figure.supxlabel(swept.label, fontsize=9)
     figure_legend(figure, axes.values())
@@ -135,25 +136,25 @@ def swept_figure(scores: list[TableLine], swept: SweptAxis, what: str, title: st
 
 
 def curve(
-    axis: Axes, swept: SweptAxis, own: list[TableLine], value: Callable[[TableLine, str], float], name: str, **style: Any
+    axis: Axes, swept: SweptAxis, own: list[TableLine], value: Callable[[TableLine, str], float], name: str, one: Look, label: str
 ) -> None:
     """A score with its interval: a line and a band over numbers, points with bars over texts, which have no order."""
     xs = [swept.place(s) for s in own]
     middle, low, high = (np.array([value(s, f"{name}{end}") for s in own]) for end in ("", "_low", "_high"))
     if swept.numeric:
-        axis.plot(xs, middle, "o-", markersize=3, linewidth=1.3, **style)
-        axis.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
+        axis.plot(xs, middle, f"{one.mark}-", color=one.colour, markersize=4, linewidth=1.3, label=label)
+        axis.fill_between(xs, low, high, color=one.colour, alpha=0.2, linewidth=0)
     else:
         reach = np.nan_to_num(np.array([middle - low, high - middle]).clip(min=0))
-        axis.errorbar(xs, middle, reach, fmt="o", markersize=4, linewidth=1.0, **style)
+        axis.errorbar(xs, middle, reach, fmt=one.mark, color=one.colour, markersize=4, linewidth=1.0, label=label)
 
 
 def bias_figure(scores: list[TableLine], swept: SweptAxis) -> Figure | None:
     """Bias with its 95 % interval against what was swept."""
 
-    def draw(axis: Axes, place: SweptAxis, own: list[TableLine], hue: str, label: str) -> None:
+    def draw(axis: Axes, place: SweptAxis, own: list[TableLine], one: Look, label: str) -> None:
         axis.axhline(0, color="black", linewidth=1.1)
-        curve(axis, place, own, relative, "bias", color=hue, label=label)
+        curve(axis, place, own, relative, "bias", one, label)
 
     return swept_figure(scores, swept, "bias", "bias, % of truth", draw)
 
@@ -162,11 +163,11 @@ def spread_figure(scores: list[TableLine], swept: SweptAxis) -> Figure | None:
     """Standard deviation found, the one the method claims, dashed, and the Cramer-Rao bound where there is one, dotted."""
     line = swept.numeric
 
-    def draw(axis: Axes, place: SweptAxis, own: list[TableLine], hue: str, label: str) -> None:
+    def draw(axis: Axes, place: SweptAxis, own: list[TableLine], one: Look, label: str) -> None:
         xs = [place.place(s) for s in own]
-        curve(axis, place, own, relative, "std", color=hue, label=label)
+        curve(axis, place, own, relative, "std", one, label)
         claimed, bound = ([relative(s, name) for s in own] for name in ("claimed_std", "crb_std"))
-        axis.plot(xs, claimed, "--" if line else "_", color=hue, linewidth=1.0, markersize=9)
+        axis.plot(xs, claimed, "--" if line else "_", color=one.colour, linewidth=1.0, markersize=9)
         axis.plot(xs, bound, ":" if line else "x", color="black", linewidth=1.4, markersize=5)
         axis.set_yscale("log")
         plain_decades(axis)
@@ -183,9 +184,9 @@ def coverage_figure(scores: list[TableLine], swept: SweptAxis | None) -> Figure 
         return None
     if swept is not None:
 
-        def draw(axis: Axes, place: SweptAxis, own: list[TableLine], hue: str, label: str) -> None:
+        def draw(axis: Axes, place: SweptAxis, own: list[TableLine], one: Look, label: str) -> None:
             cover_lines(axis)
-            curve(axis, place, own, lambda s, name: 100 * s[name], "coverage", color=hue, label=label)
+            curve(axis, place, own, lambda s, name: 100 * s[name], "coverage", one, label)
 
         return swept_figure(lines, swept, "coverage", "truth covered, %", draw)
     parameters, methods = unique(s["parameter"] for s in lines), unique(s["method"] for s in lines)
@@ -197,7 +198,7 @@ def coverage_figure(scores: list[TableLine], swept: SweptAxis | None) -> Figure 
         xs = np.array([parameters.index(s["parameter"]) for s in own]) + 0.12 * (number - (len(methods) - 1) / 2)
         values = np.array([100 * s["coverage"] for s in own])
         reach = np.array([[100 * (s["coverage"] - s["coverage_low"]), 100 * (s["coverage_high"] - s["coverage"])] for s in own]).T
-        axis.errorbar(xs, values, np.abs(reach), fmt="o", color=colour(number), markersize=4, label=method)
+        axis.errorbar(xs, values, np.abs(reach), fmt=look(number).mark, color=look(number).colour, markersize=4, label=method)
     axis.set_xticks(
         range(len(parameters)),
         parameters,
