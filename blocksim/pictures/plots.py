@@ -23,7 +23,7 @@ from ..records.record import Record, scalar_columns
 from .draw import PICTURE_KINDS
 from .figures import blank_figure
 from .palette import COLOURS, Look, looks_of
-from .scope_choice import scopes_of
+from .scope_choice import AXIS_LINES, comparable, scopes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
     from ..estimation.estimates import Estimates
 
-AXIS_LINES, FIGURE_ROWS, MOST_AXES = 4, 8, 24
-#: Signals whose largest values differ by more than this factor do not share an axis.
-COMPARABLE = 20.0
+FIGURE_ROWS, MOST_AXES = 8, 24
 #: Stretches of a long signal, each drawn by its smallest and largest value: more than a figure has pixels.
 STRETCHES = 2000
 #: A residual whose peak is this far above 99 % of it is drawn without the peak.
@@ -139,8 +137,8 @@ def signal_groups(record: Record, signals: Iterable[str | Sequence[str]] | None)
 
 def may_share_axis(group: list[SignalLine], line: SignalLine) -> bool:
     """Whether a line may share the axis: the same unit, room, and neither would look flat beside the other."""
-    low, high = sorted((line.size, max(other.size for other in group)))
-    return group[0].unit == line.unit and len(group) < AXIS_LINES and (high <= COMPARABLE * low or low == 0.0)
+    alike = comparable([line.size, max(other.size for other in group)])
+    return group[0].unit == line.unit and len(group) < AXIS_LINES and alike
 
 
 def lines(record: Record, name: str) -> list[SignalLine]:

@@ -15,12 +15,16 @@ from ..errors import BlocksimError, RecordError
 from ..records.record import Record
 
 if TYPE_CHECKING:
+    from ..contract.arrays import FloatArray
     from ..contract.block import Block
 
 #: How names of signals begin that say how sure another one is.
 UNCERTAINTY = ("std", "P", "factor", "loss", "rows_used", "nis")
 #: Elements of a vector that still share an axis with those of another.
 SHARED_ELEMENTS = 2
+#: Signals whose largest values differ by more than this factor do not share an axis.
+COMPARABLE = 8.0
+AXIS_LINES = 4
 #: Blocks that are gone back from a signal that was not recorded.
 UPSTREAM = 3
 
@@ -46,7 +50,7 @@ def spec_of(record: Record) -> Spec | None:
 def telling(record: Record) -> ScopeAxes:
     """Every signal but those that only say how sure others are; a residual, which is small, has an axis of its own."""
     names = [name for name in record if not name.rpartition(".")[2].startswith(UNCERTAINTY)]
-    return [[name] if is_residual(name) else name for name in names or record]
+    return [axis for name in names or record for axis in (apart(record, name) if is_residual(name) else [name])]
 
 
 def present(record: Record, axes: Iterable[str | list[str]]) -> ScopeAxes:
@@ -92,7 +96,7 @@ class Loop:
         axes += present(self.record, without_repeats(name for drive in drives for name in self.nearest(drive)))
         drawn = {name for axis in axes for name in ([axis] if isinstance(axis, str) else axis)}
         residuals = [name for name in self.record if is_residual(name) and name not in drawn]
-        return [*axes, *([name] for name in residuals)]
+        return [*axes, *(axis for name in residuals for axis in apart(self.record, name))]
 
     def errors(self) -> list[BlockSpec]:
         """Sums that take something from a reference."""
@@ -165,6 +169,34 @@ class Loop:
 
 def is_residual(name: str) -> bool:
     return name.rpartition(".")[2] == "residual"
+
+
+def apart(record: Record, name: str) -> ScopeAxes:
+    """Axes of its own for a signal; elements of a vector share one where none would look flat beside the others."""
+    values = record[name]
+    if values.ndim == 1:
+        return [[name]]
+    groups: list[list[tuple[int, float]]] = []
+    for k, size in enumerate(largest(values)):
+        near = (g for g in groups if len(g) < AXIS_LINES and comparable([size, *(other for _, other in g)]))
+        group = next(near, None)
+        if group is None:
+            groups.append(group := [])
+        group.append((k, size))
+    return [[f"{name}[{k}]" for k, _ in group] for group in groups]
+
+
+def largest(values: FloatArray) -> list[float]:
+    """The largest magnitude of each element, of what is a number."""
+    import numpy as np
+
+    return [float(x) for x in np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=0, initial=0.0)]
+
+
+def comparable(sizes: Iterable[float]) -> bool:
+    """Whether none would look flat beside the others; what is 0 throughout may stand anywhere."""
+    some = [size for size in sizes if size]
+    return not some or max(some) <= COMPARABLE * min(some)
 
 
 def without_repeats(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import blocksim as bs
 from blocksim.diagram.loader import dump
 from blocksim.errors import DiagramError
+from blocksim.estimation.estimates import Estimates
+from blocksim.pictures.estimate_plot import plot_estimates
 from blocksim.pictures.scope_choice import scopes_of
 
 LOOP = """
@@ -81,3 +84,24 @@ def test_the_name_of_a_picture_in_the_place_of_signals_is_told(name):
     record = bs.Record.from_arrays(np.arange(3.0), {"q": np.arange(3.0)})
     with pytest.raises(bs.RecordError, match=rf"Write bs.plot\(record, path='{name}'\)"):
         bs.plot(record, name)
+
+
+def test_elements_of_a_residual_that_would_look_flat_get_an_axis_of_their_own():
+    t = np.arange(5.0)
+    rest = np.outer(np.ones(5), [4.0, 1.0, 0.1, 0.05, 0.0])
+    record = bs.Record.from_arrays(t, {"tau": t, "ls.residual": rest, "fit.residual": t})
+    assert scopes_of(record) == [
+        "tau",
+        [f"ls.residual[{k}]" for k in (0, 1, 4)],
+        [f"ls.residual[{k}]" for k in (2, 3)],
+        ["fit.residual"],
+    ]
+
+
+def test_methods_that_found_the_same_on_a_measured_record_share_an_axis():
+    """DIDIM does not name the plant of a measured record, CLOE does: one axis, both methods on it."""
+    one = Estimates.of("DIDIM", ["J"], [2.0], [0.1])
+    two = replace(Estimates.of("CLOE", ["J"], [2.1], [0.1]), model="joint")
+    other = Estimates.of("LS", ["m"], [1.0], [0.1])
+    assert len(plot_estimates({"didim": one, "cloe": two}).axes) == 1
+    assert len(plot_estimates({"didim": one, "cloe": two, "ls": other}).axes) == 2
