@@ -122,6 +122,12 @@ def drawings() -> list[tuple[str, str]]:
     return sorted(set(re.findall(r"\*[^*\n]*`blocksim draw (\w+/\w+) -o (docs/images/\w+\.svg)`", texts)))
 
 
-@pytest.mark.parametrize(("diagram", "picture"), drawings())
+def drawings_after() -> list[tuple[str, str]]:
+    """The same of the pictures `after` of docs/pictures.md."""
+    pairs = runpy.run_path(str(ROOT / "docs" / "before_after.py"))["PAIRS"]
+    return [(p.words[1], f"docs/images/before_after/{name}_after.svg") for name, p in pairs.items() if p.words[0] == "draw"]
+
+
+@pytest.mark.parametrize(("diagram", "picture"), [*drawings(), *drawings_after()])
 def test_a_drawing_on_a_page_is_what_its_command_draws(diagram, picture):
     assert (ROOT / picture).read_text(encoding="utf-8") == draw_svg(diagram)
