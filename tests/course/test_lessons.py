@@ -48,7 +48,7 @@ def test_notebooks_are_kept_without_outputs_and_have_their_parts(path):
     assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)
     text = "\n".join("".join(cell["source"]) for cell in cells)
     if path in LESSONS:
-        assert "**Question.**" in text and "**The picture to remember**" in text and "Quiz(" in text
+        assert "**Question.**" in text and "**The picture to remember**" in text and "Quiz(" in text and "bs.explore(" in text
         assert re.search(r"## Exercises\n\n1\. .*\n2\. .*\n3\. ", text)
         assert f"solutions/{path.stem}.ipynb" in text
     for cell in cells:
