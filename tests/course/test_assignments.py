@@ -302,3 +302,25 @@ def test_the_board_ranks_without_telling(own):
     ]
     page = board_page(marks, "Robots 2027")
     assert page.index("zoe") < page.index("a&lt;b") and "<h1>Robots 2027</h1>" in page and "a<b" not in page
+
+
+def test_the_board_sums_lessons_and_fits_a_telephone(open_page, tmp_path):
+    marks = [
+        {
+            "lesson": lesson,
+            "student": student,
+            "points": points,
+            "accuracy": 0.6 * points,
+            "honesty": 0.4 * points,
+            "seconds": 40.0,
+        }
+        for lesson, student, points in ((2, "a" * 64, 90), (9, "a" * 64, 20), (2, "zoe", 95), (9, "bo", 99))
+    ]
+    text = board_page(marks, "Robots 2027")
+    assert text.index("All lessons") < text.index("Lesson 2") < text.index("Lesson 9")
+    first = text[text.index("All lessons") : text.index("Lesson 2")]
+    assert first.index("a" * 64) < first.index("bo</td>") < first.index("zoe") and ">110</td>" in first  # 110, 99, 95
+    path = tmp_path / "board.html"
+    path.write_text(text, encoding="utf-8")
+    page = open_page(path.as_uri(), width=375, height=700)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375 and not page.watch.complaints
