@@ -10,7 +10,7 @@ from typing import Any
 
 from blocksim.course import quiz
 
-WIDTH = 100  # letters of printed text on a page
+WIDTH = 76  # letters of printed text on a page
 QUESTION = re.compile(r"\s*(Quiz|Guess)\(")
 
 
