@@ -32,7 +32,7 @@ col.rank, col.points { width: 4.6rem } col.seconds { width: 5.6rem } col.share {
 """
 
 
-COLUMNS = '<colgroup><col class="rank"><col><col class="points"><col class="share"><col class="seconds"></colgroup>'
+BOARD_COLUMNS = '<colgroup><col class="rank"><col><col class="points"><col class="share"><col class="seconds"></colgroup>'
 
 
 def board_page(marks: Sequence[dict[str, Any]], title: str = "Class") -> str:
@@ -40,10 +40,10 @@ def board_page(marks: Sequence[dict[str, Any]], title: str = "Class") -> str:
     latest = {(row["lesson"], row["student"]): row for row in marks}
     titles = lessons()
     numbers = sorted({lesson for lesson, _ in latest})
-    sections = [table("All lessons", together(list(latest.values())), len(numbers))] if len(numbers) > 1 else []
+    sections = [board_table("All lessons", summed_marks(list(latest.values())), len(numbers))] if len(numbers) > 1 else []
     for lesson in numbers:
         rows = [row for (number, _), row in latest.items() if number == lesson]
-        sections.append(table(f"Lesson {lesson}: {titles.get(lesson, '')}", rows))
+        sections.append(board_table(f"Lesson {lesson}: {titles.get(lesson, '')}", rows))
     body = "".join(sections) or "<p>Nobody has handed in anything yet.</p>"
     key = f'<span><i class="near"></i>near the truth, of {ACCURACY:g} points</span>'
     key += f'<span><i class="honest"></i>standard deviations, of {HONESTY:g}</span>'
@@ -55,20 +55,20 @@ def board_page(marks: Sequence[dict[str, Any]], title: str = "Class") -> str:
     )
 
 
-def together(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def summed_marks(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The sums of each student over the lessons."""
     students = dict.fromkeys(row["student"] for row in rows)
     keys = ("points", "accuracy", "honesty", "seconds")
     return [{"student": one, **{key: sum(row[key] for row in rows if row["student"] == one) for key in keys}} for one in students]
 
 
-def table(heading: str, rows: Sequence[dict[str, Any]], lessons_in_it: int = 1) -> str:
+def board_table(heading: str, rows: Sequence[dict[str, Any]], lessons_in_it: int = 1) -> str:
     """One table, best first; a bar is full where every lesson in it has all points."""
     ranked = sorted(rows, key=lambda row: (-row["points"], row["student"]))
     head = '<tr><th class="n">rank</th><th>student</th><th class="n">points</th><th>near, honest</th>'
     head += '<th class="n seconds">seconds</th></tr>'
     body = "".join(row_of(row, ranked, lessons_in_it) for row in ranked)
-    return f"<h2>{html.escape(heading)}</h2><table>{COLUMNS}<thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f"<h2>{html.escape(heading)}</h2><table>{BOARD_COLUMNS}<thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def row_of(row: dict[str, Any], rows: Sequence[dict[str, Any]], lessons_in_it: int) -> str:

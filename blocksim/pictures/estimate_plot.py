@@ -42,7 +42,7 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
     by_identifier = source.estimates if isinstance(source, Record) else source
     looks = looks_of(by_identifier)
     for name, estimates in by_identifier.items():
-        groups.setdefault(plant_of(estimates, by_identifier), {})[name] = estimates
+        groups.setdefault(plant_drawn(estimates, by_identifier), {})[name] = estimates
     heights = [sum(1 for e in group.values() for _ in e) + len(names_of(group)) + 2.5 for group in groups.values()] or [4]
     figure = blank_figure(FIGURE_WIDTH, max(2.2, ROW * sum(heights) * 0.72 + 0.5), layout="constrained")
     if not groups:
@@ -56,7 +56,7 @@ def plot_estimates(source: Record | Mapping[str, Estimates], path: str | os.Path
     return figure
 
 
-def plant_of(estimates: Estimates, every: Mapping[str, Estimates]) -> str:
+def plant_drawn(estimates: Estimates, every: Mapping[str, Estimates]) -> str:
     """The plant of estimates. Of a measured record some do not name it: it is the one that others found the same names of."""
     others = {one.model for one in every.values() if one.model and set(one) & set(estimates)}
     return estimates.model or (others.pop() if len(others) == 1 else "")

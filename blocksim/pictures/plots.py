@@ -23,7 +23,7 @@ from ..records.record import Record, scalar_columns
 from .draw import PICTURE_KINDS
 from .figures import blank_figure
 from .palette import COLOURS, Look, looks_of
-from .scope_choice import AXIS_LINES, comparable, scopes_of
+from .scope_choice import AXIS_LINES, of_one_size, scopes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def plot(
 ) -> Figure:
     """Draw signals over time; with a path, also write .svg, .png or .pdf. Returns the matplotlib Figure.
 
-    Signals of one unit and comparable size share an axis, four at most; a list inside the list is an axis as asked. Without
+    Signals of one unit and of_one_size size share an axis, four at most; a list inside the list is an axis as asked. Without
     names it draws what the diagram's `scopes:` says, or what a person would look at; `signals=list(record)` draws all.
     Estimates, of one identifier or of several by name, are drawn beside the truth. Another `kind` is drawn by a function of
     the record: one at hand, or the one `blocksim.plots` has under that name.
@@ -137,7 +137,7 @@ def signal_groups(record: Record, signals: Iterable[str | Sequence[str]] | None)
 
 def may_share_axis(group: list[SignalLine], line: SignalLine) -> bool:
     """Whether a line may share the axis: the same unit, room, and neither would look flat beside the other."""
-    alike = comparable([line.size, max(other.size for other in group)])
+    alike = of_one_size([line.size, max(other.size for other in group)])
     return group[0].unit == line.unit and len(group) < AXIS_LINES and alike
 
 

@@ -50,7 +50,7 @@ def spec_of(record: Record) -> Spec | None:
 def telling(record: Record) -> ScopeAxes:
     """Every signal but those that only say how sure others are; a residual, which is small, has an axis of its own."""
     names = [name for name in record if not name.rpartition(".")[2].startswith(UNCERTAINTY)]
-    return [axis for name in names or record for axis in (apart(record, name) if is_residual(name) else [name])]
+    return [axis for name in names or record for axis in (axes_apart(record, name) if is_residual(name) else [name])]
 
 
 def present(record: Record, axes: Iterable[str | list[str]]) -> ScopeAxes:
@@ -96,7 +96,7 @@ class Loop:
         axes += present(self.record, without_repeats(name for drive in drives for name in self.nearest(drive)))
         drawn = {name for axis in axes for name in ([axis] if isinstance(axis, str) else axis)}
         residuals = [name for name in self.record if is_residual(name) and name not in drawn]
-        return [*axes, *(axis for name in residuals for axis in apart(self.record, name))]
+        return [*axes, *(axis for name in residuals for axis in axes_apart(self.record, name))]
 
     def errors(self) -> list[BlockSpec]:
         """Sums that take something from a reference."""
@@ -171,14 +171,14 @@ def is_residual(name: str) -> bool:
     return name.rpartition(".")[2] == "residual"
 
 
-def apart(record: Record, name: str) -> ScopeAxes:
+def axes_apart(record: Record, name: str) -> ScopeAxes:
     """Axes of its own for a signal; elements of a vector share one where none would look flat beside the others."""
     values = record[name]
     if values.ndim == 1:
         return [[name]]
     groups: list[list[tuple[int, float]]] = []
     for k, size in enumerate(largest(values)):
-        near = (g for g in groups if len(g) < AXIS_LINES and comparable([size, *(other for _, other in g)]))
+        near = (g for g in groups if len(g) < AXIS_LINES and of_one_size([size, *(other for _, other in g)]))
         group = next(near, None)
         if group is None:
             groups.append(group := [])
@@ -193,7 +193,7 @@ def largest(values: FloatArray) -> list[float]:
     return [float(x) for x in np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=0, initial=0.0)]
 
 
-def comparable(sizes: Iterable[float]) -> bool:
+def of_one_size(sizes: Iterable[float]) -> bool:
     """Whether none would look flat beside the others; what is 0 throughout may stand anywhere."""
     some = [size for size in sizes if size]
     return not some or max(some) <= COMPARABLE * min(some)

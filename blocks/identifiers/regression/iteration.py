@@ -198,10 +198,10 @@ def history(path: Path, looped: Looped) -> dict[str, Any]:
 
 def assumed_sources(twin: Twin) -> list[str]:
     """Said of a measured record: what drove the loop is taken from the diagram, and need not be what was sent."""
-    said = [f"the record does not hold {listing(twin.assumed)}: assumed to have acted as in the diagram"] if twin.assumed else []
+    notes = [f"the record does not hold {listing(twin.assumed)}: assumed to have acted as in the diagram"] if twin.assumed else []
     if twin.silenced:
-        said.append(f"the record does not hold {listing(twin.silenced)}: the simulated loop goes without this noise")
-    return said
+        notes.append(f"the record does not hold {listing(twin.silenced)}: the simulated loop goes without this noise")
+    return notes
 
 
 def remarks(path: Path, looped: Looped) -> list[str]:
