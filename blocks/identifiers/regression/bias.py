@@ -118,7 +118,7 @@ def values_of_run(estimates: Mapping[str, Estimates], path: str, names: Sequence
     return None if entries is None else np.array([entries[n].value if n in entries else 0.0 for n in names])
 
 
-def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
+def with_bias(estimates: Estimates, bias: Bias, use: str, instead: str = "another filter, InstrumentalVariable") -> Estimates:
     """The estimates with their bias told, and taken away (`corrected`) or added to the standard deviations (`widened`)."""
     names, values, std = list(estimates), estimates.vector(), estimates.std_vector()
     quantiles = np.array([e.quantile for e in estimates.entries])
@@ -128,7 +128,7 @@ def with_bias(estimates: Estimates, bias: Bias, use: str) -> Estimates:
     if beyond and use == "told":
         remarks.append(
             f"the bias of {', '.join(beyond)} is more than the 95 % interval: noise is left in the motion, or its filter bends "
-            "it. Another filter, InstrumentalVariable, or bias: corrected or widened"
+            f"it. Take {instead}, or bias: corrected or widened"
         )
     extra = {"corrected": bias.std**2, "widened": bias.std**2 + bias.values**2}.get(use, np.zeros(len(names)))
     moved = values - bias.values if use == "corrected" else values

@@ -58,7 +58,7 @@ class Resimulation(RecordBlock):
     )  # fmt: skip
     errors: str = static("coloured", "what the standard deviations take the residuals for", choices=ERROR_KINDS)
     parts: int = static(6, "errors: blocks: parts of the record that are fitted by themselves", kind=int)
-    draws: int = static(24, "errors: drawn: draws of the noise with which the experiment is simulated again", kind=int)
+    draws: int = static(24, "draws of the noise with which the experiment is simulated again, where that is asked", kind=int)
     smoothing: float = param(0.0, "lines of the spectrum, next to zero, that are smoothed together; 0: 32", min=0)
     tol: float = param(1e-5, "change of every parameter, relative to its size, at which the iteration ends; so does one of a "
                        "hundredth of its standard deviation", above=0)  # fmt: skip
