@@ -1,8 +1,9 @@
-"""Two questions of docs/identification.md, tried on the joint of diagrams/intervals: why no fixed filter makes closed-loop output
-error efficient, and why output error under ripple is too sure of itself.
+"""Three questions of docs/identification.md: why no fixed filter makes closed-loop output error efficient, and why output error
+under ripple is too sure of itself, tried on the joint of diagrams/intervals; and whether intervals hold in loops nobody chose.
 
-python docs/trials.py whitening      # some minutes on one core
+python docs/trials.py whitening      # some seconds
 python docs/trials.py ripple
+python docs/trials.py loops          # some minutes
 """
 
 from __future__ import annotations
@@ -109,7 +110,68 @@ def ripple(draws: int = 40) -> None:
         print(f"claimed / spread, residuals {kind}: " + ", ".join(f"{n} {s:.2f}" for n, s in zip(NAMES, shares, strict=True)))
 
 
+LOOP = """
+format: 1
+simulate: {{stop: {stop}, solver: rk4, step: {Ts}, every: {Ts}, seed: 1}}
+blocks:
+  ref:    {{type: FourierTrajectory, base_frequency: {base}, a: {a}, b: {b}}}
+  error:  {{type: Sum, signs: "+-", in: [ref.q, enc]}}
+  pid:    {{type: PID, Ts: {Ts}, kp: {kp}, ki: {ki}, kd: {kd}, Tf: "${{3 * {Ts}}}", in: error}}
+  push:   {{type: WhiteNoise, std: {ripple}, Ts: {Ts}}}
+  drive:  {{type: Sum, in: [pid, push]}}
+  joint:  {{type: GravityJoint, J: {J}, Fv: {Fv}, Fc: {Fc}, Ms: {Ms}, N: 1, beta: 20, in: drive}}
+  noise:  {{type: WhiteNoise, std: {shake}, Ts: {Ts}}}
+  seen:   {{type: Sum, in: [joint.q, noise]}}
+  enc:    {{type: Encoder, Ts: {Ts}, resolution: {count}, in: seen}}
+  torque: {{type: MovingAverage, window: 2, Ts: {Ts}, in: pid}}
+  wide:   {{type: IRWSmoother, order: 3, bandwidth: {band}, in: enc}}
+  iv:     {{type: InstrumentalVariable, model: joint, skip: 1, decimate: {decimate}, start: 0.8, bias: corrected, draws: 6,
+           in: {{q: wide.x, qd: wide.dx, qdd: wide.ddx, tau: torque}}}}
+  didim:  {{type: DIDIM, model: joint, skip: 1, decimate: {decimate}, start: 0.8, in: pid}}
+  cloe:   {{type: CLOE, output: pid, skip: 1, start: 0.8, parameters: [joint.J, joint.Fv, joint.Fc, joint.Ms], in: pid}}
+"""
+
+
+def loop_by_lot(rng: np.random.Generator) -> tuple[str, str]:
+    """A joint of any size, its motion, controller, noises and rate, and the kind of its noise."""
+    J, Ts, stop = 10 ** rng.uniform(-2.5, 0.5), rng.choice([1e-3, 2e-3]), float(rng.choice([8, 12, 20, 30]))
+    w, base = rng.uniform(15, 50), 1 / rng.choice([4, 8])  # bandwidth of the loop in rad/s
+    a, b = (rng.uniform(0.3, 0.8) * rng.normal(size=5) / np.arange(1, 6) for _ in "ab")
+    speed = 2 * np.pi * base
+    size = 3 * J * speed**2  # of the torque
+    Fc = size * 10 ** rng.uniform(-0.7, 0.5)
+    kind = str(rng.choice(["noise", "noise and steps", "ripple", "all three"]))
+    shake = 0.0 if kind == "ripple" else 10 ** rng.uniform(-4.5, -3.3)
+    numbers = {
+        "J": J, "Ts": Ts, "stop": stop, "base": base, "a": a.tolist(), "b": b.tolist(), "kp": J * w**2, "kd": 1.4 * J * w,
+        "ki": J * w**2 * rng.uniform(0, 1.5), "Fc": Fc, "Fv": Fc / speed * 10 ** rng.uniform(-0.7, 0.3),
+        "Ms": size / 9.81 * 10 ** rng.uniform(-0.5, 0.5), "shake": shake, "decimate": int(rng.choice([1, 1, 10, 20])),
+        "count": shake * rng.uniform(1, 4) if kind in ("noise and steps", "all three") else 1e-9,
+        "ripple": 0.1 * size * 10 ** rng.uniform(-0.5, 0.3) if kind in ("ripple", "all three") else 0.0,
+        "band": w / (2 * np.pi) * rng.uniform(5, 8),
+    }  # fmt: skip
+    return kind, LOOP.format(**numbers)
+
+
+def loops(count: int = 14, draws: int = 16) -> None:
+    """Intervals in loops by lot: how many hold, and how far z spreads, by identifier."""
+    rng, table = np.random.default_rng(2026), {}
+    for k in range(count):
+        kind, text = loop_by_lot(rng)
+        runs = [bs.simulate(text, seed=300 + seed).estimates for seed in range(draws)]
+        words = []
+        for name in ("iv", "didim", "cloe"):
+            entries = [[(e.z, e.interval[0] <= e.truth <= e.interval[1]) for e in run[name].values()] for run in runs]
+            z, held = np.moveaxis(np.array(entries, dtype=float), 2, 0)
+            table.setdefault(name, []).append((100 * held.mean(), np.sqrt(np.mean(z**2))))
+            words.append(f"{name} {100 * held.mean():.0f} %, z {np.sqrt(np.mean(z**2)):.2f}")
+        print(f"loop {k + 1}, {kind}: " + "; ".join(words), flush=True)
+    for name, rows in table.items():
+        held, z = np.transpose(rows)
+        print(f"{name}: {held.mean():.1f} % of intervals hold, {held.min():.0f} to {held.max():.0f} % by loop; z {z.mean():.2f}")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trial", choices=("whitening", "ripple"))
-    {"whitening": whitening, "ripple": ripple}[parser.parse_args().trial]()
+    parser.add_argument("trial", choices=("whitening", "ripple", "loops"))
+    {"whitening": whitening, "ripple": ripple, "loops": loops}[parser.parse_args().trial]()
