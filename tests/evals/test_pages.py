@@ -9,6 +9,7 @@ import pytest
 from short_studies import scores, short
 
 import blocksim as bs
+from blocksim.diagram.files import bundled_root
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,6 +36,22 @@ def test_what_the_page_of_identification_prints():
     """Its first example, to the last digit."""
     page = (DOCS / "identification.md").read_text(encoding="utf-8").partition("```\n")[2].partition("```")[0].strip()
     assert page == f"didim: {bs.simulate('one_dof/identify').estimates['didim']}".strip()
+
+
+@pytest.mark.parametrize(
+    ("page", "head", "fewest"),
+    [("thesis", "figures", 13), ("tout2022", "paper", 5), ("gautier2001", "paper", 5), ("brunot2017", "paper", 5)],
+)
+def test_every_command_of_a_map_is_there(page, head, fewest):
+    """Diagrams, studies and examples run in tests of their own; here each that a map names is one of them."""
+    named = set()
+    for block in re.findall(r"(?:^\|.*\n)+", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.M):
+        if block.startswith(f"| {head} |"):
+            named |= {word for code in re.findall(r"`([^`]+)`", block) for word in code.split() if "/" in word}
+    assert len(named) >= fewest
+    for word in named:
+        places = [DOCS.parent / word, *(bundled_root() / f"{word}{end}" for end in (".yaml", ""))]
+        assert any(place.is_file() for place in places), (page, word)
 
 
 def test_starting_values_of_the_thesis():
