@@ -96,7 +96,7 @@ def test_the_page_says_where_intervals_hold():
             )  # two standard errors, parameters going in pairs
             assert 93 - room <= int(match[1]) <= 97 + room, row
             spread = 1 + 2.5 / (2 * int(match[3] or runs)) ** 0.5 + 0.05
-            assert 0.75 / spread <= float(match[4]) and float(match[5]) <= 1.1 * spread, row
+            assert 0.8 / spread <= float(match[5]) <= 1.1 * spread, row  # of the parameter whose claim is shortest
             seen += 1
     assert seen > 40
 
