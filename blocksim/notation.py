@@ -67,6 +67,12 @@ def names_in_short(names: Sequence[Any]) -> str:
     return ", ".join(texts)
 
 
+def short_labels(names: Sequence[str]) -> list[str]:
+    """['Fc', 'motor.J', 'arm.J'] of ['fric.Fc', 'motor.J', 'arm.J']: without the block where that is one name only."""
+    lasts = [name.rpartition(".")[2] for name in names]
+    return [last if lasts.count(last) == 1 else name for name, last in zip(names, lasts, strict=True)]
+
+
 def concise(value: float, std: float) -> str:
     """A value with its standard deviation in the last digits: 0.03062(3), 1.460(4)e6; two where they begin with 1."""
     if not math.isfinite(value) or not math.isfinite(std) or std <= 0:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..notation import unit_label
+from ..notation import short_labels, unit_label
 from ..pictures.figures import blank_figure
 from ..pictures.palette import COLOURS
 from ..pictures.plots import suffix, write_figure
@@ -47,10 +47,6 @@ def finished(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     return figure
 
 
-def short_name(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
 def plot_information(info: Information, path: str | os.PathLike[str] | None = None) -> Figure:
     """The share of what is learnt of each parameter, over time and over frequency."""
     figure, axes = new_figure(10.0, 3.4, 1, 2)
@@ -58,9 +54,9 @@ def plot_information(info: Information, path: str | os.PathLike[str] | None = No
     f, lines = info.by_frequency()
     grid = np.geomspace(max(f[1], f[-1] / 1e4), f[-1], FREQUENCY_BINS + 1)
     place = np.clip(np.searchsorted(grid, f[1:], side="right") - 1, 0, FREQUENCY_BINS - 1)
-    for k, name in enumerate(info.parameters):
+    for k, (name, label) in enumerate(zip(info.parameters, short_labels(info.parameters), strict=True)):
         colour = COLOURS[k % len(COLOURS)]
-        axes[0][0].stairs(100 * shares[name], edges, color=colour, label=short_name(name), linewidth=1.4)
+        axes[0][0].stairs(100 * shares[name], edges, color=colour, label=label, linewidth=1.4)
         axes[0][1].stairs(100 * np.bincount(place, lines[name][1:], FREQUENCY_BINS), grid, color=colour, linewidth=1.4)
     axes[0][1].set_xscale("log")
     for axis, title, label in zip(
@@ -82,6 +78,8 @@ def plot_ellipses(info: Information, estimates: FloatArray | None = None, path: 
     columns = min(3, len(pairs))
     figure, axes = new_figure(3.4 * columns, 3.2 * -(-len(pairs) // columns), -(-len(pairs) // columns), columns)
     truth = np.array(list(info.values.values()))
+    size = np.where(truth == 0, 1.0, truth / 100.0)  # one that is 0 has no shares
+    labels = [f"{label} [%]" if value else label for label, value in zip(short_labels(names), truth, strict=True)]
     turn = np.linspace(0.0, 2.0 * np.pi, 200)
     circle = np.stack([np.cos(turn), np.sin(turn)])
     for axis in axes.flat[len(pairs) :]:
@@ -90,11 +88,11 @@ def plot_ellipses(info: Information, estimates: FloatArray | None = None, path: 
         both = np.ix_([i, j], [i, j])
         if np.isfinite(info.covariance[both]).all() and i != j:
             ellipse = ELLIPSE * np.linalg.cholesky(info.covariance[both]) @ circle
-            axis.plot(*(100 * ellipse / truth[[i, j], None]), color=COLOURS[0], linewidth=1.6)
+            axis.plot(*(ellipse / size[[i, j], None]), color=COLOURS[0], linewidth=1.6)
         if estimates is not None:
-            axis.plot(*(100 * (estimates[:, [i, j]] / truth[[i, j]] - 1.0)).T, ".", color=COLOURS[1], markersize=4)
-        axis.set_xlabel(f"{short_name(names[i])} [%]", fontsize=9)
-        axis.set_ylabel(f"{short_name(names[j])} [%]", fontsize=9)
+            axis.plot(*((estimates[:, [i, j]] - truth[[i, j]]) / size[[i, j]]).T, ".", color=COLOURS[1], markersize=4)
+        axis.set_xlabel(labels[i], fontsize=9)
+        axis.set_ylabel(labels[j], fontsize=9)
         axis.grid(alpha=0.3)
     return finished(figure, path)
 
@@ -163,7 +161,7 @@ def draw_bars(axis: Axes, result: DesignResult) -> None:
     ):
         shares = np.array([100 * info.relative_std[name] for name in names])
         axis.barh(places + shift, np.where(np.isfinite(shares), shares, np.nan), height=0.38, color=colour, label=label)
-    axis.set_yticks(places, [short_name(name) for name in names], fontsize=8)
+    axis.set_yticks(places, short_labels(names), fontsize=8)
     axis.invert_yaxis()
     axis.set_xscale("log")
     decades = np.ptp(np.log10(axis.get_xlim()))

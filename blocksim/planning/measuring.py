@@ -192,6 +192,13 @@ def reading_rows(t: FloatArray, every: Seconds | None, skip: float = 0.0) -> sli
     """The rows of a grid that are read."""
     interval = float(t[-1] - t[0]) / (len(t) - 1)
     step = 1 if not every else max(1, round(float(exact(every)) / interval))
+    if every and abs(float(exact(every)) - step * interval) > 1e-3 * interval:
+        raise DiagramError(
+            f"every: readings every {every} s are asked for, and the log has one every {interval:g} s. A whole multiple of that "
+            "is wanted, or another log (simulate: every)."
+        )
+    if skip > t[-1] - t[0] - interval:
+        raise DiagramError(f"skip: without its first {skip:g} s nothing is left of a run of {t[-1] - t[0]:g} s.")
     return slice(round(skip / interval) or None, None, step)
 
 

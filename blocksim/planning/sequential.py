@@ -15,13 +15,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiagramError, RecordError
+from ..notation import short_labels
 from ..simulation.elements import settings_in_diagram
 from ..simulation.many.threads import free_cores, share_out
 from ..simulation.overrides import Overrides
 from .design.bench import Bench
-from .design.design import DesignResult, design, placed
+from .design.design import DesignResult, design
 from .design.file import load_design
 from .design.spec import DesignSpec
+from .design.words import placed
 from .fitting import BatchFit, Measured, batch_fit
 from .sensitivities import side_by_side
 
@@ -116,7 +118,7 @@ class Campaign:
         return all(std <= accuracy.get(name, float("inf")) for name, std in self.relative_std.items())
 
     def __str__(self) -> str:
-        head = f"{'after':>8} {'misfit':>7}  " + "  ".join(f"{name.rpartition('.')[2]:>18}" for name in self.spec.parameters)
+        head = f"{'after':>8} {'misfit':>7}  " + "  ".join(f"{label:>18}" for label in short_labels(list(self.spec.parameters)))
         rows = [head]
         ends = itertools.accumulate(self.bench.duration_of(one.x) for one in self.measured)
         for end, stage in zip(ends, self.stages, strict=True):

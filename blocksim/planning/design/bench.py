@@ -11,32 +11,31 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...contract.block import Block
 from ...contract.times import exact
-from ...diagram.build import open_diagram
 from ...errors import DiagramError, SimulationError
 from ...estimation.process import Run
 from ...estimation.twin import Twin, twin_of
-from ...simulation.elements import parameter_number, run_settings, settings_in_diagram
+from ...simulation.elements import parameter_number, run_settings
 from ...simulation.noise import draw_noise
-from ...simulation.overrides import Overrides
 from ...simulation.prepare import prepared
 from ...simulation.simulation import Simulation, run_experiment
 from ..colour import Colour
-from ..measuring import put_settings, reading_rows, refuse_other_code
+from ..measuring import put_settings, reading_rows
 from ..readings import noise_colour, noisy_outputs, own_noise, whole_name
 from ..sensitivities import DISAGREE, side_by_side
 from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
-from .families import DURATION, AnyNumber, RunLength, family_of, refuse_shaping
+from .families import DURATION, AnyNumber, RunLength, refuse_shaping
 from .family import Family, unknowns_by_family, with_sources
 from .known_inputs import KnownInputs
 from .limits import Margin, margins_of
 from .regressor import regressor_criterion
 from .spec import DesignSpec
 from .trial import Trial, merit_of
+from .words import diagram_of, families_of, numbers_of, signals_of, told_at
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
+    from ...records.record import Record
     from ...simulation.experiment import Experiment
 
 #: Step of the differences to one side while searching, as a share of a parameter.
@@ -55,9 +54,7 @@ class Bench:
         self.spec = spec
         #: Information about relative changes that earlier experiments gave.
         self.learnt = np.zeros((1, 1)) if learnt is None else learnt
-        overrides = Overrides(spec.params)  # parameters of the file make it another diagram, before sources are put into it
-        diagram = open_diagram(spec.diagram, overrides.of_file)
-        self.params = settings_in_diagram(diagram, overrides.without(overrides.of_file).changes)
+        diagram, self.params = diagram_of(spec)
         options = {**spec.simulate, **({"step": step} if step is not None else {})}
         #: Whether the duration is sought: then a run counts once at least, also that of the diagram as it was.
         self.once = DURATION in spec.plain.get("vary", spec.vary)
@@ -65,17 +62,18 @@ class Bench:
         stop = free["max"] if free else spec.simulate.get("stop", diagram.simulate.stop)
         options = {**options, **({"stop": stop} if free else {})}
         self.duration = float(exact(stop))
-        blocks = {name: node.block for name, node in diagram.nodes.items() if isinstance(node.block, Block)}
-        before = {name: blocks[name].settings for name in spec.vary if name in blocks}
-        self.families = [family_of(name, words, self.duration, before.get(name)) for name, words in spec.vary.items()]
+        self.families = families_of(spec, diagram, self.duration)
         self.names = [] if spec.by_regressor else [*spec.parameters, *spec.nuisance]  # those that are changed to see what they do
         drawn = self.draw(np.random.default_rng(0)) if first is None else first
         #: With the block of every family in its place; and the unknowns of the diagram as it was, where it is a candidate too.
-        self.diagram, self.original = with_sources(diagram, self.families, drawn, self.duration)
+        with told_at(spec, "vary"):
+            self.diagram, self.original = with_sources(diagram, self.families, drawn, self.duration)
         self.simulations = 0
-        ready, changes = prepared(self.diagram, self.params, options)
+        with told_at(spec, "params"):
+            ready, changes = prepared(self.diagram, self.params, options)
         self.make_twin(ready, changes)
-        self.samples = spec.prior.draws(lambda name: parameter_number(ready.schedule, changes, name))
+        with told_at(spec, "prior"):
+            self.samples = spec.prior.draws(lambda name: parameter_number(ready.schedule, changes, name))
         #: In which order they are tried; a search puts those first that are hardest for its best.
         self.order: tuple[int, ...] = tuple(range(len(self.samples)))
         self.weights = vector_of(list(spec.parameters), spec.parameters, 1.0)
@@ -87,43 +85,50 @@ class Bench:
         self.changes = dict(changes)
         self.ready = ready
         record = run_experiment(ready, changes, draw_noise(ready))
-        self.outputs = [whole_name(diagram, name) for name in spec.outputs]
-        self.limits = {whole_name(diagram, name, "limits"): kinds for name, kinds in spec.limits.items()}
-        self.regressor = regressor_criterion(ready, spec) if spec.by_regressor else None
+        self.values = {} if spec.by_regressor else numbers_of(spec, ready, changes)
+        self.outputs = signals_of(spec, diagram, "outputs", spec.outputs)
+        self.limits = dict(zip(signals_of(spec, diagram, "limits", spec.limits), spec.limits.values(), strict=True))
+        with told_at(spec, "plant"):
+            self.regressor = regressor_criterion(ready, spec) if spec.by_regressor else None
         motion = self.regressor.motion if self.regressor else []
         source = next((name for name in spec.plain.get("vary", spec.vary) if name in diagram.nodes), "")
         self.source = whole_name(diagram, source) if source and spec.criterion == "power" else ""
         own = [self.source] if self.source else []
-        self.inputs = [whole_name(diagram, name, "inputs") for name in spec.inputs]
+        self.inputs = signals_of(spec, diagram, "inputs", spec.inputs)
         signals = tuple(dict.fromkeys([*self.outputs, *self.limits, *motion, *own, *self.inputs]))
         run = Run(diagram, changes, record, "design")
         self.twin: Twin = twin_of(run, record.t, signals)
         #: Where inputs are recorded, what they drive; readings then come from that, and not from the loop.
         self.known = KnownInputs(run, record.t, self.outputs, self.inputs) if self.inputs else None
-        self.rows = reading_rows(record.t, spec.every, spec.skip)
+        with told_at(spec, "skip" if spec.skip else "every"):
+            self.rows = reading_rows(record.t, spec.every, spec.skip)
         self.t = record.t
         self.interval = float(record.t[-1] - record.t[0]) / (len(record.t) - 1)
-        sizes = {name: 1 if v.ndim == 1 else v.shape[1] for name, v in self.twin.run({}).items()}
-        words = {name: spec.outputs[key] for key, name in zip(spec.outputs, self.outputs, strict=True)}
-        readings = noisy_outputs(ready, changes, self.outputs, words) if self.outputs else []
         self.reading_interval = self.interval * (self.rows.step or 1)
-        self.own_noise = readings is None
-        self.colour: Colour | None = None
-        if self.outputs and readings is not None:
-            self.colour = noise_colour(readings, sizes, self.reading_interval)
-        elif self.outputs:
-            ideal = side_by_side((self.known.twin if self.known else self.twin).run({}), self.outputs)
-            lone = side_by_side({name: record[name] for name in self.outputs}, self.outputs) if self.known else None
-            self.colour = own_noise(ready, changes, self.outputs, ideal, lone, rows=self.rows)
-        refuse_other_code(ready, changes, self.names)
-        refuse_shaping(ready, self.families)
-        self.values = {name: float(parameter_number(ready.schedule, changes, name)) for name in self.names}
+        self.own_noise, self.colour = False, None
+        if self.outputs:
+            with told_at(spec, "outputs"):
+                self.own_noise, self.colour = self.noise(record)
+        with told_at(spec, "vary"):
+            refuse_shaping(ready, self.families)
         self.varied = [(family, self.unit_of(family)) for family in self.families if not isinstance(family, AnyNumber)]
         if self.known is not None:
             self.known.refuse_beside([family.block for family, _ in self.varied])
         for twin in (self.twin, *([self.known.twin] if self.known else [])):
             if twin.experiment.method.compiled:
                 twin.experiment.program.fast()
+
+    def noise(self, record: Record) -> tuple[bool, Colour]:
+        """Whether the noise of what is read is that of the diagram, and what it is like."""
+        names = self.outputs
+        words = {name: self.spec.outputs[key] for key, name in zip(self.spec.outputs, names, strict=True)}
+        readings = noisy_outputs(self.ready, self.changes, names, words)
+        if readings is not None:
+            sizes = {name: 1 if v.ndim == 1 else v.shape[1] for name, v in self.twin.run({}).items()}
+            return False, noise_colour(readings, sizes, self.reading_interval)
+        ideal = side_by_side((self.known.twin if self.known else self.twin).run({}), names)
+        lone = side_by_side({name: record[name] for name in names}, names) if self.known else None
+        return True, own_noise(self.ready, self.changes, names, ideal, lone, rows=self.rows)
 
     def unit_of(self, family: Family) -> Any:
         schedule = self.twin.experiment.schedule

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...contract.library import find
+from ...contract.times import exact
 from ...diagram.copying import write_copy
 from ...diagram.diagram import Diagram
 from ...diagram.writer import flow
@@ -27,6 +28,7 @@ from .limits import Margin
 from .search import DesignSearch, SearchProgress
 from .spec import DesignSpec
 from .trial import Trial
+from .words import placed
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
@@ -147,12 +149,6 @@ def design(
     return result
 
 
-def placed(spec: DesignSpec) -> DesignSpec:
-    """With the diagram found beside the design file."""
-    beside = Path(spec.path).parent / spec.diagram if spec.path else None
-    return replace(spec, diagram=str(beside)) if beside is not None and beside.is_file() else spec
-
-
 def keeping_best(folder: Path, watch: Callable[[SearchProgress], None] | None) -> Callable[[SearchProgress], None]:
     """Write the best's unknowns now and then, and before it is judged: a search that is ended by force can be gone on with."""
     last = [0.0]  # when it was written, in seconds of the search
@@ -259,9 +255,11 @@ def best_on_fine_grid(spec: DesignSpec, bench: Bench, ending: SearchProgress) ->
 
 
 def fine_log(bench: Bench) -> dict[str, Any]:
-    """A log at every step of a fixed-step solver."""
-    step = bench.spec.simulate.get("step") or bench.diagram.simulate.step
-    return {"every": step} if step is not None else {}
+    """A log at every step of a fixed-step solver, in whole parts of the one that is read."""
+    step, every = (bench.spec.simulate.get(key) or getattr(bench.diagram.simulate, key) for key in ("step", "every"))
+    if step is None or every is None:
+        return {}
+    return {"every": str(exact(every) / math.ceil(exact(every) / exact(step)))}
 
 
 def original_trial(spec: DesignSpec) -> Trial:

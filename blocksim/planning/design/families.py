@@ -103,7 +103,7 @@ class Bits(Steps):
     def prepare(self) -> None:
         clock = self.words.get("clock")
         pair = clock if isinstance(clock, list) else [self.number("clock")] * 2
-        if len(pair) != 2 or not all(isinstance(end, (int, float)) for end in pair) or not 0 < pair[0] <= pair[1]:
+        if len(pair) != 2 or not pair[0] <= pair[1]:
             raise DiagramError(f"vary: {self.block}: clock: a time, or [shortest, longest], is wanted, found {clock!r}.")
         self.clock, self.longest = float(pair[0]), int(pair[1] / pair[0] + 1e-9)
         self.count = max(2, round(self.duration / self.clock))

@@ -12,14 +12,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contract.block import Block
+from ...contract.declarations import Outport
 from ...contract.library import find
+from ...diagram.checks import is_number
 from ...diagram.diagram import Diagram
-from ...errors import DiagramError, listing
+from ...errors import DiagramError, did_you_mean, listing
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...contract.arrays import FloatArray, MaskArray
+
+#: Keys of families that are above 0, and those of them that count something.
+SIZES = ("peak", "rms", "f_min", "f_max", "base_frequency", "clock", "least", "speed", "acceleration")
+COUNTS = ("lines", "harmonics", "points", "joints", "switches", "bits")
 
 
 @dataclass
@@ -38,16 +44,29 @@ class Family(ABC):
     def __post_init__(self) -> None:
         strange = [key for key in self.words if key not in ("family", *self.keys)]
         if strange:
-            raise DiagramError(f"vary: {self.block}: no key '{strange[0]}'. This family takes: {listing(self.keys)}.")
+            close = did_you_mean(strange[0], self.keys)
+            raise DiagramError(f"vary: {self.block}: no key '{strange[0]}'. This family takes: {listing(self.keys)}.{close}")
+        for key in (key for key in (*SIZES, *COUNTS) if key in self.words):
+            self.check_size(key)
         self.prepare()
 
     @abstractmethod
     def prepare(self) -> None:
         """Count the unknowns, and whatever is the same for all candidates."""
 
+    def check_size(self, key: str) -> None:
+        """A size is above 0, and what is counted is whole; a list has one for each joint."""
+        found = self.words[key]
+        for value in found if isinstance(found, list) and key not in COUNTS else [found]:
+            if not is_number(value) or not value > 0 or (key in COUNTS and value != int(value)):
+                what = "a whole number" if key in COUNTS else "a number"
+                raise DiagramError(f"vary: {self.block}: {key}: {what} above 0 is wanted, found {found!r}.")
+
     def number(self, key: str, default: float | None = None) -> float:
         value = self.words.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if value is None:
+            raise DiagramError(f"vary: {self.block}: '{key}' is missing. This family takes: {listing(self.keys)}.")
+        if not is_number(value):
             raise DiagramError(f"vary: {self.block}: {key}: a number is wanted, found {value!r}.")
         return float(value)
 
@@ -94,9 +113,27 @@ def with_sources(
         if family.block not in nodes:
             raise DiagramError(f"vary: there is no block '{family.block}'. Blocks are: {listing(nodes)}.")
         block = nodes[family.block].block
+        if isinstance(block, Block):
+            refuse_other_ports(family, block, bool(nodes[family.block].inputs))
         alike = isinstance(block, Block) and type(block).__name__ == family.type
         before.append(family.unknowns_of(block.settings) if alike and isinstance(block, Block) else None)
-        new = find(family.type)(**family.settings(part, duration))
+        try:
+            new = find(family.type)(**family.settings(part, duration))
+        except DiagramError as error:
+            raise DiagramError(f"vary: {family.block}: {error}") from None
         nodes[family.block] = replace(nodes[family.block], block=new)
     parts = [part for part in before if part is not None]
     return replace(diagram, nodes=nodes), np.concatenate(parts) if parts and len(parts) == len(before) else None
+
+
+def refuse_other_ports(family: Family, block: Block, driven: bool) -> None:
+    """A family takes the place of a source that gives what it gives."""
+    name = type(block).__name__
+    if driven:
+        raise DiagramError(f"vary: {family.block}: this {name} has inputs, and a family takes the place of a source.")
+    before, after = (list(kind.of(Outport)) for kind in (type(block), find(family.type)))
+    if not set(before) <= set(after):
+        raise DiagramError(
+            f"vary: {family.block}: {family.words['family']} makes a {family.type}, which gives {listing(after)}; what is wired "
+            f"to this {name} takes {listing(before)}."
+        )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
-from ...diagram.checks import brief_value, is_number, raise_all
+from ...diagram.checks import brief_value, is_number, raise_all, simulate_problems, time_problem
 from ...diagram.files import find_named, read_file
 from ...diagram.loader import SpecReader
 from ...diagram.spec import SimulateSpec
 from ...diagram.yaml_lines import Lined, read_yaml
-from ...errors import listing
+from ...errors import did_you_mean, listing
 from .families import FAMILIES
 from .spec import CRITERIA, DESIGN_KEYS, LIMITS, PRIOR_KEYS, SEARCH_KEYS, TAKES, DesignSpec, PriorSpec, SearchSpec
 
@@ -23,7 +23,7 @@ def load_design(source: str | os.PathLike[str] | Mapping[str, Any]) -> DesignSpe
         from ...diagram.writer import flow
 
         lines = [f"{key}: {flow(value)}" for key, value in {"format": 1, **source}.items()]
-        return parse_design("\n".join(lines) + "\n", "")
+        return replace(parse_design("\n".join(lines) + "\n", ""), root=None)
     if isinstance(source, str) and "\n" in source:
         return parse_design(source, "")
     path = find_named(source, "design")
@@ -37,7 +37,7 @@ def parse_design(text: str, path: str) -> DesignSpec:
     reader = DesignReader(file, problems)
     spec = reader.design(root)
     raise_all(reader.problems)
-    spec.path, spec.plain = path, root.plain()
+    spec.path, spec.plain, spec.root = path, root.plain(), root
     return spec
 
 
@@ -68,13 +68,36 @@ class DesignReader(SpecReader):
             if key in top:
                 setattr(spec, key, {name: item.plain() for name, item in self.mapping(top[key], key).items()})
         if "simulate" in top:
-            self.known_keys(self.mapping(top["simulate"], "simulate"), [f.name for f in fields(SimulateSpec)], "simulate")
+            self.run_options(top["simulate"])
+        self.once(top, spec)
         return spec
+
+    def run_options(self, at: Lined) -> None:
+        """simulate:, as in a diagram."""
+        entries, allowed = self.mapping(at, "simulate"), [f.name for f in fields(SimulateSpec)]
+        self.known_keys(entries, allowed, "simulate")
+        places = {f"simulate.{key}": self.place(item) for key, item in entries.items()}
+        known = {key: item.plain() for key, item in entries.items() if key in allowed and item.value is not None}
+        self.problems += simulate_problems(SimulateSpec(**known), places)
+
+    def once(self, top: dict[str, Lined], spec: DesignSpec) -> None:
+        """Every number has one part: sought, nuisance, or varied; what else names parameters names those."""
+        for name in spec.nuisance:
+            if name in spec.parameters:
+                self.complain(f"nuisance: '{name}' is among the parameters; it is the one or the other.", top["nuisance"])
+        for name in spec.vary:
+            if name in (*spec.parameters, *spec.nuisance):
+                self.complain(f"vary: '{name}' is sought: what is to be found cannot be chosen.", top["vary"].value[name])
+        for name in spec.accuracy:
+            if spec.parameters and name not in spec.parameters:
+                words = f"accuracy: '{name}' is none of the parameters: {listing(spec.parameters)}."
+                self.complain(words + did_you_mean(name, spec.parameters), top["accuracy"].value[name])
 
     def sought(self, top: dict[str, Lined], spec: DesignSpec) -> None:
         """parameters:, nuisance:, outputs:, inputs:, accuracy:, every:, skip:, plant:."""
         if "parameters" in top:
             spec.parameters = self.numbers(top["parameters"], "parameters", 1.0)
+            self.weights(top["parameters"], spec)
         if "nuisance" in top:
             spec.nuisance = tuple(self.numbers(top["nuisance"], "nuisance", 1.0))
         if "outputs" in top:
@@ -83,14 +106,31 @@ class DesignReader(SpecReader):
             spec.inputs = tuple(self.numbers(top["inputs"], "inputs", 1.0))
         if "accuracy" in top:
             spec.accuracy = self.numbers(top["accuracy"], "accuracy", 0.0)
+            for name, share in spec.accuracy.items():
+                if not share > 0:
+                    self.complain(f"accuracy: {name}: a share above 0 is wanted: {{{name}: 0.01}}.", top["accuracy"])
         if "every" in top:
             spec.every = top["every"].plain()
+            if text := time_problem(spec.every):
+                self.complain(f"every: {text}", top["every"])
+                spec.every = None
         if "skip" in top:
             spec.skip = self.number_at(top["skip"], "skip")
         if "plant" in top:
             spec.plant = self.text(top["plant"], "plant")
         if "effort_std" in top:
             spec.effort_std = top["effort_std"].plain()
+
+    def weights(self, at: Lined, spec: DesignSpec) -> None:
+        """At least one parameter, and each with a weight."""
+        if not spec.parameters and not self.problems:
+            self.complain("parameters: found none. Say what is sought: [robot.Fv, robot.k1].", at)
+        for name, weight in spec.parameters.items():
+            if not weight > 0:
+                self.complain(
+                    f"parameters: {name}: found {weight:g}. A weight is above 0; what is unknown and does not count is a "
+                    f"nuisance: [{name}].", at.value[name]
+                )  # fmt: skip
 
     def numbers(self, at: Lined, where: str, default: float) -> dict[str, float]:
         """Names, or names with a number each."""
@@ -99,6 +139,9 @@ class DesignReader(SpecReader):
             if not all(isinstance(name, str) for name in names):
                 self.complain(f"{where}: found {brief_value(names)}. A list of settings is wanted: [robot.Fv].", at)
                 return {}
+            for k, name in enumerate(names):
+                if name in names[:k]:
+                    self.complain(f"{where}: '{name}' is named twice.", at.value[k])
             return dict.fromkeys(names, default)
         return {name: self.number_at(item, f"{where}: {name}") for name, item in self.mapping(at, where).items()}
 
@@ -110,6 +153,8 @@ class DesignReader(SpecReader):
 
     def varied(self, top: dict[str, Lined], spec: DesignSpec) -> None:
         """vary: and limits:."""
+        if "vary" in top and top["vary"].value in (None, {}):
+            self.complain("vary: found nothing. Name a source with its family, or a number with min and max.", top["vary"])
         for name, item in self.mapping(top["vary"], "vary").items() if "vary" in top else ():
             words = {key: own.plain() for key, own in self.mapping(item, f"vary: {name}").items()}
             if "family" not in words and set(words) != {"min", "max"}:

@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...diagram.yaml_lines import Lined
 
 DESIGN_KEYS = ("format", "description", "diagram", "params", "simulate", "parameters", "nuisance", "outputs", "inputs", "every",
                "skip", "vary", "limits", "criterion", "accuracy", "plant", "effort_std", "prior", "search")  # fmt: skip
@@ -88,6 +91,7 @@ class DesignSpec:
     search: SearchSpec = SearchSpec()
     path: str = ""
     plain: dict[str, Any] = field(default_factory=dict)
+    root: Lined | None = field(default=None, repr=False)  # the file with its lines; None of keys that are no text
 
     @property
     def by_regressor(self) -> bool:
