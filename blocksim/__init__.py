@@ -82,7 +82,7 @@ PUBLIC = {
     "OperatingPoint": "linear.operating",
     "design": "planning.design.design",
     "DesignResult": "planning.design.design",
-    "pareto": "planning.design.pareto",
+    "pareto": "planning.pareto",
     "Campaign": "planning.sequential",
     "CampaignFolder": "planning.campaign_folder",
     "sequential": "planning.sequential",

@@ -56,9 +56,9 @@ from .pictures.plots import plot as plot
 from .planning.campaign_folder import CampaignFolder as CampaignFolder
 from .planning.design.design import DesignResult as DesignResult
 from .planning.design.design import design as design
-from .planning.design.pareto import pareto as pareto
 from .planning.information import Information as Information
 from .planning.information import information as information
+from .planning.pareto import pareto as pareto
 from .planning.sequential import Campaign as Campaign
 from .planning.sequential import sequential as sequential
 from .records.record import Record as Record

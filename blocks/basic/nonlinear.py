@@ -3,12 +3,24 @@ at which the mode changes is located, so that no solver stage ever sees one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from blocksim.contract.block import Block, SampledBlock, inport, memory, outport, param, period, required
 from blocksim.contract.vocabulary import inf, maximum, minimum, pi, round_half_even, sign
 
 from .linear import order_problem
 
 __all__ = ["Backlash", "DeadZone", "Quantizer", "RateLimiter", "Relay", "Saturation", "Sign", "Wrap"]
+
+
+def unreached(settings: Mapping[str, Any], names: Sequence[str], u: Any) -> str:
+    """Of the two ends of a range that its input never left: why they are not seen."""
+    if "upper" in names and u.max() <= settings["upper"]:
+        return f"the input never exceeds {u.max():.3g}, and the upper end is {settings['upper']:.3g}"
+    if "lower" in names and u.min() >= settings["lower"]:
+        return f"the input never falls below {u.min():.3g}, and the lower end is {settings['lower']:.3g}"
+    return ""
 
 
 class Saturation(Block):
@@ -33,6 +45,9 @@ blocks:
     @staticmethod
     def output(u, lower, upper):
         return minimum(maximum(u, lower), upper)
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unreached(self.settings, names, signals["u"])
 
     @staticmethod
     def check(lower, upper):
@@ -69,6 +84,9 @@ blocks:
         if u < lower:
             return u - lower
         return 0.0
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unreached(self.settings, names, signals["u"])
 
     @staticmethod
     def check(lower, upper):
@@ -217,6 +235,10 @@ blocks:
     u = inport("input")
     y = outport("followed input")
     x: float = memory(0.0, "last output")
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        late = abs(signals["u"] - signals["y"]).max() > 1e-9 * abs(signals["u"]).max()
+        return "" if late else "the input is never faster than it lets through"
 
     @staticmethod
     def step(u, x, rising, falling, Ts):

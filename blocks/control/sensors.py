@@ -68,6 +68,9 @@ blocks:
     def ideal(self) -> Block:
         return IdealEncoder(**self.settings)
 
+    def smooth(self) -> Block:
+        return SmoothEncoder(**self.settings)
+
     @staticmethod
     def variance(resolution, counts_per_turn, noise_std):
         """Variance of a reading: that of rounding, d^2 / 12 (Tout 2022, eq. 14), and of the noise before it."""
@@ -93,6 +96,17 @@ class IdealEncoder(Encoder):
     @staticmethod
     def output(q):
         return q
+
+
+class SmoothEncoder(Encoder):
+    """q_hat = q + offset, sampled: neither counts nor noise."""
+
+    @staticmethod
+    def output(q, offset):
+        return q + offset
+
+    def ideal(self) -> Block:
+        return self
 
 
 class TorqueSensor(Block):
@@ -131,6 +145,9 @@ blocks:
     def ideal(self) -> Block:
         return IdealTorqueSensor(**self.settings)
 
+    def smooth(self) -> Block:
+        return SmoothTorqueSensor(**self.settings)
+
     @staticmethod
     def variance(std):
         """Variance of a reading."""
@@ -145,6 +162,17 @@ class IdealTorqueSensor(TorqueSensor):
     @staticmethod
     def output(tau):
         return tau
+
+
+class SmoothTorqueSensor(TorqueSensor):
+    """tau_hat = gain tau + offset, sampled: no noise."""
+
+    @staticmethod
+    def output(tau, gain, offset):
+        return gain * tau + offset
+
+    def ideal(self) -> Block:
+        return self
 
 
 class NoisySensor(SampledBlock):
@@ -189,6 +217,9 @@ blocks:
 
     def ideal(self) -> Block:
         return IdealSensor(**self.settings)
+
+    def smooth(self) -> Block:
+        return SmoothSensor(**self.settings)
 
     @staticmethod
     def variance(std, resolution):
@@ -245,6 +276,28 @@ class IdealSensor(NoisySensor):
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return IdealSensor
+
+
+class SmoothSensor(NoisySensor):
+    """y_hat = F y + offset, sampled: filtered, late and shifted, but neither noisy nor rounded."""
+
+    @staticmethod
+    def output(y, low, running, offset, filter, Ts):
+        return instrument_filter(y, low, running, filter, Ts) + offset
+
+    def ideal(self) -> Block:
+        return self
+
+    def variant(self, inputs: int = 1) -> type[Block]:
+        return SmoothLateSensor if exact(self.settings["delay"]) else SmoothSensor
+
+
+class SmoothLateSensor(LateSensor):
+    """The same with a dead time."""
+
+    @staticmethod
+    def output(line, place, offset):
+        return line[int(place)] + offset
 
 
 class SpeedFromEncoder(SampledBlock):

@@ -118,7 +118,7 @@ blocks:
         return Fc * tanh(beta * w) + Fv * w
 
     def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
-        return unseen_friction(self.settings, names, signals["w"], "law", ("body", "rad/s"))
+        return unseen_friction(self.settings, names, signals["w"], "law", ("the body", "rad/s"))
 
     def variant(self, inputs: int = 1) -> type[Block]:
         return Coulomb if self.settings["law"] == "tanh" else StickingCoulomb

@@ -177,7 +177,7 @@ blocks:
         return {"kind": "slide", "signals": ("q",)}
 
     def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
-        return unseen_friction(self.settings, names, signals["qd"], words=("carriage", "m/s"))
+        return unseen_friction(self.settings, names, signals["qd"], words=("the carriage", "m/s"))
 
     @staticmethod
     def output(qd, v, M, Fv, Fc, offset, gtau, beta):

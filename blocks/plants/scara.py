@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blocksim.contract.block import Block, inport, memory, model, outport, param, period, state, static
@@ -12,6 +12,7 @@ from blocksim.contract.vocabulary import cos, sign, sin, tanh
 from ..basic.linear import elements
 from .friction import slip_direction
 from .joints import dry_column, stiction_margin
+from .unseen import unseen_at_joints
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
@@ -139,6 +140,9 @@ blocks:
 
     def figure(self) -> dict[str, Any]:
         return {"kind": "chain", "signals": ("q",), "points": two_links, "note": "lengths are not to scale: the model has none"}
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_at_joints(self.settings, names, signals["qd"])
 
     @staticmethod
     def output(q, qd, tau, ZZR1, Fv1, Fs1, ZZ2, LMX2, LMY2, Fv2, Fs2, beta):

@@ -12,6 +12,8 @@ CUBIC = 0.01
 BENT, SATURATED = 1.0, 0.9
 #: tanh(x) is x to a per cent below.
 LINEAR_TANH = 0.2
+#: What the friction of a joint is called, before its number.
+JOINT_FRICTION = {"Fv": ("Fv", "Fvm"), "Fc": ("Fc", "Fs", "Fcm"), "offset": ("off", "offset")}
 #: Share of a run in which a gear may take up its play at the start.
 TAKEN_UP = 0.05
 
@@ -81,19 +83,34 @@ def unseen_friction(
     names: Sequence[str],
     speed: Any,
     law: str = "friction",
-    words: tuple[str, str] = ("motor", "rad/s"),
+    words: tuple[str, str] = ("the motor", "rad/s"),
 ) -> str:
     """Of viscous and dry friction; `law` is the setting that says how the dry one behaves at rest, `words` what moves."""
     import numpy as np
 
-    if not {"Fv", "Fc"} & set(names):
+    if not {"Fv", "Fc", "offset"} & set(names):
         return ""
     (body, unit), fastest, beta = words, float(np.abs(speed).max()), float(settings["beta"])
     if fastest == 0.0:
-        return f"the {body} never moves"
+        return f"{body} never moves"
     if settings[law] == "tanh" and fastest < LINEAR_TANH / beta:
-        return f"the {body} stays below {fastest:.2g} {unit}, where tanh(beta w) is beta w: only Fv + beta Fc acts"
-    moving = np.abs(speed) > 0.05 * fastest
-    if {"Fv", "Fc"} <= set(names) and np.ptp(np.abs(speed[moving])) < 0.2 * fastest:
-        return f"the {body} keeps near one speed, {fastest:.2g} {unit}, where viscous and dry friction are one effort"
+        return f"{body} stays below {fastest:.2g} {unit}, where tanh(beta w) is beta w: only Fv + beta Fc acts"
+    moving = speed[np.abs(speed) > 0.05 * fastest]
+    if {"Fc", "offset"} <= set(names) and one_sided(moving):
+        return f"{body} never turns back, and dry friction and the offset are one effort in one direction"
+    if {"Fv", "Fc"} <= set(names) and np.ptp(np.abs(moving)) < 0.2 * fastest:
+        return f"{body} keeps near one speed, {fastest:.2g} {unit}, where viscous and dry friction are one effort"
+    return ""
+
+
+def unseen_at_joints(settings: Mapping[str, Any], names: Sequence[str], speeds: Any) -> str:
+    """Of the friction of a robot's joints, Fv1, Fc1 or Fs1 and offset1 or off1, by the speeds of all joints."""
+    import numpy as np
+
+    if not np.any(speeds):
+        return "no joint moves"
+    for k, speed in enumerate(np.atleast_2d(speeds.T), start=1):
+        own = [word for word, keys in JOINT_FRICTION.items() if any(f"{key}{k}" in names for key in keys)]
+        if text := unseen_friction(settings, own, speed, words=(f"joint {k}", "rad/s")):
+            return text
     return ""

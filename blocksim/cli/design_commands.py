@@ -134,7 +134,7 @@ def design_command(
 
 def front_of_designs(file: str, front: str, folder: Path, plot: bool, json: bool, quiet: bool) -> None:
     """One design after the other, their table, and its picture."""
-    from ..planning.design.pareto import pareto
+    from ..planning.pareto import pareto
 
     over, _, words = front.partition("=")
     try:

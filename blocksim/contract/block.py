@@ -193,6 +193,10 @@ class Block:
         """The block in a world without faults: a sensor says so here, with a block of the same ports that reads the truth."""
         return self
 
+    def smooth(self) -> Block:
+        """The block without noise and rounding, its other faults as they are: what a sensor reads on average."""
+        return self.ideal()
+
     def figure(self) -> Mapping[str, Any]:
         """How it is seen to move: {} where it is not. `kind` is link, slide, masses or chain; `signals` the outputs it is drawn
         from, positions first; what else a kind takes stands in docs/own-blocks.md."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
     from .design.design import DesignResult
     from .design.limits import Margin
-    from .design.pareto import Front
     from .information import Information
+    from .pareto import Front
 
 TIME_BINS, FREQUENCY_BINS = 40, 60
 #: Pairs of parameters that get an ellipse.

@@ -22,7 +22,7 @@ from .surroundings import Surroundings, surroundings_of
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
-    from .verdict import VerdictFinding
+    from .verdict.findings import VerdictFinding
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,14 @@ class Information:
     @functools.cached_property
     def findings(self) -> tuple[VerdictFinding, ...]:
         """What is not seen, or badly, each with its reason."""
-        from .verdict import findings_of
+        from .verdict.findings import findings_of
 
         return tuple(findings_of(self))
 
     @property
     def verdict(self) -> str:
         """The findings as plain words."""
-        from .verdict import verdict_of
+        from .verdict.findings import verdict_of
 
         return verdict_of(self)
 
@@ -150,7 +150,7 @@ class Information:
         return {"values": self.values, **numbers, "condition": condition, "findings": findings, "verdict": self.verdict}
 
     def __str__(self) -> str:
-        from .verdict import table_of
+        from .verdict.wording import table_of
 
         return f"{table_of(self)}\n\n{self.verdict}"
 
@@ -198,7 +198,9 @@ def information_of(measuring: Measuring, checked: bool = True, answers: Mapping[
     doubtful = np.array([column.doubtful for column in sensed.columns])
     psi[:, :, doubtful] = 0.0  # taken as known: the others' bounds are those without it
     size = float(np.linalg.norm(sensed.signals))
-    around = surroundings_of(twin, measuring.ready, measuring.changes, whole, values, measuring.resolutions, size, answers)
+    first = measuring.rows.start or 0  # what is not read gives no reasons
+    moved = {name: signal[first:] for name, signal in whole.items()}
+    around = surroundings_of(twin, measuring.ready, measuring.changes, moved, values, measuring.resolutions, size, answers)
     return Information(
         sensed.columns,
         measuring.wanted_count,

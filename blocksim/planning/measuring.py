@@ -6,11 +6,13 @@ It is made once; other settings of the sources are only other numbers to it, whi
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..compiler.slots import array_value
+from ..contract.block import Block
 from ..contract.declarations import Param, Period, State, Static, Table
 from ..contract.definition import arguments
 from ..contract.times import Seconds, exact
@@ -18,7 +20,7 @@ from ..diagram.spec import LogSpec
 from ..errors import DiagramError
 from ..estimation.process import Run
 from ..estimation.twin import twin_of
-from ..estimation.twin_diagram import Played
+from ..estimation.twin_diagram import Played, edited
 from ..schedule.flatten import kind_for
 from ..simulation.elements import parameter_number, run_settings, split_element
 from ..simulation.noise import draw_noise
@@ -26,13 +28,14 @@ from ..simulation.overrides import Overrides
 from ..simulation.prepare import experiment
 from ..simulation.settings import find_setting, settings_of_unit
 from ..simulation.simulation import run_experiment
-from .readings import NOISE_RUNS, NoiseWords, NoisyOutput, noise_colour, noisy_outputs, own_noise, whole_name
+from .readings import NOISE_RUNS, NoiseWords, NoisyOutput, noise_colour, noisy_outputs, own_noise, rounding_steps, whole_name
 from .sensitivities import side_by_side
 from .surroundings import watched_signals
 
 if TYPE_CHECKING:
     from ..compiler.slots import Numbers
     from ..contract.arrays import FloatArray
+    from ..diagram.diagram import Diagram
     from ..estimation.twin import Twin
     from ..schedule.schedule import Unit
     from ..simulation.experiment import Experiment
@@ -63,11 +66,12 @@ class Measuring:
 
     @property
     def resolutions(self) -> dict[str, float]:
-        """The step that each signal is rounded to; of the diagram's own noise, where nothing but rounding is left."""
+        """The step that each signal is rounded to; of the diagram's own noise, that of its sensor."""
         if self.readings is not None:
             return {reading.signal: reading.resolution for reading in self.readings}
         names = (label.partition("[")[0] for label in self.labels)
-        return dict(zip(names, self.colour.steps, strict=False))
+        still = {name: step for name, step in zip(names, self.colour.steps, strict=False) if step > 0}
+        return rounding_steps(self.ready, self.changes, self.signals) | still
 
     def with_settings(self, settings: Mapping[str, Any]) -> Measuring | None:
         """The same with other settings of its blocks; None where they would change the code.
@@ -127,7 +131,8 @@ def measuring_of(
     t = record.time(timed) if timed else record.t
     watched = watched_signals(ready.schedule, names)
     played = [Played(name, record[name], hold="zero") for name in known_inputs]
-    twin = twin_of(Run(diagram, changes, record, "information"), t, tuple(dict.fromkeys([*signals, *watched])), played)
+    run = Run(with_faults(diagram, names), changes, record, "information")
+    twin = twin_of(run, t, tuple(dict.fromkeys([*signals, *watched])), played)
     rows = reading_rows(t, *times)
     whole = twin.run({})
     sizes = {name: 1 if whole[name].ndim == 1 else whole[name].shape[1] for name in signals}
@@ -143,6 +148,21 @@ def measuring_of(
     return Measuring(
         ready, changes, twin, tuple(signals), labels, values, len(sought[0]), t, rows, colour, readings, bool(played)
     )
+
+
+def with_faults(diagram: Diagram, names: Sequence[str]) -> Diagram:
+    """The diagram of which a twin keeps the faults that are asked for: the offset of a sensor, which is ideal otherwise."""
+    for path in dict.fromkeys(split_element(name)[0].rpartition(".")[0] for name in names):
+        *scope, block = path.split(".")
+        diagram = edited(diagram, scope, functools.partial(smooth_block, name=block))
+    return diagram
+
+
+def smooth_block(part: Diagram, name: str) -> Diagram:
+    node = part.nodes[name]
+    if not isinstance(node.block, Block):
+        return part
+    return replace(part, nodes={**part.nodes, name: replace(node, block=node.block.smooth())})
 
 
 def logging(ready: Experiment, names: Sequence[str]) -> Experiment:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NOISE_RUNS = 24
 #: Readings that scatter by less than this share of the variance of their sensor lie between two of its steps.
 STILL_SHARE = 0.5
+#: What sensors call their noise before rounding.
+NOISE_SETTINGS = ("std", "noise_std")
 #: The word for the noise that the diagram has itself.
 OWN_NOISE = "own"
 NOISE_KEYS = ("std", "resolution", "spectrum")
@@ -168,14 +170,27 @@ def coarse_steps(ready: Experiment, changes: Mapping[str, Any], names: Sequence[
 
     steps = {}
     for name, stds in zip(names, colour.stds.reshape(len(names), -1), strict=True):
-        unit = ready.schedule.by_path.get(name.rpartition(".")[0])
-        function = None if unit is None else unit.kind.functions.get("variance")
-        if unit is not None and function is not None:
-            settings = Overrides(changes).block(unit).settings
-            variance = float(np.max(function(*(settings[key] for key in arguments(function)))))
-            if STILL_SHARE * variance > np.square(stds).max():
-                steps[name] = math.sqrt(12.0 * variance)
+        variance = sensor_variance(ready, changes, name)
+        if STILL_SHARE * variance > np.square(stds).max():
+            steps[name] = math.sqrt(12.0 * variance)
     return steps
+
+
+def sensor_variance(ready: Experiment, changes: Mapping[str, Any], name: str, without: Sequence[str] = ()) -> float:
+    """The variance that the sensor of an output says of itself, `without` these settings; 0 of what is no sensor."""
+    import numpy as np
+
+    unit = ready.schedule.by_path.get(name.rpartition(".")[0])
+    function = None if unit is None else unit.kind.functions.get("variance")
+    if unit is None or function is None:
+        return 0.0
+    settings = {**Overrides(changes).block(unit).settings, **dict.fromkeys(without, 0.0)}
+    return float(np.max(function(*(settings[key] for key in arguments(function)))))
+
+
+def rounding_steps(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
+    """The step that each output is rounded to by its own sensor: what is left of its variance without noise is d^2 / 12."""
+    return {name: math.sqrt(12.0 * sensor_variance(ready, changes, name, NOISE_SETTINGS)) for name in names}
 
 
 def noisy_runs(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str], count: int) -> list[FloatArray]:

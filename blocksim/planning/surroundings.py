@@ -29,7 +29,13 @@ class Neighbour:
     block: Block
     signals: Mapping[str, FloatArray]
     drive: str = ""  # the signal at its first input
+    excited: bool = False  # whether that is a source, which can be chosen
+    inputs: tuple[str, ...] = ()  # those of its ports where something arrives
     feedback: Mapping[str, float] = field(default_factory=dict)  # relative change of the drive per relative change of a parameter
+
+    @property
+    def arriving(self) -> list[FloatArray]:
+        return [self.signals[port] for port in self.inputs]
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ def surroundings_of(
         own |= {port: signals[f"{path}.{port}"] for port in unit.kind.of(Outport) if f"{path}.{port}" in signals}
         drive = next((arriving[port] for port in unit.kind.of(Inport) if port in arriving), "")
         feedback = {name: answers[name] for name in values if name.rpartition(".")[0] == path and name in answers}
-        neighbours[path] = Neighbour(Overrides(changes).block(unit), own, drive, feedback)
+        excited = bool(drive) and not schedule.unit(drive.rpartition(".")[0]).inputs
+        neighbours[path] = Neighbour(Overrides(changes).block(unit), own, drive, excited, tuple(arriving), feedback)
     states = {name for name in values if isinstance(of_setting(schedule, name), State)}
     return Surroundings(neighbours, resolutions, frozenset(states), output_size)
 
@@ -114,5 +121,6 @@ def drive_answers(twin: Twin, schedule: Schedule, signals: Signals, values: Mapp
     for (name, drive), end in zip(drives.items(), twin.run_many(table) if table else [], strict=True):
         if not isinstance(end, SimulationError):
             size = float(np.linalg.norm(signals[drive])) or 1.0
-            answers[name] = float(np.linalg.norm(end[drive] - signals[drive])) / (LOOK_SHARE * size)
+            moved = end[drive][-len(signals[drive]) :] - signals[drive]
+            answers[name] = float(np.linalg.norm(moved)) / (LOOK_SHARE * size)
     return answers

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blocksim.contract.block import Block, fixed, inport, outport, param, state, static
 from blocksim.errors import DiagramError
 
+from ..unseen import unseen_at_joints
 from .chain import DRIVE, INERTIAL, SPRING
 from .grouping import Grouping
 from .places import joint_places
@@ -98,6 +99,9 @@ blocks:
     q: Any = state(0.0, "joint positions", "rad", size="joint_count", port=True)
     qd: Any = state(0.0, "joint speeds", "rad/s", size="joint_count", port=True)
     qdd = outport("joint accelerations", "rad/s^2", size="joint_count")
+
+    def unseen(self, names: Sequence[str], signals: Mapping[str, Any]) -> str:
+        return unseen_at_joints(self.settings, names, signals["qd"])
 
     @staticmethod
     def regressor(q, qd, qdd):

@@ -20,7 +20,7 @@ from ...simulation.noise import draw_noise
 from ...simulation.prepare import prepared
 from ...simulation.simulation import Simulation, run_experiment
 from ..colour import Colour
-from ..measuring import put_settings, reading_rows
+from ..measuring import put_settings, reading_rows, with_faults
 from ..readings import noise_colour, noisy_outputs, own_noise, whole_name
 from ..sensitivities import DISAGREE, side_by_side
 from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
@@ -31,7 +31,7 @@ from .limits import Margin, margins_of
 from .regressor import regressor_criterion
 from .spec import DesignSpec
 from .trial import Trial, merit_of
-from .words import diagram_of, families_of, numbers_of, signals_of, told_at
+from .words import diagram_of, families_of, signals_of, sought_values, told_at
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
@@ -85,7 +85,7 @@ class Bench:
         self.changes = dict(changes)
         self.ready = ready
         record = run_experiment(ready, changes, draw_noise(ready))
-        self.values = {} if spec.by_regressor else numbers_of(spec, ready, changes)
+        self.values = {} if spec.by_regressor else sought_values(spec, ready, changes)
         self.outputs = signals_of(spec, diagram, "outputs", spec.outputs)
         self.limits = dict(zip(signals_of(spec, diagram, "limits", spec.limits), spec.limits.values(), strict=True))
         with told_at(spec, "plant"):
@@ -96,7 +96,7 @@ class Bench:
         own = [self.source] if self.source else []
         self.inputs = signals_of(spec, diagram, "inputs", spec.inputs)
         signals = tuple(dict.fromkeys([*self.outputs, *self.limits, *motion, *own, *self.inputs]))
-        run = Run(diagram, changes, record, "design")
+        run = Run(with_faults(diagram, self.names), changes, record, "design")
         self.twin: Twin = twin_of(run, record.t, signals)
         #: Where inputs are recorded, what they drive; readings then come from that, and not from the loop.
         self.known = KnownInputs(run, record.t, self.outputs, self.inputs) if self.inputs else None

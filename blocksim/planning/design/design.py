@@ -28,7 +28,7 @@ from .limits import Margin
 from .search import DesignSearch, SearchProgress
 from .spec import DesignSpec
 from .trial import Trial
-from .words import placed
+from .words import placed, told_at
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
@@ -138,6 +138,9 @@ def design(
     """
     spec = source if isinstance(source, DesignSpec) else load_design(source)
     spec = placed(spec)
+    if not spec.vary:
+        with told_at(spec, "vary"):
+            raise DiagramError("vary: found nothing. Name a source with its family, or a number with min and max.")
     bench = Bench(spec, spec.search.step, learnt)
     start = earlier(Path(out), bench) if out is not None and resume else None
     ending = DesignSearch(bench, progress if out is None else keeping_best(Path(out), progress), start).run()

@@ -56,11 +56,11 @@ class Family(ABC):
 
     def check_size(self, key: str) -> None:
         """A size is above 0, and what is counted is whole; a list has one for each joint."""
-        found = self.words[key]
-        for value in found if isinstance(found, list) and key not in COUNTS else [found]:
+        words = self.words[key]
+        for value in words if isinstance(words, list) and key not in COUNTS else [words]:
             if not is_number(value) or not value > 0 or (key in COUNTS and value != int(value)):
                 what = "a whole number" if key in COUNTS else "a number"
-                raise DiagramError(f"vary: {self.block}: {key}: {what} above 0 is wanted, found {found!r}.")
+                raise DiagramError(f"vary: {self.block}: {key}: {what} above 0 is wanted, found {words!r}.")
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self.words.get(key, default)

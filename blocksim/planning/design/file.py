@@ -77,8 +77,8 @@ class DesignReader(SpecReader):
         entries, allowed = self.mapping(at, "simulate"), [f.name for f in fields(SimulateSpec)]
         self.known_keys(entries, allowed, "simulate")
         places = {f"simulate.{key}": self.place(item) for key, item in entries.items()}
-        known = {key: item.plain() for key, item in entries.items() if key in allowed and item.value is not None}
-        self.problems += simulate_problems(SimulateSpec(**known), places)
+        options = {key: item.plain() for key, item in entries.items() if key in allowed and item.value is not None}
+        self.problems += simulate_problems(SimulateSpec(**options), places)
 
     def once(self, top: dict[str, Lined], spec: DesignSpec) -> None:
         """Every number has one part: sought, nuisance, or varied; what else names parameters names those."""
@@ -153,8 +153,6 @@ class DesignReader(SpecReader):
 
     def varied(self, top: dict[str, Lined], spec: DesignSpec) -> None:
         """vary: and limits:."""
-        if "vary" in top and top["vary"].value in (None, {}):
-            self.complain("vary: found nothing. Name a source with its family, or a number with min and max.", top["vary"])
         for name, item in self.mapping(top["vary"], "vary").items() if "vary" in top else ():
             words = {key: own.plain() for key, own in self.mapping(item, f"vary: {name}").items()}
             if "family" not in words and set(words) != {"min", "max"}:

@@ -67,7 +67,7 @@ def signals_of(spec: DesignSpec, diagram: Diagram, what: str, names: Iterable[st
     return whole
 
 
-def numbers_of(spec: DesignSpec, ready: Experiment, changes: Mapping[str, Any]) -> dict[str, float]:
+def sought_values(spec: DesignSpec, ready: Experiment, changes: Mapping[str, Any]) -> dict[str, float]:
     """The values of what is sought and of nuisance, each a number that can change while the program stays."""
     values = {}
     for what, names in (("parameters", spec.parameters), ("nuisance", spec.nuisance)):
@@ -84,10 +84,10 @@ def told_at(spec: DesignSpec, *keys: str) -> Iterator[None]:
     try:
         yield
     except DiagramError as error:
-        raise DiagramError([located(spec, keys, problem) for problem in error.problems], error.record) from None
+        raise DiagramError([at_its_line(spec, keys, problem) for problem in error.problems], error.record) from None
 
 
-def located(spec: DesignSpec, keys: tuple[str, ...], problem: Problem) -> Problem:
+def at_its_line(spec: DesignSpec, keys: tuple[str, ...], problem: Problem) -> Problem:
     """With the line of the words that it is about, which it then begins with; one of the diagram keeps its own."""
     if problem.where is not None:
         return problem
@@ -95,10 +95,10 @@ def located(spec: DesignSpec, keys: tuple[str, ...], problem: Problem) -> Proble
     if not what.startswith(keys[0]):
         what = f"{start}: {what}"
     key = what.removeprefix(f"{start}: ").partition(":")[0].strip("'")  # vary: u: f_max: ...
-    return Problem(what, place_of(spec, (*keys, key)))
+    return Problem(what, line_of_words(spec, (*keys, key)))
 
 
-def place_of(spec: DesignSpec, keys: tuple[str, ...]) -> Place | None:
+def line_of_words(spec: DesignSpec, keys: tuple[str, ...]) -> Place | None:
     """The line of the innermost of these keys that the file has; None where there is no text."""
     at = spec.root
     if at is None:

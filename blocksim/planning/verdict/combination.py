@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .fisher import Fisher
-    from .sensitivities import Column
+    from ..fisher import Fisher
+    from ..sensitivities import Column
 
 #: A component of the weakest direction, scaled, that counts as taking part.
 PART = 0.25
@@ -37,15 +37,13 @@ def visible_combination(columns: Sequence[Column], fisher: Fisher, group: Sequen
     if len(names) > 2:
         return f"a change of one is made up for by the others ({joint_change(columns, change.tolist())})"
     (one, two), (a, b) = names, change
-    if nearly_equal(a, -b):
-        return f"only {one} + {two} is seen"
-    if nearly_equal(a, b):
-        return f"only {one} - {two} is seen"
+    ways = [(relative_distance(a, -b), "+"), (relative_distance(a, b), "-")]
     shares = [part / column.value if column.value else 0.0 for part, column in zip(change, columns, strict=True)]
-    if all(shares) and nearly_equal(shares[0], -shares[1]):
-        return f"only {one} * {two} is seen"
-    if all(shares) and nearly_equal(shares[0], shares[1]):
-        return f"only {one} / {two} is seen"
+    if all(shares):
+        ways += [(relative_distance(shares[0], -shares[1]), "*"), (relative_distance(shares[0], shares[1]), "/")]
+    nearest, sign = min(ways, key=lambda way: way[0])
+    if nearest <= SAME_SHARE:
+        return f"only {one} {sign} {two} is seen"
     factor = -a / b
     return f"only {one} {'+' if factor > 0 else '-'} {abs(factor):.3g} {two} is seen"
 
@@ -57,5 +55,6 @@ def joint_change(columns: Sequence[Column], change: Sequence[float]) -> str:
     return ", ".join(f"{column.name} {share / top:+.2g} %" for column, share in zip(columns, shares, strict=True))
 
 
-def nearly_equal(one: float, two: float) -> bool:
-    return abs(one - two) <= SAME_SHARE * max(abs(one), abs(two))
+def relative_distance(one: float, two: float) -> float:
+    """How far two numbers are from each other, as a share."""
+    return abs(one - two) / max(abs(one), abs(two))

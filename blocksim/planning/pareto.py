@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import DiagramError
-from .design import DesignResult, design
-from .file import load_design
-from .search import SearchProgress
-from .spec import DesignSpec
+from ..errors import DiagramError
+from .design.design import DesignResult, design
+from .design.file import load_design
+from .design.search import SearchProgress
+from .design.spec import DesignSpec
 
 
 @dataclass(frozen=True)
