@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,7 +146,8 @@ def design(
     start = earlier(Path(out), bench) if out is not None and resume else None
     ending = DesignSearch(bench, progress if out is None else keeping_best(Path(out), progress), start).run()
     if ending.best is None:
-        raise DiagramError(obstacle(bench))
+        with told_at(spec, "limits") if ending.nearest else nullcontext():
+            raise DiagramError(obstacle(bench, ending.nearest))
     result = checked_result(spec, bench, ending)
     if out is not None:
         result.write(out)
@@ -180,15 +182,17 @@ def earlier(folder: Path, bench: Bench) -> FloatArray | None:
     return x
 
 
-def obstacle(bench: Bench) -> str:
-    """Why no candidate will do, by one of them: it breaks limits, its run fails, or a parameter does not show."""
+def obstacle(bench: Bench, nearest: Trial | None) -> str:
+    """Why no candidate will do: all break limits, or by one of them: its run fails, or a parameter does not show."""
     import numpy as np
 
+    if nearest is not None:
+        broken = "; ".join(str(margin) for margin in nearest.margins if margin.broken)
+        return (
+            f"no candidate keeps the limits after {bench.simulations} simulations; the nearest one has {broken}. Ask for less "
+            "peak, vary more, or search longer."
+        )
     x = bench.draw(np.random.default_rng(bench.spec.search.seed))
-    trial = bench.try_out(x)
-    if trial.sees:
-        broken = [str(margin) for margin in trial.margins if margin.broken]
-        return f"no candidate keeps the limits after {bench.simulations} simulations: {'; '.join(broken) or 'search longer'}."
     if bench.regressor is not None:
         return "no candidate shows something of every parameter: more way points, harmonics or joints that move may."
     try:

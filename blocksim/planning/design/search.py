@@ -42,6 +42,7 @@ class SearchProgress:
     """How far a search is: the best so far, simulations, seconds; `stop` says why it ended."""
 
     best: Trial | None = None
+    nearest: Trial | None = None  # of those that break limits, the one that breaks them least
     seconds: float = 0.0
     simulations: int = 0
     share: float = 0.0
@@ -137,6 +138,8 @@ class DesignSearch:
 
     def look(self, trial: Trial) -> None:
         progress = self.progress
+        if trial.sees and not trial.allowed and (progress.nearest is None or trial.excess < progress.nearest.excess):
+            progress.nearest = trial
         if trial.allowed and (progress.best is None or trial.criterion < progress.best.criterion):
             progress.best = trial
             self.bench.order = trial.hardest

@@ -34,10 +34,19 @@ class Trial:
         return self.criterion < SEES_NOTHING
 
     @property
+    def excess(self) -> float:
+        """How far it breaks its limits, all together."""
+        return excess_of(self.margins)
+
+    @property
     def allowed(self) -> bool:
         return self.sees and not any(margin.broken for margin in self.margins)
 
 
 def merit_of(criterion: float, margins: Sequence[Margin]) -> float:
     """log(criterion), and more for each limit that is broken."""
-    return math.log(criterion) + PENALTY * sum(max(margin.excess, 0.0) for margin in margins)
+    return math.log(criterion) + PENALTY * excess_of(margins)
+
+
+def excess_of(margins: Sequence[Margin]) -> float:
+    return sum(max(margin.excess, 0.0) for margin in margins)
