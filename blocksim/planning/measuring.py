@@ -28,7 +28,17 @@ from ..simulation.overrides import Overrides
 from ..simulation.prepare import experiment
 from ..simulation.settings import find_setting, settings_of_unit
 from ..simulation.simulation import run_experiment
-from .readings import NOISE_RUNS, NoiseWords, NoisyOutput, noise_colour, noisy_outputs, own_noise, rounding_steps, whole_name
+from .readings import (
+    NOISE_RUNS,
+    NoiseWords,
+    NoisyOutput,
+    noise_colour,
+    noisy_outputs,
+    own_noise,
+    refuse_other_way,
+    rounding_steps,
+    whole_name,
+)
 from .sensitivities import side_by_side
 from .surroundings import watched_signals
 
@@ -136,6 +146,8 @@ def measuring_of(
     rows = reading_rows(t, *times)
     whole = twin.run({})
     sizes = {name: 1 if whole[name].ndim == 1 else whole[name].shape[1] for name in signals}
+    if played:
+        refuse_other_way(ready, changes, record, whole, known_inputs, signals)
     if readings is None:
         ideal = side_by_side(whole, signals)
         lone = side_by_side({name: record[name] for name in signals}, signals) if known_inputs else None

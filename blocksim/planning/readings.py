@@ -24,6 +24,7 @@ from .sensitivities import side_by_side
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
+    from ..records.record import Record
     from ..simulation.experiment import Experiment
 
 #: Runs from which the diagram's own noise is learnt.
@@ -32,6 +33,8 @@ NOISE_RUNS = 24
 STILL_SHARE = 0.5
 #: What sensors call their noise before rounding.
 NOISE_SETTINGS = ("std", "noise_std")
+#: What recorded inputs drive is at most so far from the run, as a share of it, or in standard deviations of its sensor.
+OTHER_WAY, LOUD = 0.05, 3.0
 #: The word for the noise that the diagram has itself.
 OWN_NOISE = "own"
 NOISE_KEYS = ("std", "resolution", "spectrum")
@@ -191,6 +194,29 @@ def sensor_variance(ready: Experiment, changes: Mapping[str, Any], name: str, wi
 def rounding_steps(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
     """The step that each output is rounded to by its own sensor: what is left of its variance without noise is d^2 / 12."""
     return {name: math.sqrt(12.0 * sensor_variance(ready, changes, name, NOISE_SETTINGS)) for name in names}
+
+
+def refuse_other_way(
+    ready: Experiment,
+    changes: Mapping[str, Any],
+    record: Record,
+    alone: Mapping[str, FloatArray],
+    inputs: Sequence[str],
+    names: Sequence[str],
+) -> None:
+    """What recorded inputs drive, `alone`, goes where the run went, noise aside; else they acted otherwise than they say."""
+    import numpy as np
+
+    for name in names:
+        size, away = (float(np.sqrt(np.mean(np.square(x)))) for x in (record[name], record[name] - alone[name]))
+        if not away <= max(OTHER_WAY * size, LOUD * math.sqrt(sensor_variance(ready, changes, name))):
+            interval = float(record.time(name)[1] - record.time(name)[0])
+            raise DiagramError(
+                f"inputs: driven by {listing(inputs)} as recorded every {interval:g} s, '{name}' is {away:.2g} away from what it "
+                f"was in the run, where it is {size:.2g}. Either they change between two rows: record them at every tick of what "
+                f"makes them (simulate: {{every: ...}}; every: {interval:g} keeps the readings as they are). Or what they drive "
+                "runs away from small differences: without inputs the loop is simulated as a whole."
+            )
 
 
 def noisy_runs(ready: Experiment, changes: Mapping[str, Any], names: Sequence[str], count: int) -> list[FloatArray]:

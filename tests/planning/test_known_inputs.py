@@ -82,6 +82,18 @@ def test_mistakes_with_known_inputs_are_told():
         bs.design({**KEYS, "inputs": ["u"], "parameters": ["lag.k", "p.k"]})
 
 
+def test_an_input_that_changes_between_two_rows_is_refused():
+    """The hold of 0.01 s in a log of 0.05 s, in a loop with a loud sensor: what is read every 0.05 s is not what acted."""
+    loud = LOOP.replace("std: 0.05", "std: 0.5").replace("every: 0.01", "every: 0.05").replace("in: lag}", "in: double}", 1)
+    loud = loud.replace("log:", "  double: {type: Gain, k: 40.0, in: lag}\nlog:").replace("k: 8.0", "k: 0.2")
+    keys = {**KEYS, "diagram": loud, "inputs": ["u"], "outputs": {"double": 0.5}}
+    with pytest.raises(
+        bs.DiagramError, match=r"inputs: driven by u\.y as recorded every 0\.05 s, 'double\.y' is .* away from what it"
+    ):
+        Bench(load_design(keys))
+    Bench(load_design({**keys, "simulate": {"every": 0.01}, "every": 0.05}))
+
+
 def test_a_search_does_not_believe_slopes_that_are_none():
     """The logistic map settles below 3, and is chaos above, where differences are large and mean nothing: it stays below."""
     chaos = """

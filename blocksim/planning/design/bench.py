@@ -20,8 +20,8 @@ from ...simulation.noise import draw_noise
 from ...simulation.prepare import prepared
 from ...simulation.simulation import Simulation, run_experiment
 from ..colour import Colour
-from ..measuring import put_settings, reading_rows, with_faults
-from ..readings import noise_colour, noisy_outputs, own_noise, whole_name
+from ..measuring import logging, put_settings, reading_rows, with_faults
+from ..readings import noise_colour, noisy_outputs, own_noise, refuse_other_way, whole_name
 from ..sensitivities import DISAGREE, side_by_side
 from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
 from .families import DURATION, AnyNumber, RunLength, refuse_shaping
@@ -82,19 +82,19 @@ class Bench:
     def make_twin(self, ready: Experiment, changes: Mapping[str, Any]) -> None:
         """One run for the grid, and the twin that gives what is read, what is limited, and the plant's motion."""
         spec, diagram = self.spec, ready.schedule.diagram
-        self.changes = dict(changes)
-        self.ready = ready
-        record = run_experiment(ready, changes, draw_noise(ready))
         self.values = {} if spec.by_regressor else sought_values(spec, ready, changes)
         self.outputs = signals_of(spec, diagram, "outputs", spec.outputs)
         self.limits = dict(zip(signals_of(spec, diagram, "limits", spec.limits), spec.limits.values(), strict=True))
+        self.inputs = signals_of(spec, diagram, "inputs", spec.inputs)
+        self.ready = ready = logging(ready, [*self.outputs, *self.inputs] if self.inputs else [])
+        self.changes = dict(changes)
+        record = run_experiment(ready, changes, draw_noise(ready))
         with told_at(spec, "plant"):
             self.regressor = regressor_criterion(ready, spec) if spec.by_regressor else None
         motion = self.regressor.motion if self.regressor else []
         source = next((name for name in spec.plain.get("vary", spec.vary) if name in diagram.nodes), "")
         self.source = whole_name(diagram, source) if source and spec.criterion == "power" else ""
         own = [self.source] if self.source else []
-        self.inputs = signals_of(spec, diagram, "inputs", spec.inputs)
         signals = tuple(dict.fromkeys([*self.outputs, *self.limits, *motion, *own, *self.inputs]))
         run = Run(with_faults(diagram, self.names), changes, record, "design")
         self.twin: Twin = twin_of(run, record.t, signals)
@@ -123,6 +123,9 @@ class Bench:
         names = self.outputs
         words = {name: self.spec.outputs[key] for key, name in zip(self.spec.outputs, names, strict=True)}
         readings = noisy_outputs(self.ready, self.changes, names, words)
+        if self.known:
+            with told_at(self.spec, "inputs"):
+                refuse_other_way(self.ready, self.changes, record, self.known.twin.run({}), self.inputs, names)
         if readings is not None:
             sizes = {name: 1 if v.ndim == 1 else v.shape[1] for name, v in self.twin.run({}).items()}
             return False, noise_colour(readings, sizes, self.reading_interval)
