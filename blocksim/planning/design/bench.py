@@ -77,7 +77,7 @@ class Bench:
         #: In which order they are tried; a search puts those first that are hardest for its best.
         self.order: tuple[int, ...] = tuple(range(len(self.samples)))
         self.weights = vector_of(list(spec.parameters), spec.parameters, 1.0)
-        self.accuracy = vector_of(list(spec.parameters), spec.accuracy, 0.01)
+        self.accuracy = vector_of(list(spec.parameters), spec.accuracy, math.inf)  # what is not asked for does not count
 
     def make_twin(self, ready: Experiment, changes: Mapping[str, Any]) -> None:
         """One run for the grid, and the twin that gives what is read, what is limited, and the plant's motion."""
