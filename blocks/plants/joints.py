@@ -160,6 +160,7 @@ blocks:
   emps: {type: ElectroMechanicalPositioner, friction: sign, in: loop}
 """
     inverse_parameters: tuple[str, ...] = ("M", "Fv", "Fc", "offset")
+    gained_unit = "N"  # of gtau v, the effort of its inverse model
 
     M: float = param(95.1089, "inertia of the carriage and, through the screw, of the motor", "kg", above=0)
     Fv: float = param(203.5034, "viscous friction", "N s/m", min=0)

@@ -44,10 +44,10 @@ def validated(
         return json.dumps(finite_or_none({name: one.to_dict() for name, one in results.items()}), allow_nan=False)
     texts = [f"{name}: {one}" if len(results) > 1 else str(one) for name, one in results.items()]
     texts += [below] if below else []
-    for n, one in enumerate(results.values() if output is not None else ()):
+    for n, (name, one) in enumerate(results.items() if output is not None else ()):
         path = output if n == 0 else output.with_name(f"{output.stem}_{n + 1}{output.suffix}")  # type: ignore[union-attr]
         with writing(path):  # type: ignore[arg-type]
-            one.plot(path)
+            one.plot(path, name if len(results) > 1 else "")
         texts.append(f"wrote {path}")
     return "\n\n".join(texts)
 

@@ -93,10 +93,10 @@ class Plant:
 
     @property
     def effort_unit(self) -> str:
-        """That of the drive, where the effort is made of it and of what has the same unit; '' where a gain changes it."""
+        """That of the drive, where the effort is made of it and of what has the same unit; else what its class says."""
         declared, unit = self.kind.declared, self.kind.declared[self.drive].unit
         parts = arguments(self.kind.functions["effort"]) if "effort" in self.kind.functions else ()
-        return unit if all(declared[name].unit == unit for name in parts) else ""
+        return unit if all(declared[name].unit == unit for name in parts) else str(getattr(self.kind, "gained_unit", ""))
 
     def unit_of(self, *ports: str) -> str:
         """The unit that these ports of it share; '' where they share none, or it is not known."""

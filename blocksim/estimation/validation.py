@@ -154,9 +154,12 @@ class Validation(Mapping[str, SignalFit]):
         }
         return whole if self.there is None else {**whole, "there": self.there.to_dict()}
 
-    def plot(self, path: Any = None) -> Any:
-        """Draw every signal, measured and by the model, and the residual below; with a path also write it. Returns the Figure."""
-        return extension("plots", "validation")(self, path)
+    def plot(self, path: Any = None, name: str = "") -> Any:
+        """Draw every signal, measured and by the model, and the residual below; with a path also write it. Returns the Figure.
+
+        `name` stands above it: that of the model, where several are judged.
+        """
+        return extension("plots", "validation")(self, path, name)
 
 
 def fit_of(

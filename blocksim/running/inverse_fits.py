@@ -64,10 +64,18 @@ def inverse_fits(
         motion = {s: np.asarray(inputs[s])[inside] for s in plant.motion if s in inputs}
         counted = unit.block.judged_rows(plant, inputs) if isinstance(unit.block, RecordBlock) else None
         counted = None if counted is None else counted[inside]
-        fits.append(fit_of(label, unit_text, t[inside], effort[inside].squeeze(), model[inside].squeeze(), motion, counted))
-        notes += effort_notes(fits[-1])
+        entry = fit_of(label, unit_text, t[inside], effort[inside].squeeze(), model[inside].squeeze(), motion, counted)
+        if not any(same_judgement(entry, other) for other in fits):  # identifiers that differ in what they hold fixed alone
+            fits.append(entry)
+            notes += effort_notes(entry)
     lag = [f"note: the arm's encoder was moved by {1e3 * channel['lag']:.4g} ms, as in the fit."] if channel else []
     return fits, lag + notes
+
+
+def same_judgement(one: SignalFit, other: SignalFit) -> bool:
+    """Whether two identifiers say the same of the same rows."""
+    pairs = ((one.t, other.t), (one.measured, other.measured), (one.model, other.model), (one.counted, other.counted))
+    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
 
 
 def effort_notes(entry: SignalFit) -> list[str]:

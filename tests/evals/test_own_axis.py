@@ -178,3 +178,14 @@ def test_noise_that_is_left_in_the_motion_is_told(folder, estimates):
     (told,) = [text for text in found.warnings if text.startswith("noise is left in the motion")]
     assert "k1 -" in told and "Filter the motion more" in told
     assert not any("noise is left" in text for one in estimates for text in one.warnings)
+
+
+def test_a_weight_at_another_angle_is_told(folder, estimates):
+    """The zero of an encoder is rarely where the arm is level: with theta0 wrong, or no weight at all, the cause is named."""
+    for params, words in (({"robot.theta0": 0.3}, "the weight acts -17"), ({"robot.Ms": 0.0}, "a weight acts that the diagram")):
+        found = bs.identify(AXIS, folder / "first.csv", columns=current(estimates[0]), params=params).estimates["ls"]
+        assert found.details["relative_error"] > 2 * estimates[1].details["relative_error"]  # what it does
+        (told,) = [text for text in found.warnings if words in text]
+        values = dict(re.findall(r"--set robot\.(\w+)=([-+.\de]+)", told))
+        assert abs(float(values["theta0"])) < 0.02 and float(values.get("Ms", 90)) == pytest.approx(TRUTH["Ms"], rel=0.15)
+    assert not any("weight acts" in text for one in estimates for text in one.warnings)

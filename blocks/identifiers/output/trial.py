@@ -11,14 +11,13 @@ import numpy as np
 from blocksim.contract.block import Block
 from blocksim.contract.declarations import Outport
 from blocksim.errors import RecordError
+from blocksim.estimation.between_samples import FINER, spline_points
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import Twin, blocks_of
 from blocksim.estimation.twin_diagram import Played
 
 from ..regression.ends import Ends
 from ..regression.spectrum import Spread, spectral_spread
-
-FINER = 8  # points of a spline to a sample
 
 
 @dataclass
@@ -88,10 +87,7 @@ def played_drive(signal: str, t: np.ndarray, u: np.ndarray, hold: str, speed: bo
     """The recorded drive; a spline is played as straight lines between points that lie closer."""
     if hold != "cubic":
         return Played(signal, u, hold, True)
-    from scipy.interpolate import CubicSpline
-
-    rows = np.arange(FINER * (len(t) - 1) + 1) / FINER
-    curve, step = CubicSpline(np.arange(len(t)), u, axis=0), float(t[-1] - t[0]) / (len(t) - 1)
+    (curve, rows), step = spline_points(u), float(t[-1] - t[0]) / (len(t) - 1)
     values = np.stack([curve(rows), curve(rows, 1) / step], axis=1) if speed else curve(rows)
     return Played(signal, np.asarray(values), "linear", True, FINER)
 

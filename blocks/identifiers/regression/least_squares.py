@@ -18,7 +18,7 @@ from .bias import drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
-from .system.channels import arm_channel_of, effort_lag_of, stacked_columns
+from .system.channels import arm_channel_of, effort_lag_of, stacked_columns, weight_angle_of
 from .system.report import estimates
 from .system.solution import essential
 from .system.task import absent_parameters, chosen_names, fast_rows, motion_ports, open_signals, rows_at_once, rows_of, task_of
@@ -133,7 +133,9 @@ blocks:
     def process(self, t, model, run: Run, **signals):
         absent = absent_parameters(model, signals, self.settings["known"])
         names = chosen_names(model, self.settings["parameters"], self.settings["known"], absent)
-        channel = arm_channel_of(self, t, model, names, signals)
+        weight = None if run.simulated else weight_angle_of(self, t, model, names, signals)
+        straight = model if weight is None else weight.put_right(model)  # for what is told; the estimates are of what was said
+        channel = arm_channel_of(self, t, straight, names, signals)
         sought = channel if self.channels == "estimated" else None
         if sought is not None:
             signals = sought.removed_from(model, signals)
@@ -156,7 +158,9 @@ blocks:
             numbers = {"lag": channel.lag, "lag_std": channel.lag_std, "zero": channel.zero, "zero_std": channel.zero_std}
             numbers["removed"] = sought is not None
             result = replace(result.warned(*texts), details={**result.details, "arm_encoder": numbers})
-        late = None if run.simulated else effort_lag_of(self, t, model, names, signals, channel if sought is None else None)
+        if weight is not None:
+            result = result.warned(*weight.remarks())
+        late = None if run.simulated else effort_lag_of(self, t, straight, names, signals, channel if sought is None else None)
         if late is not None:
             numbers = {"lag": late.lag, "lag_std": late.std}
             result = replace(result.warned(*late.remarks()), details={**result.details, "effort_lag": numbers})

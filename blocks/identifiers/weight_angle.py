@@ -1,0 +1,76 @@
+"""The weight of a measured arm: where an encoder's zero lies is rarely known, and a weight at a wrong angle bends every estimate.
+
+Ms g cos(q + theta0 + a) = Ms cos(a) g cos(q + theta0) + Ms sin(a) g cos(q + theta0 + pi/2): one more column tells the angle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from blocksim.contract.plant import Plant
+
+GAIN_TO_TELL = 0.2  # share of the residual that the angle must explain to be told
+CERTAIN = 4.0  # standard deviations
+SLIGHT = 0.01  # rad: less harms little
+WEIGHT, ANGLE = "Ms", "theta0"
+
+
+@dataclass(frozen=True)
+class WeightAngle:
+    """What the motion shows of a weight: its first moment, the angle from `theta0`, and what is left with it and without."""
+
+    moment: float  # kg m
+    angle: float  # rad, of the weight at zero above the horizontal
+    std: float
+    said: float  # rad, theta0 of the diagram
+    absent: bool  # whether the diagram has no weight at all
+    before: float
+    after: float
+    plant: str = ""  # its name
+
+    @property
+    def found(self) -> bool:
+        off = self.absent or abs(self.angle - self.said) > max(CERTAIN * self.std, SLIGHT)
+        return off and self.std < 0.5 and self.after < (1 - GAIN_TO_TELL) * self.before
+
+    def remarks(self) -> list[str]:
+        """In words: what acts, and what to write."""
+        if not self.found:
+            return []
+        less = f"with it {100 * (1 - self.after / self.before):.0f} % less is left of the effort"
+        change = f"--set {self.plant}.{ANGLE}={self.angle:.4g}"
+        if self.absent:
+            return [
+                f"a weight acts that the diagram does not have ({WEIGHT} is 0): {less}, and the parameters bend without it. Say "
+                f"--set {self.plant}.{WEIGHT}={self.moment:.4g} {change}; {WEIGHT} is then looked for, too"
+            ]
+        return [
+            f"the weight acts {math.degrees(self.angle - self.said):+.3g} degrees from where {ANGLE} = {self.said:.4g} has it "
+            f"(+- {math.degrees(self.std):.2g}): {less}, and all parameters bend without it. Say {change}"
+        ]
+
+    def put_right(self, plant: Plant) -> Plant:
+        """The plant with its weight where it acts, where that is to be told."""
+        return plant.changed({WEIGHT: self.moment, ANGLE: self.angle}) if self.found else plant
+
+
+def has_weight(plant: Plant) -> bool:
+    """Whether gravity may act on a plant at an angle of its own."""
+    return {WEIGHT, ANGLE} <= plant.settings.keys() and WEIGHT in loaded(plant).parameters
+
+
+def loaded(plant: Plant, turn: float = 0.0) -> Plant:
+    """The plant with a weight, turned by an angle."""
+    return plant.changed({WEIGHT: plant.settings[WEIGHT] or 1.0, ANGLE: plant.settings[ANGLE] + turn})
+
+
+def turned_angle(along: float, across: float, covariance: np.ndarray) -> tuple[float, float]:
+    """The angle of (along, across) and its standard deviation, from their covariance."""
+    size = along**2 + across**2
+    if not size:
+        return 0.0, math.inf
+    slope = np.array([-across, along]) / size
+    return math.atan2(across, along), float(np.sqrt(max(slope @ covariance @ slope, 0.0)))

@@ -1,0 +1,47 @@
+"""A weight that acts at another angle than the diagram says: told with the angle, from a motion in closed form."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import blocksim as bs
+
+JOINT = """
+format: 1
+simulate: {stop: 10, solver: rk4, step: 1e-2}
+blocks:
+  torque: {type: Multisine, f_min: 0.1, f_max: 1, lines: 5, amplitude: 1}
+  joint:  {type: GravityJoint, J: 0.2, Fv: 0.3, Fc: 0.0, Ms: 0.4, N: 1, theta0: 0, in: torque}
+  ls:     {type: LeastSquares, model: joint, parameters: [J, Fv, Ms], known: {Fc: 0},
+           in: {q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: torque}}
+"""
+
+
+def measured(angle: float, noise: float = 1e-3) -> bs.Record:
+    """J qdd + Fv qd + Ms g cos(q + angle) along a sum of two sines."""
+    t = np.arange(1000) * 1e-2
+    q, qd, qdd = np.zeros((3, 1000))
+    for a, w in ((0.8, 2.0), (0.3, 7.0)):
+        q, qd, qdd = q + a * np.sin(w * t), qd + a * w * np.cos(w * t), qdd - a * w**2 * np.sin(w * t)
+    tau = 0.2 * qdd + 0.3 * qd + 0.4 * 9.81 * np.cos(q + angle) + noise * np.random.default_rng(1).standard_normal(1000)
+    return bs.Record.from_arrays(t, {"joint.q": q, "joint.qd": qd, "joint.qdd": qdd, "torque.y": tau})
+
+
+@pytest.mark.parametrize("angle", [0.5, -2.5, np.pi / 2])
+def test_the_angle_is_told_and_puts_the_others_right(angle):
+    wrong = bs.identify(JOINT, measured(angle)).estimates["ls"]
+    (told,) = [text for text in wrong.warnings if "the weight acts" in text]
+    said = float(re.search(r"--set joint\.theta0=([-\d.]+)", told)[1])
+    assert said == pytest.approx(angle, abs=2e-3) and abs(wrong["J"].value / 0.2 - 1) > 0.02
+    right = bs.identify(JOINT, measured(angle), params={"joint.theta0": said}).estimates["ls"]
+    assert right.vector() == pytest.approx([0.2, 0.3, 0.4], rel=2e-3)
+    assert not any("weight acts" in text for text in right.warnings)
+
+
+def test_nothing_is_told_where_the_angle_is_right_or_not_asked():
+    assert not any("weight acts" in text for text in bs.identify(JOINT, measured(0.0)).estimates["ls"].warnings)
+    silent = bs.identify(JOINT, measured(0.5), params={"ls.channels": "off"}).estimates["ls"]
+    assert not any("weight acts" in text for text in silent.warnings)
