@@ -14,7 +14,7 @@ FEWEST = 16  # samples of which that can be told
 
 
 def is_smooth(values: np.ndarray) -> bool:
-    """Whether cubics through its neighbours come much nearer to each sample than straight lines do: not so of noise, steps, corners."""
+    """Whether cubics through its neighbours come much nearer to each sample than lines do: not so of noise, steps, corners."""
     import numpy as np
 
     y = values.reshape(len(values), -1)

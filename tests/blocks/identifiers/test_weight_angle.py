@@ -45,3 +45,16 @@ def test_nothing_is_told_where_the_angle_is_right_or_not_asked():
     assert not any("weight acts" in text for text in bs.identify(JOINT, measured(0.0)).estimates["ls"].warnings)
     silent = bs.identify(JOINT, measured(0.5), params={"ls.channels": "off"}).estimates["ls"]
     assert not any("weight acts" in text for text in silent.warnings)
+
+
+def test_a_small_lag_of_the_effort_is_told_where_it_moves_a_parameter():
+    """1 ms explains next to nothing of the noise, and moves the inertia by many standard deviations."""
+    record = measured(0.0)
+    t, shifted = record.t, np.interp(record.t + 1e-3, record.t, record["torque.y"])
+    signals = {n: record[n] for n in ("joint.q", "joint.qd", "joint.qdd")}
+    noise = 5e-2 * np.random.default_rng(2).standard_normal(len(t))
+    found = bs.identify(JOINT, bs.Record.from_arrays(t, {**signals, "torque.y": shifted + noise})).estimates["ls"]
+    (told,) = [text for text in found.warnings if "ahead of the motion" in text]
+    assert "standard deviations. Map its column with delay: -0.00" in told
+    late = found.details["effort_lag"]
+    assert late["lag"] == pytest.approx(-1e-3, abs=4 * late["lag_std"]) and late["lag_std"] < 2e-4

@@ -11,7 +11,7 @@ import numpy as np
 from blocksim.errors import RecordError
 
 from ...arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, sought_channel
-from ...effort_lag import EffortLag, sought_effort_lag
+from ...effort_lag import EffortLag, LagRound, sought_effort_lag
 from ...weight_angle import ANGLE, WEIGHT, WeightAngle, has_weight, loaded, turned_angle
 from ..ends import Ends, ends_of
 from .solution import solve
@@ -55,17 +55,19 @@ def effort_lag_of(
     ends = ends_of(t, block.skip, block.decimate, block.settings["edges"])
     step = float(t[-1] - t[0]) / (len(t) - 1)
 
-    def regression(moved: Mapping[str, np.ndarray]) -> tuple[float, float, float, float]:
+    def regression(moved: Mapping[str, np.ndarray]) -> LagRound:
         rows = rows_of(plant, moved)
         task = task_of(block, t, rows, moved, names, plant)
         slope = -np.gradient(rows.y, step, axis=0)[..., None]
         wide = widened_task(task, slope, ("lag",), ends, plant)
         with_lag, without = solve(block, wide, wide.names), solve(block, task, task.names)
         left = [float(np.linalg.norm(one.fit.residuals[task.used])) for one in (with_lag, without)]
-        return float(with_lag.fit.values[-1]), float(np.sqrt(with_lag.covariance[-1, -1])), left[0], left[1]
+        std = float(np.sqrt(with_lag.covariance[-1, -1]))
+        spread = without.fit.std if without.coloured is None else np.sqrt(np.diag(without.coloured.claim))
+        return LagRound(float(with_lag.fit.values[-1]), std, *left, with_lag.fit.values[:-1], without.fit.values, spread)
 
     try:
-        return sought_effort_lag(regression, signals, plant.drive, step)
+        return sought_effort_lag(regression, signals, plant.drive, step, names)
     except RecordError:
         return None
 
