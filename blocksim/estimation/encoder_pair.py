@@ -96,7 +96,9 @@ def ratio_hint(share: float) -> str:
         return ": it counts the other way; map it with scale: -1"
     turn = next((words for factor, words in UNIT_PAIRS.items() if abs(abs(share) / factor - 1) < UNLIKE), "")
     hint = f"{turn}? " if turn else "other units, counts, or another gear? "
-    return f": {hint}Say the units of both ('q [deg]'), and counts by scale:" + (", which is negative" if share < 0 else "")
+    turned = "" if share > 0 else ", which is negative"
+    scale = f"counts have a scale: where they are mapped{turned}, and look takes them without --ratio"
+    return f": {hint}Say the units of both ('q [deg]'); {scale}"
 
 
 #: By how much too large the slope is, and what the units may be.

@@ -139,3 +139,25 @@ def measure(unit: str) -> tuple[float, Dimension] | None:
             for base, exponent in dimension.items():
                 powers[base] = powers.get(base, 0) + exponent * power
     return value, tuple(sorted((base, power) for base, power in powers.items() if power))
+
+
+#: Ends of names that mean a unit, beside units of two letters and more.
+NAME_ENDS = {
+    "pct": "%",
+    "percent": "%",
+    "inc": "counts",
+    "incr": "counts",
+    "cnt": "counts",
+    "counts": "counts",
+    "ticks": "counts",
+}
+
+
+def unit_in_name(name: str) -> str:
+    """The unit that a name like 'pos_rad' or 'speed.rpm' ends in, '' where it ends in none: one letter may be anything."""
+    parts = re.split(r"[_.\s-]+", re.sub(r"\[\d+\]$", "", name))
+    word = parts[-1] if len(parts) > 1 else ""
+    if word.lower() in NAME_ENDS:
+        return NAME_ENDS[word.lower()]
+    same = next((unit for unit in UNIT_WORDS if unit.lower() == word.lower() and unit not in ("in", "min")), "")
+    return same if len(same) > 1 else ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import RecordError, listing
 from ..estimation.encoder_pair import EncoderPair, compare_encoders, speed_lag
-from ..records.conversion import name_and_unit, unit_factor
+from ..records.conversion import name_and_unit, unit_factor, unit_in_name
 from ..records.foreign.clock_jitter import CLEARLY, smoother_when_even
 from ..records.foreign.time_column import timed_head
 from ..records.grid import Grid, TimeAxis, TimeProblem
@@ -187,7 +187,10 @@ def view_of(name: str, unit: str, values: FloatArray) -> ColumnView:
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.nan, math.nan)
     step = quantum(finite)
-    return ColumnView(name, unit, low, high, step, len(values) - len(finite), guess_of(finite, unit, step))
+    guess = guess_of(finite, unit, step)
+    said = "" if unit or "counts: give scale" in guess else unit_in_name(name)
+    hint = f"in {said}, by its name?" if said else ""
+    return ColumnView(name, unit, low, high, step, len(values) - len(finite), "; ".join(filter(None, [guess, hint])))
 
 
 def quantum(values: FloatArray) -> float:

@@ -30,6 +30,15 @@ def test_time_base_gaps_steps_and_guesses():
     assert "every 0.001 s (1000 Hz), 1 gap (60 rows), the longest after 0.699 s" in view.times[0]
 
 
+def test_a_name_that_ends_in_a_unit_is_asked_about():
+    t = np.arange(500) * 1e-3
+    heads = {"arm_rad": "rad", "log.spd_rpm": "rpm", "trq-pct": "%", "axis.enc_inc": "counts", "F_kN": "kN"}
+    plain = ("q_m", "brand", "u_s", "model_a", "sign_in")
+    record = bs.Record.from_arrays(t, {name: np.sin(7 * t) for name in (*heads, *plain)})
+    guesses = {column.name: column.guess for column in look_at(record).columns}
+    assert guesses == {**{name: f"in {unit}, by its name?" for name, unit in heads.items()}, **dict.fromkeys(plain, "")}
+
+
 def test_the_command_prints_compares_and_draws(tmp_path):
     t = np.arange(0, 20, 4e-3)
     waves = [(0.8, 0.1), (0.3, 0.35), (0.02, 2.3), (0.004, 5.1)]
