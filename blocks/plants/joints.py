@@ -47,8 +47,8 @@ class GravityJoint(Block):
 
     `friction: tanh` smooths the sign to tanh(beta qd): a joint at rest creeps, and steps must stay below about 2 J / (Fc beta).
     `friction: sign` is the true law. The joint sticks, qd and qdd exactly 0, while |tau - Ms g cos(q/N + theta0)| is at most
-    Fc; the instants of stopping and breaking away are located. `offset` is a torque lost at the motor: known to the inverse
-    model, which takes it from the torque, and found by OutputError, CLOE, RPEM or JointEKF.
+    Fc; the instants of stopping and breaking away are located. `offset` is a torque lost at the motor: where it is not
+    0, a parameter of the inverse model too.
     """
 
     family = "robots"
@@ -62,6 +62,7 @@ blocks:
   joint:  {type: GravityJoint, friction: sign, in: torque}
 """
     inverse_parameters = ("J", "Fv", "Fc", "Ms")
+    weight_parameters = ("offset",)  # of its inverse model too, where it is not 0
 
     J: float = param(1.9e-4, "inertia of motor and handle", "kg m^2", above=0)
     Fv: float = param(2e-4, "viscous friction", "N m s/rad", min=0)
@@ -96,14 +97,16 @@ blocks:
         return GravityJoint if self.settings["friction"] == "tanh" else StickingGravityJoint
 
     @staticmethod
-    def regressor(q, qd, qdd, N, theta0, g, friction, beta):
+    def regressor(q, qd, qdd, N, theta0, g, friction, beta, offset=0.0):
         """Rows of the inverse dynamic model: regressor @ (J, Fv, Fc, Ms) = tau, shape (samples, 4).
 
-        While the joint sticks, dry friction is whatever holds it, and the rows are not valid.
+        An offset that is not 0 has a column of its own, of ones. While the joint sticks, dry friction is whatever holds it, and
+        the rows are not valid.
         """
         import numpy as np
 
-        return np.stack([qdd, qd, dry_column(qd, friction, beta), g * np.cos(np.asarray(q) / N + theta0)]).T
+        columns = [qdd, qd, dry_column(qd, friction, beta), g * np.cos(np.asarray(q) / N + theta0)]
+        return np.stack([*columns, np.ones_like(columns[-1])] if offset else columns).T
 
     @staticmethod
     def effort(tau, offset):

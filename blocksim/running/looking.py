@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_LEVELS = 1000  # different values: a column with fewer of them than that, evenly apart, is quantised
 MANY_LEVELS = 30  # different values, from which a column is no sequence of steps
 CLIPPED, STAY = 0.005, 5  # share of the rows, and rows in a row, at the largest value: a limit
+ABRUPT = 0.3  # of the usual step from row to row: what comes to a bound more slowly comes to rest there
 TURN = 2 * math.pi
 
 
@@ -224,9 +225,11 @@ def bound_words(values: FloatArray) -> str:
         return ""  # a relay, a sequence of steps
     for side, bound in (("largest", float(values.max())), ("smallest", float(values.min()))):
         there = values == bound
-        runs = np.diff(np.flatnonzero(np.diff(np.r_[0, there, 0])))[::2]  # lengths of stays at the bound
-        moving = float(np.mean(np.diff(values) != 0))
-        if there.sum() > CLIPPED * len(values) and runs.max() >= STAY and moving > 0.5:
+        edges = np.flatnonzero(np.diff(np.r_[0, there, 0]))  # where each stay at the bound begins and ends
+        runs, steps = np.diff(edges)[::2], np.diff(values, prepend=values[0])
+        moving = float(np.mean(steps != 0))
+        arriving = float(np.median(np.abs(steps[edges[::2][runs >= STAY]]))) if runs.max() >= STAY else 0.0
+        if there.sum() > CLIPPED * len(values) and moving > 0.5 and arriving > ABRUPT * float(np.sqrt(np.mean(steps**2))):
             texts.append(f"at its {side} value {bound:g} in {100 * there.mean():.2g} % of rows: a limit?")
     return ", ".join(texts)
 

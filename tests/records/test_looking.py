@@ -39,6 +39,16 @@ def test_a_name_that_ends_in_a_unit_is_asked_about():
     assert guesses == {**{name: f"in {unit}, by its name?" for name, unit in heads.items()}, **dict.fromkeys(plain, "")}
 
 
+def test_a_rest_is_no_limit():
+    """A motion that slows down and stays at its largest value rests there; a current that is cut off does not slow down."""
+    t = np.arange(3000) * 1e-3
+    s = np.clip(t % 1.5 / 1.0, 0, 1)
+    motion = (s**3 * (10 - 15 * s + 6 * s * s)) * (t >= 0)
+    cut = np.clip(1.4 * np.sin(9 * t), -1, 1)
+    columns = {c.name: c.guess for c in look_at(bs.Record.from_arrays(t, {"ref": motion, "i": cut})).columns}
+    assert columns["ref"] == "" and "at its largest value 1" in columns["i"] and "a limit?" in columns["i"]
+
+
 def test_the_command_prints_compares_and_draws(tmp_path):
     t = np.arange(0, 20, 4e-3)
     waves = [(0.8, 0.1), (0.3, 0.35), (0.02, 2.3), (0.004, 5.1)]

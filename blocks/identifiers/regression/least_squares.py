@@ -14,14 +14,16 @@ from blocksim.errors import DiagramError, RecordError
 
 from ..arm_channel import channel_rows, projected_out
 from ..physical import PHYSICAL, physical_found, with_physical
+from ..weight_angle import UnsaidTorques
 from .bias import drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
-from .system.channels import arm_channel_of, effort_lag_of, stacked_columns, weight_angle_of
+from .system.channels import arm_channel_of, effort_lag_of, stacked_columns
 from .system.report import estimates
 from .system.solution import essential
 from .system.task import absent_parameters, chosen_names, fast_rows, motion_ports, open_signals, rows_at_once, rows_of, task_of
+from .system.unsaid import unsaid_torques
 
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
@@ -133,8 +135,8 @@ blocks:
     def process(self, t, model, run: Run, **signals):
         absent = absent_parameters(model, signals, self.settings["known"])
         names = chosen_names(model, self.settings["parameters"], self.settings["known"], absent)
-        weight = None if run.simulated else weight_angle_of(self, t, model, names, signals)
-        straight = model if weight is None else weight.put_right(model)  # for what is told; the estimates are of what was said
+        unsaid = UnsaidTorques() if run.simulated else unsaid_torques(self, t, model, names, signals)
+        straight = unsaid.put_right(model)  # for what is told; the estimates are of what was said
         channel = arm_channel_of(self, t, straight, names, signals)
         sought = channel if self.channels == "estimated" else None
         if sought is not None:
@@ -158,8 +160,7 @@ blocks:
             numbers = {"lag": channel.lag, "lag_std": channel.lag_std, "zero": channel.zero, "zero_std": channel.zero_std}
             numbers["removed"] = sought is not None
             result = replace(result.warned(*texts), details={**result.details, "arm_encoder": numbers})
-        if weight is not None:
-            result = result.warned(*weight.remarks())
+        result = result.warned(*unsaid.remarks())
         late = None if run.simulated else effort_lag_of(self, t, straight, names, signals, channel if sought is None else None)
         if late is not None:
             numbers = {"lag": late.lag, "lag_std": late.std}

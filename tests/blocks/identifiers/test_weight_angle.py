@@ -41,6 +41,18 @@ def test_the_angle_is_told_and_puts_the_others_right(angle):
     assert not any("weight acts" in text for text in right.warnings)
 
 
+def test_a_lost_torque_is_told_beside_the_angle():
+    """Both are off; what is said of one reckons with the other."""
+    record = measured(0.5)
+    record = bs.Record.from_arrays(record.t, {n: record[n] + 0.3 * (n == "torque.y") for n in record})
+    found = bs.identify(JOINT, record).estimates["ls"]
+    values = dict(re.findall(r"--set joint\.(\w+)=([-\d.]+)", " ".join(found.warnings)))
+    assert float(values["theta0"]) == pytest.approx(0.5, abs=2e-3) and float(values["offset"]) == pytest.approx(0.3, abs=2e-3)
+    params = {f"joint.{name}": float(value) for name, value in values.items()} | {"ls.parameters": ["J", "Fv", "Ms", "offset"]}
+    right = bs.identify(JOINT, record, params=params).estimates["ls"]
+    assert right.vector() == pytest.approx([0.2, 0.3, 0.4, 0.3], rel=2e-3) and not any("lost" in t for t in right.warnings)
+
+
 def test_nothing_is_told_where_the_angle_is_right_or_not_asked():
     assert not any("weight acts" in text for text in bs.identify(JOINT, measured(0.0)).estimates["ls"].warnings)
     silent = bs.identify(JOINT, measured(0.5), params={"ls.channels": "off"}).estimates["ls"]

@@ -1,4 +1,4 @@
-"""What is off about a record, found by the regression itself: an arm's late encoder, a late effort, a weight at another angle."""
+"""Signals that are late, found by the regression itself: the encoder of an arm, and the effort behind the motion."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from blocksim.errors import RecordError
 
-from ...arm_channel import NUISANCES, ArmChannel, balanced, channel_rows, has_arm, sought_channel
+from ...arm_channel import NUISANCES, ArmChannel, balanced, has_arm, sought_channel
 from ...effort_lag import EffortLag, LagRound, sought_effort_lag
-from ...weight_angle import ANGLE, WEIGHT, WeightAngle, has_weight, loaded, turned_angle
 from ..ends import Ends, ends_of
 from .solution import solve
 from .task import LinearTask, joint_after_joint, rows_of, task_of
@@ -70,42 +69,6 @@ def effort_lag_of(
         return sought_effort_lag(regression, signals, plant.drive, step, names)
     except RecordError:
         return None
-
-
-def weight_angle_of(block: Any, t: np.ndarray, plant: Plant, names: tuple[str, ...], signals: Any) -> WeightAngle | None:
-    """Where the weight of a plant acts; None where it has none or where nothing can be told.
-
-    The columns for lag and zero of an arm's encoder stand beside, so that these are not taken for a weight.
-    """
-    if block.channels == "off" or block.method not in ("ols", "wls") or len(t) < 3 or not has_weight(plant):
-        return None
-    signals = {n: np.asarray(v, dtype=float) for n, v in signals.items()}
-    absent = WEIGHT not in plant.parameters
-    if not absent and WEIGHT not in names:
-        return None  # it is said to be known
-    columns = [weight_column(loaded(plant, turn), signals) for turn in ([0.0] if absent else []) + [np.pi / 2]]
-    if has_arm(plant):
-        slack = float(plant.values["Ja"]) / max(float(plant.values["k1"]), 1e-300)
-        columns.insert(0, channel_rows(plant, signals, slack, float(t[-1] - t[0]) / (len(t) - 1)))
-    try:
-        task = task_of(block, t, rows_of(plant, signals), signals, names, plant)
-        more, ends = np.concatenate(columns, axis=-1), ends_of(t, block.skip, block.decimate, block.settings["edges"])
-        wide = widened_task(task, more, tuple(f"beside {k}" for k in range(more.shape[-1])), ends, plant)
-        plain, tilted = solve(block, wide, wide.names[: -1 - absent]), solve(block, wide, wide.names)
-    except RecordError:
-        return None
-    last = len(wide.names) - 1
-    pair = (last - 1 if absent else names.index(WEIGHT), last)
-    along, across = (float(tilted.fit.values[k]) for k in pair)
-    angle, std = turned_angle(along, across, tilted.covariance[np.ix_(pair, pair)])
-    said = float(plant.settings[ANGLE])
-    left = [float(np.linalg.norm(one.fit.residuals[task.used])) for one in (plain, tilted)]
-    return WeightAngle(float(np.hypot(along, across)), said + angle, std, said, absent, *left, plant=str(block.settings["model"]))
-
-
-def weight_column(plant: Plant, signals: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The column of its weight in the regressor of a plant, (samples, joints, 1)."""
-    return plant.regressor(signals)[:, :, [plant.parameters.index(WEIGHT)]]
 
 
 def widened_task(task: LinearTask, columns: np.ndarray, names: tuple[str, ...], ends: Ends, plant: Plant) -> LinearTask:
