@@ -91,6 +91,7 @@ blocks:
   found: {type: CLOE, parameters: [joint.J, joint.Fv], output: joint.q, in: q_hat}
 """
     method = "CLOE"
+    repeats_loop = True
     starts_from = ("parameters", "start")
 
     parameters: Any = static(

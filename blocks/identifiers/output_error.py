@@ -46,6 +46,7 @@ blocks:
   found: {type: OutputError, model: joint, parameters: [joint.J, joint.Fv], output: joint.q, in: {u: push, y: q_hat}}
 """
     method = "output error"
+    repeats_loop = False  # its drive is what was recorded
 
     model: str = model("the plant that the recorded input drives, a block of the diagram")
     hold: str = static("zero", "the input between its samples", choices=("zero", "linear", "cubic"))

@@ -262,6 +262,7 @@ class RecordBlock(Block):
     abstract = True
     after_run = True
     colour = "record"
+    repeats_loop = False  # whether it simulates the loop again, controller and all
 
     def times(self, t: Any) -> Any:
         """The times of its outputs, given those of its inputs: the same ones."""

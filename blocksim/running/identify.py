@@ -38,6 +38,7 @@ from ..simulation.overrides import Overrides
 from .channels import corrected
 from .columns import grids_of, mapped, unmapped
 from .planner import planned
+from .repeated import controller_notes
 
 #: The folder in which records are looked for beside that of the diagram.
 DATA = "BLOCKSIM_DATA"
@@ -73,6 +74,7 @@ def identify(
     one = cast("str | os.PathLike[str] | Record | None", record)
     data = read_measured(diagram, one, params, Reading(columns or {}, time, every, resample, missing, assume))
     plan = planned(data.schedule, data.signals, data.source, data.notes)
+    data.notes.extend(controller_notes(data, plan))
     estimating = [unit for unit in estimators(data.schedule) if unit in plan]
     return process_units(data.schedule, plan, estimating, data.record, {}, simulated=False, measured=data.signals)
 

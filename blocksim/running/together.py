@@ -21,6 +21,7 @@ from ..estimation.several.processing import process_together
 from ..records.record import Record
 from .identify import Reading, read_measured
 from .planner import planned
+from .repeated import controller_notes
 
 
 def identify_together(
@@ -59,6 +60,7 @@ def identify_together(
     names = [str(data.record.provenance["source"]) for data in sets]
     for data in sets:
         data.record.provenance["records"] = names
+        data.notes.extend(controller_notes(data, plan))
     return process_together(first.schedule, plan, [data.record for data in sets], first.signals)
 
 

@@ -36,6 +36,7 @@ class Resimulation(RecordBlock):
     """tau = W beta, W or its instruments from the twin: the run simulated again with ideal sensors and the current beta."""
 
     abstract = True
+    repeats_loop = True
     family = "identification"
 
     model: str = model("the plant that is identified, a block of the diagram")
