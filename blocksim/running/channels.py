@@ -91,7 +91,8 @@ def axis_readings(schedule: Schedule, names: Sequence[str]) -> Iterator[Readings
         if {"phi_m", "phi_a"} <= set(unit.kind.of(Outport)) and isinstance(unit.settings.get("r"), (int, float)):
             sources = {name: source_read(schedule, name) for name in names}
             motor, arm = (next((n for n, s in sources.items() if s == (unit.path, p)), "") for p in ("phi_m", "phi_a"))
-            pushes = {f"{ref.block}.{ref.port}" for ref in unit.inputs.get("load", [])}
+            loads = [f"{ref.block}.{ref.port}" for ref in unit.inputs.get("load", [])]
+            pushes = {*loads, *(".".join(source_read(schedule, name)) for name in loads)}  # behind a hold, too
             load = next((n for n in names if n in pushes), "")
             if motor and arm:
                 yield Readings(motor, arm, float(unit.settings["r"]), load)

@@ -70,3 +70,17 @@ def test_what_cannot_be_estimated_is_refused():
         identified("{column: qa, delay: soon}")
     with pytest.raises(bs.RecordError, match=r"leaves nothing of"):
         identified("{column: qa, delay: 30}")
+
+
+def test_a_load_behind_a_hold_is_seen():
+    """A load that a generator held from sample to sample is one all the same for the comparison of encoders."""
+    from blocksim.diagram.build import open_diagram
+    from blocksim.running.channels import axis_readings
+    from blocksim.schedule.flatten import flatten
+
+    text = bs.load("two_mass/two_encoders").text.partition("  twist:")[0]
+    text = text.replace("load: load}}", "load: step}}").replace(
+        "  robot:", "  step: {type: ZeroOrderHold, Ts: 1e-3, in: load}\n  robot:"
+    )
+    (axis,) = axis_readings(flatten(open_diagram(text)), ["motor.q_hat", "arm.q_hat", "load.y"])
+    assert axis.load == "load.y" and axis.motor == "motor.q_hat" and axis.arm == "arm.q_hat"
