@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.io import loadmat
 from scipy.optimize import curve_fit
-from scipy.signal import cont2discrete, dlsim, lfilter
+from scipy.signal import cont2discrete, decimate, dlsim, lfilter
 
 import blocksim as bs
 from blocks.identifiers.linear.arx import ARX
@@ -200,3 +204,51 @@ def test_mistakes_are_told(line, words):
     text += f"  still: {{type: Constant, value: 1.0}}\n  wrong: {line}\nlog: [push, y, still]\n"
     with pytest.raises(bs.BlocksimError, match=words):
         bs.simulate(text)
+
+
+@pytest.fixture(scope="module")
+def published() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, force command and speed of the published EMPS record, every 20 ms."""
+    folder = os.environ.get("BLOCKSIM_DATA", "")
+    if not folder:
+        pytest.skip("BLOCKSIM_DATA names no folder with the EMPS record")
+    data = loadmat(Path(folder) / "emps" / "DATA_EMPS.mat")
+    speed = np.gradient(data["qm"].ravel(), 1e-3)
+    u, y = (decimate(values, 20, ftype="fir") for values in (data["vir"].ravel(), speed))
+    return 0.02 * np.arange(len(u)), u, y
+
+
+def test_arx_on_a_published_record_is_that_of_statsmodels(published):
+    api = pytest.importorskip("statsmodels.api")
+    t, u, y = published
+    estimates = ARX(na=2, nb=2).process(t, None, u, y)[2]
+    other = api.OLS(y[2:], np.stack([-y[1:-1], -y[:-2], u[1:-1], u[:-2], np.ones(len(y) - 2)], axis=1)).fit()
+    np.testing.assert_allclose(estimates.vector(), other.params[:4], rtol=1e-8)
+    np.testing.assert_allclose(estimates.std_vector(), other.bse[:4], rtol=1e-8)
+    assert any("coloured" in text for text in estimates.warnings)  # friction is not linear
+
+
+def test_oe_on_a_published_record_is_where_scipy_ends(published):
+    t, u, y = published
+    estimates = OE(na=2, nb=2, initial="zero", errors="white").process(t, None, u, y)[2]
+
+    def simulated(_, a1, a2, b0, b1, offset):
+        return lfilter([0.0, b0, b1], [1.0, a1, a2], u) + offset
+
+    start = [*estimates.vector(), float(np.mean(y))]
+    values, covariance = curve_fit(simulated, t, y, p0=start)
+    np.testing.assert_allclose(estimates.vector(), values[:4], rtol=1e-3)
+    np.testing.assert_allclose(estimates.std_vector(), np.sqrt(np.diag(covariance))[:4], rtol=0.02)
+
+
+def test_subspace_on_a_published_record_is_near_nfoursid(published):
+    """Two poles near 1, which neither knows well: they differ by less than the standard deviation that is told."""
+    module = pytest.importorskip("nfoursid.nfoursid")
+    pandas = pytest.importorskip("pandas")
+    t, u, y = published
+    estimates = Subspace(order=2, draws=10).process(t, u, y)[2]
+    other = module.NFourSID(pandas.DataFrame({"u": u, "y": y}), ["y"], ["u"], num_block_rows=10)
+    other.subspace_identification()
+    pole = max(np.linalg.eigvals(other.system_identification(rank=2)[0].a), key=lambda p: p.imag)
+    first = estimates.details["poles"][0]
+    assert abs(first["real"] - pole.real) < 2 * first["real_std"] and abs(abs(first["imag"]) - pole.imag) < 2 * first["imag_std"]
