@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PHYSICAL = ("untold", "told", "required")
 AT_REST = 0.01  # of a joint's top speed
 REST_SHARE = 0.05  # of its samples, from which on they matter
+FEWEST_NEGATIVE = 2  # parameters of a plant that say so together
 BEYOND_DOUBT = 5.0  # standard deviations
 LEFT_OVER, ROW_CORRELATION = 25.0, 0.5  # % of a joint's effort, and the correlation from row to row that no noise has
 
@@ -86,8 +87,14 @@ def rest_hints(plant: Plant, drop_slow: float, signals: Mapping[str, Any]) -> li
 
 def sign_hints(plant: Plant, values: Mapping[str, float], stds: Mapping[str, float]) -> list[str]:
     """Joints whose friction gives energy, as it seems where an effort or an angle has the other sign."""
+    turn = "Turn it where the column is mapped, scale: -1, or in a Gain."
     if not plant.grouping:
-        return []
+        sure = [n for n in values if plant.declared(n).problems(-1.0) and abs(values[n]) > BEYOND_DOUBT * stds[n]]
+        if len(sure) < FEWEST_NEGATIVE or any(values[n] > 0 for n in sure):
+            return []
+        return [
+            f"{listing(sure)} are negative beyond doubt, all at once: does the effort have the other sign than the motion? {turn}"
+        ]
     joints = []
     for name in values:
         number = name.removeprefix("Fc")
@@ -98,7 +105,7 @@ def sign_hints(plant: Plant, values: Mapping[str, float], stds: Mapping[str, flo
         return []
     return [
         f"friction of joint {listing(joints)} is negative beyond doubt: does its effort have the other sign than its motion? "
-        "Turn it where the column is mapped, scale: -1, or in a Gain."
+        + turn
     ]
 
 

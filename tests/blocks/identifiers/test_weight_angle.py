@@ -70,3 +70,12 @@ def test_a_small_lag_of_the_effort_is_told_where_it_moves_a_parameter():
     assert "standard deviations. Map its column with delay: -0.00" in told
     late = found.details["effort_lag"]
     assert late["lag"] == pytest.approx(-1e-3, abs=4 * late["lag_std"]) and late["lag_std"] < 2e-4
+
+
+def test_an_effort_of_the_other_sign_is_told():
+    record = measured(0.0)
+    turned = bs.Record.from_arrays(record.t, {n: record[n] * (-1 if n == "torque.y" else 1) for n in record})
+    found = bs.identify(JOINT, turned).estimates["ls"]
+    (told,) = [text for text in found.warnings if "the other sign" in text]
+    assert told.startswith("J, Fv are negative beyond doubt") and "scale: -1" in told
+    assert not any("the other sign" in text for text in bs.identify(JOINT, record).estimates["ls"].warnings)
