@@ -37,7 +37,7 @@ def controller_notes(data: MeasuredData, plan: Sequence[Unit]) -> list[str]:
         if unit.after or standing(unit) or not any(unit.inputs.values()) or len(unit.kind.of(Outport)) > 1:
             continue
         planner = Planner(set(data.signals) - {signal}, makers)
-        if planner.obtain(unit):
+        if planner.obtain(unit) or too_fast(data, signal, planner.order):
             continue
         try:
             share, size = missed(data, signal, planner.order)
@@ -50,6 +50,14 @@ def controller_notes(data: MeasuredData, plan: Sequence[Unit]) -> list[str]:
                 "Look at its gains, filters, limits and delays"
             )
     return notes
+
+
+def too_fast(data: MeasuredData, signal: str, order: Sequence[Unit]) -> bool:
+    """Whether one of these blocks acts more often than the record has rows."""
+    t = data.record.time(signal)
+    interval = float(t[-1] - t[0]) / max(len(t) - 1, 1)
+    groups = data.schedule.groups
+    return any(unit.group is not None and float(groups[unit.group].period) < 0.999 * interval for unit in order)
 
 
 def missed(data: MeasuredData, signal: str, order: Sequence[Unit]) -> tuple[float, float]:
