@@ -46,3 +46,8 @@ def test_nothing_is_told_where_no_loop_is_simulated(record):
     )
     notes = bs.identify(text + "log: [encoder]\n", record, params={"Tf": 8e-3}).provenance["notes"]
     assert not any("controller" in note for note in notes)
+
+
+def test_a_controller_that_acts_between_the_rows_is_not_judged(record):
+    every = bs.Record.from_arrays(record.t[::4], {name: record[name][::4] for name in record})
+    assert notes_of(every, Tf=8e-3) == []
