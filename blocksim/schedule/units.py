@@ -28,7 +28,7 @@ def infer_units(schedule: Schedule) -> dict[PortKey, str]:
         arriving = {p: [es[0][:2] for es in ess if es] for p, ess in unit.elements.items()}
         for port, declared in unit.kind.of(Outport).items():
             signal = (unit.index, port)
-            for source, times in relatives(unit, declared, arriving):
+            for source, times in () if joins_unlike(schedule, unit, arriving) else relatives(unit, declared, arriving):
                 ties[signal].append((source, times))
                 ties[source].append((signal, -times))
             if certain(declared.unit) and not unit.kind.same_unit:
@@ -48,6 +48,16 @@ def infer_units(schedule: Schedule) -> dict[PortKey, str]:
                 unit_text(derived(candidates[0], times)) if len(candidates) == 1 else ""
             )
     return units
+
+
+def joins_unlike(schedule: Schedule, unit: Unit, arriving: Mapping[str, list[PortKey]]) -> bool:
+    """Whether a block makes one vector of signals whose makers declare different units, such as an angle and its speed."""
+    wide = any(port.many and port.size == "any" for port in unit.kind.of(Inport).values())
+    if not (wide and unit.kind.same_unit):
+        return False
+    makers = [(schedule.units[index], port) for sources in arriving.values() for index, port in sources]
+    units = {maker.kind.of(Outport)[port].unit for maker, port in makers}
+    return sum(map(certain, units)) > 1
 
 
 def relatives(unit: Unit, declared: Outport, arriving: Mapping[str, list[PortKey]]) -> Iterator[tuple[PortKey, int]]:

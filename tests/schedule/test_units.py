@@ -1,6 +1,9 @@
 """Units follow the wires where blocks do not declare them."""
 
 import blocksim as bs
+from blocksim.diagram.build import open_diagram
+from blocksim.schedule.flatten import flatten
+from blocksim.schedule.units import infer_units
 
 
 def units(text):
@@ -69,3 +72,10 @@ def test_what_contradicts_itself_has_no_unit():
     found = units("  joint: {type: GravityJoint, in: u}\n  u: {type: Constant}\n  s: {type: Sum, in: [joint.q, joint.qd]}\n")
     assert found["s.y"] == ""
     assert found["joint.q"] == "rad"
+
+
+def test_a_vector_of_an_angle_and_its_speed_contradicts_neither():
+    """A Mux of unlike signals has no unit, and takes none from them."""
+    schedule = flatten(open_diagram("two_mass/two_encoders"))
+    units = {f"{schedule.units[index].path}.{port}": unit for (index, port), unit in infer_units(schedule).items()}
+    assert units["shaft.y"] == "" and units["motor.q_hat"] == units["error.y"] == "rad" and units["robot.w_m"] == "rad/s"
