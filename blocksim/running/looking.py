@@ -74,8 +74,8 @@ def view_of_file(path: str | os.PathLike[str], axis: TimeAxis = TimeAxis()) -> t
         record = read_record(path, MAX_RECORD_BYTES, TimeAxis(every=1))
         view = look_at(record)
         why = str(error).removeprefix(f"{path}: ")
-        hints = [] if "It may be" in why else likely_times(record)
-        remarks = (why, *hints, *view.remarks)
+        hints = likely_times(record)
+        remarks = (why.partition(" It may be")[0] if hints else why, *hints, *view.remarks)
         return record, replace(view, times=(f"{len(record.t)} rows; their time is not known",), remarks=remarks, timed=False)
     return record, look_at(record)
 
