@@ -31,9 +31,8 @@ from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
 from ..simulation.simulation import Simulation
 from ..solvers.stores import LOG
-from .between_samples import FINER, is_smooth, spline_points
 from .process import Run
-from .twin_diagram import Played, models_named, player_path, twin_diagram
+from .twin_diagram import Played, models_named, played_source, player_path, twin_diagram
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,14 +210,6 @@ def recorded_sources(run: Run, t: np.ndarray) -> list[Played]:
                 if name in run.record and len(run.record.time(name)) == len(t) and (run.record.time(name) == t).all():
                     sources.append(played_source(name, run.record[name]))
     return sources
-
-
-def played_source(name: str, values: np.ndarray) -> Played:
-    """A recorded source as it went on between its samples: by a spline where the record shows that it is smooth."""
-    if not is_smooth(values):
-        return Played(name, values)
-    curve, rows = spline_points(values)
-    return Played(name, curve(rows), finer=FINER)
 
 
 def blocks_of(diagram: Diagram, prefix: str = "") -> Iterable[tuple[str, Node]]:

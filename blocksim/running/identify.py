@@ -37,8 +37,7 @@ from ..schedule.schedule import Schedule
 from ..simulation.overrides import Overrides
 from .channels import corrected
 from .columns import grids_of, mapped, unmapped
-from .planner import planned
-from .repeated import controller_notes
+from .planner import controller_notes, planned
 
 #: The folder in which records are looked for beside that of the diagram.
 DATA = "BLOCKSIM_DATA"

@@ -20,8 +20,7 @@ from ..errors import RecordError, listing
 from ..estimation.several.processing import process_together
 from ..records.record import Record
 from .identify import Reading, read_measured
-from .planner import planned
-from .repeated import controller_notes
+from .planner import controller_notes, planned
 
 
 def identify_together(

@@ -11,10 +11,9 @@ import numpy as np
 from blocksim.contract.block import Block
 from blocksim.contract.declarations import Outport
 from blocksim.errors import RecordError
-from blocksim.estimation.between_samples import FINER, spline_points
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin import Twin, blocks_of
-from blocksim.estimation.twin_diagram import Played
+from blocksim.estimation.twin_diagram import FINER, Played, spline_points
 
 from ..regression.ends import Ends
 from ..regression.spectrum import Spread, spectral_spread

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.estimation.between_samples import FINER, is_smooth, spline_points
-from blocksim.estimation.twin import played_source
+from blocksim.estimation.twin_diagram import FINER, is_smooth, played_source, spline_points
 
 T = np.arange(500) * 4e-3
 
