@@ -13,7 +13,7 @@ import numpy as np
 from blocksim.estimation.encoder_pair import shifted_by
 
 EFFORT_ROUNDS = 6  # of shifting by the lag that is left
-GAIN_TO_TELL = 0.2  # share of the residual that a lag must explain to be told
+GAIN_TO_TELL = 0.2  # share of the residual that a cause must explain to be told
 CERTAIN = 4.0  # standard deviations
 MOVED = 2.0  # standard deviations of a parameter by which a lag must move it to be told, where it explains little
 
@@ -24,7 +24,7 @@ class LagRound:
 
     lag: float
     std: float
-    after: float
+    after: float  # of the residual, with the column
     before: float
     values: np.ndarray  # with the column
     plain: np.ndarray  # without
@@ -66,16 +66,17 @@ def sought_effort_lag(
     names: tuple[str, ...],
 ) -> EffortLag | None:
     """The lag of the effort, shifted away until none is left; None where it does not settle. `names` are of the parameters."""
-    lag, first = 0.0, None
+    lag = 0.0
+    first: LagRound | None = None
     values = np.asarray(signals[drive], dtype=float)
     for _ in range(EFFORT_ROUNDS):
-        found = regression({**signals, drive: shifted_by(values, lag / step) if lag else values})
-        first = first or found
-        if not np.isfinite(found.lag) or abs(lag + found.lag) > 0.1 * len(values) * step:
+        turn = regression({**signals, drive: shifted_by(values, lag / step) if lag else values})
+        first = first or turn
+        if not np.isfinite(turn.lag) or abs(lag + turn.lag) > 0.1 * len(values) * step:
             return None
-        lag += found.lag
-        if abs(found.lag) < max(1e-3 * step, 0.1 * found.std):
-            return EffortLag(lag, found.std, step, first.before, found.after, most_moved(names, first, found))
+        lag += turn.lag
+        if abs(turn.lag) < max(1e-3 * step, 0.1 * turn.std):
+            return EffortLag(lag, turn.std, step, first.before, turn.after, most_moved(names, first, turn))
     return None
 
 

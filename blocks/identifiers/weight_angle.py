@@ -15,9 +15,9 @@ import numpy as np
 
 from blocksim.contract.plant import Plant
 
-GAIN_TO_TELL = 0.2  # share of the residual that the angle must explain to be told
-CERTAIN = 4.0  # standard deviations
-SLIGHT = 0.01  # rad: less harms little
+from .effort_lag import CERTAIN, GAIN_TO_TELL
+
+SLIGHT_ANGLE = 0.01  # rad: less harms little
 WEIGHT, ANGLE, OFFSET = "Ms", "theta0", "offset"
 
 
@@ -36,7 +36,7 @@ class WeightAngle:
 
     @property
     def found(self) -> bool:
-        off = self.absent or abs(self.angle - self.said) > max(CERTAIN * self.std, SLIGHT)
+        off = self.absent or abs(self.angle - self.said) > max(CERTAIN * self.std, SLIGHT_ANGLE)
         return off and self.std < 0.5 and self.after < (1 - GAIN_TO_TELL) * self.before
 
     def remarks(self) -> list[str]:
@@ -99,10 +99,10 @@ class UnsaidTorques:
 
 def has_weight(plant: Plant) -> bool:
     """Whether gravity may act on a plant at an angle of its own."""
-    return {WEIGHT, ANGLE} <= plant.settings.keys() and WEIGHT in loaded(plant).parameters
+    return {WEIGHT, ANGLE} <= plant.settings.keys() and WEIGHT in with_weight(plant).parameters
 
 
-def loaded(plant: Plant, turn: float = 0.0) -> Plant:
+def with_weight(plant: Plant, turn: float = 0.0) -> Plant:
     """The plant with a weight, turned by an angle."""
     return plant.changed({WEIGHT: plant.settings[WEIGHT] or 1.0, ANGLE: plant.settings[ANGLE] + turn})
 
@@ -129,7 +129,7 @@ def weight_columns(plant: Plant, names: tuple[str, ...], signals: Mapping[str, n
     if not has_weight(plant) or (WEIGHT in plant.parameters and WEIGHT not in names):
         return None
     turns = [] if WEIGHT in plant.parameters else [0.0]
-    return np.concatenate([column_of(loaded(plant, turn), WEIGHT, signals) for turn in (*turns, math.pi / 2)], axis=-1)
+    return np.concatenate([column_of(with_weight(plant, turn), WEIGHT, signals) for turn in (*turns, math.pi / 2)], axis=-1)
 
 
 def column_of(plant: Plant, name: str, signals: Mapping[str, np.ndarray]) -> np.ndarray:

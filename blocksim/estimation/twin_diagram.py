@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FINER = 8  # points of a spline to a sample, joined by straight lines
 SMOOTHER = 3.0  # times nearer that a cubic must come to samples that are left out than a line does
-FEWEST = 16  # samples of which that can be told
+FEWEST_TO_TELL = 16  # samples of which that can be told
 
 
 class Lines(Block):
@@ -77,7 +77,7 @@ def is_smooth(values: np.ndarray) -> bool:
     import numpy as np
 
     y = values.reshape(len(values), -1)
-    if len(y) < FEWEST or not np.isfinite(y).all():
+    if len(y) < FEWEST_TO_TELL or not np.isfinite(y).all():
         return False
     middle = y[3:-3]
     near = y[2:-4] + y[4:-2]

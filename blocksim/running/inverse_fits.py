@@ -49,7 +49,8 @@ def inverse_fits(
     record, failures = in_turn(others, data.record, lambda unit, r: Run(schedule.diagram, {}, r, unit.path, False), data.signals)
     if failures:
         raise failures[0]
-    fits, notes = [], []
+    fits: list[SignalFit] = []
+    notes: list[str] = []
     for unit in judged:
         plant = unit.plants["model"]
         t, inputs = arriving(unit, record)

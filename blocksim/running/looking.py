@@ -190,8 +190,8 @@ def view_of(name: str, unit: str, values: FloatArray) -> ColumnView:
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.nan, math.nan)
     step = quantum(finite)
     guess = guess_of(finite, unit, step)
-    said = "" if unit or "counts: give scale" in guess else unit_in_name(name)
-    hint = f"in {said}, by its name?" if said else ""
+    word = "" if unit or "counts: give scale" in guess else unit_in_name(name)
+    hint = f"in {word}, by its name?" if word else ""
     return ColumnView(name, unit, low, high, step, len(values) - len(finite), "; ".join(filter(None, [guess, hint])))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .identify import MeasuredData
 
 TO_TELL = 0.005  # of the control's own deviation: rounding and quantised columns leave less
-SETTLED = 0.05  # share of the record after which a filter has forgotten where it began
+FORGOTTEN = 0.05  # share of the record after which a filter has forgotten where it began
 
 
 @dataclass
@@ -163,13 +163,13 @@ def missed(data: MeasuredData, signal: str, order: Sequence[Unit]) -> tuple[floa
     recorded = np.asarray(data.record[signal], dtype=float)
     grids = [Grid(g.t, {n: s for n, s in g.signals.items() if n != signal}) for g in data.record.grids]
     bare = Record(grids, data.record.provenance, data.record.aliases)
-    made, failures = in_turn(
+    replay, failures = in_turn(
         order, bare, lambda unit, r: Run(data.schedule.diagram, {}, r, unit.path, False), set(data.signals) - {signal}
     )
     if failures:
         raise failures[0]
-    first = int(SETTLED * len(recorded))
-    rest = (recorded - np.asarray(made[signal], dtype=float))[first:]
+    first = int(FORGOTTEN * len(recorded))
+    rest = (recorded - np.asarray(replay[signal], dtype=float))[first:]
     size = float(np.sqrt(np.mean((rest - rest.mean(axis=0)) ** 2)))
     spread = float(np.std(recorded[first:]))
     return (size / spread if spread else 0.0), size

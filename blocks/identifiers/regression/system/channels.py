@@ -63,7 +63,8 @@ def effort_lag_of(
         left = [float(np.linalg.norm(one.fit.residuals[task.used])) for one in (with_lag, without)]
         std = float(np.sqrt(with_lag.covariance[-1, -1]))
         spread = without.fit.std if without.coloured is None else np.sqrt(np.diag(without.coloured.claim))
-        return LagRound(float(with_lag.fit.values[-1]), std, *left, with_lag.fit.values[:-1], without.fit.values, spread)
+        lag, values = float(with_lag.fit.values[-1]), with_lag.fit.values[:-1]
+        return LagRound(lag, std, left[0], left[1], values, without.fit.values, spread)
 
     try:
         return sought_effort_lag(regression, signals, plant.drive, step, names)

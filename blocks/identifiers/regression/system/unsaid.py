@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +78,9 @@ def weight_angle(wide: WideTask, plant: Plant) -> WeightAngle:
     pair = [tilted.names.index(name) for name in (along, wide.groups["weight"][-1])]
     values = [float(tilted.fit.values[k]) for k in pair]
     angle, std = turned_angle(values[0], values[1], tilted.covariance[np.ix_(pair, pair)])
-    said, moment = float(plant.settings[ANGLE]), float(np.hypot(*values))
+    start, moment = float(plant.settings[ANGLE]), math.hypot(*values)
     absent = WEIGHT not in plant.parameters
-    return WeightAngle(moment, said + angle, std, said, absent, before, after, str(wide.block.settings["model"]))
+    return WeightAngle(moment, start + angle, std, start, absent, before, after, str(wide.block.settings["model"]))
 
 
 def lost_torque(wide: WideTask, turned: bool) -> LostTorque:
