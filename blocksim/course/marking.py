@@ -88,7 +88,8 @@ class Mark:
         shares = (
             f"  near the truth: {self.accuracy:.0f} of {ACCURACY:.0f}; standard deviations: {self.honesty:.0f} of {HONESTY:.0f}"
         )
-        return "\n".join([head, shares, *rows])
+        idle = [] if self.runs else [f"  no experiment of {self.student} was measured in this class: is the name right?"]
+        return "\n".join([head, shares, *rows, *idle])
 
 
 def read_submission(path: str | Path) -> Submission:

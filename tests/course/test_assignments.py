@@ -209,6 +209,7 @@ def test_a_submission_counts_once(own, tmp_path):
     rows = "".join(f"  {name}: {{value: {low}, std: {low}}}\n" for name, (low, _) in assignment_of(2).ranges.items())
     path.write_text(f"format: 1\nsubmission: 2\nstudent: joe\nestimates:\n{rows}")
     first = mark_once(read_submission(path), own)
+    assert "no experiment of joe was measured in this class: is the name right?" in str(first)
     with pytest.raises(bs.DiagramError, match=rf"joe handed in lesson 2 before and got {first.points} of 100"):
         mark_once(read_submission(path), own)
     assert mark_once(read_submission(path), own, again=True) == first
