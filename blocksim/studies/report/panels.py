@@ -134,5 +134,10 @@ def figure_legend(figure: Figure, axes: Iterable[Axes]) -> None:
     """One for all panels, above them, where there is more than one thing to tell apart; a panel may lack some."""
     handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     if len(handles) > 1:
-        columns = min(6, len(handles), max(1, int(figure.get_figwidth() // 1.7)))
-        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=columns, fontsize=8, frameon=False)
+        widest = 0.6 + 0.075 * max(map(len, handles))  # inches that an entry takes
+        columns = min(6, len(handles), max(1, int(figure.get_figwidth() / widest)))
+        place: Any = {"loc": "outside upper center", "ncols": columns, "fontsize": 8, "frameon": False}
+        legend = figure.legend(handles.values(), handles.keys(), **place)
+        for key in legend.get_lines():  # the points of a cloud are small and pale, the key to them is not
+            key.set_alpha(1.0)
+            key.set_markersize(4.5)
