@@ -11,6 +11,7 @@ import sys
 
 from ..compiler import cache
 from ..compiler.program import ProgramText, code_of
+from .many.threads import cores
 
 #: The process that compiles now: one at a time, so that what is waited for has the other cores.
 AT_WORK: list[subprocess.Popen[bytes]] = []
@@ -21,7 +22,7 @@ def compile_beside(code: ProgramText) -> None:
     AT_WORK[:] = [process for process in AT_WORK if process.poll() is None]
     if os.environ.get("BLOCKSIM_BESIDE") == "off":
         return
-    if AT_WORK or code.beside is not None or code.compiled is not None or cache.root() is None or (os.cpu_count() or 1) < 2:
+    if AT_WORK or code.beside is not None or code.compiled is not None or cache.root() is None or cores() < 2:
         return
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     quiet = subprocess.DEVNULL

@@ -26,6 +26,7 @@ from .. import __version__
 from ..diagram.files import write_whole
 from ..errors import DiagramError, StudyError, listing
 from ..records.writing import versions, write_json, writing
+from ..simulation.many.threads import cores
 from .file import load_study
 from .plan import Plan, copies, identity_of, job_of, make_plan, study_text
 from .progress import Tally, display
@@ -207,10 +208,6 @@ def tables_of(plan: Plan, store: Store, folder: Path) -> Remarks:
             f"'{store.path}' holds a line that is none of this study ({type(error).__name__}: {error}). Start anew in another "
             "folder: --out (in Python: out=)."
         ) from error
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def write_beginning(plan: Plan, folder: Path, texts: Mapping[str, str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BlocksimError, listing
 from ..notation import unit_label
 from ..records.record import scalar_columns
+from ..simulation.many.threads import cores
 from ..simulation.prepare import experiment
 from .handlers import Request, handles
 from .protocol import Answer, failure_data
@@ -82,7 +82,7 @@ def cloud_of_seeds(session: Session, request: Request) -> Iterator[Answer]:
         return
     base, changes = variant_of(session, request)
     first = int(live.record.provenance.get("seed") or 0)
-    jobs = max(1, (os.cpu_count() or 2) - 1)
+    jobs = max(1, cores() - 1)
     seeds = [first + 1 + int(request.get("skip") or 0) + k for k in range(count)]
     for names, points in cloud(base, changes, request.get("options") or {}, seeds, jobs):
         yield Answer({"methods": cloud_data(points, names)}, {path: p.ravel() for path, p in points.items()})

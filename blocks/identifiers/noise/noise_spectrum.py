@@ -33,7 +33,7 @@ SLOWEST_MEMORY = 0.95  # coefficient of the autoregression that says the slope o
 @dataclass(frozen=True)
 class Series:
     """One group of N rows in the order of time, those that are not used being zero, the last among them: influence, columns of
-    the fit, residuals.
+    the fit, residuals. Columns lie one after the other in memory.
     """
 
     X: np.ndarray
@@ -47,8 +47,8 @@ class NoiseSpectrum:
     """Of a series of N rows, at lines k / (2 N) of the sampling rate: the noise's power, the transform of X, bands of S."""
 
     power: np.ndarray  # S, each line counted as often as it stands in a sum over all 2 N lines
-    X: np.ndarray
-    parts: np.ndarray  # what every line adds to the variance of each parameter
+    X: np.ndarray  # (parameters, lines)
+    parts: np.ndarray  # what every line adds to the variance of each parameter, (parameters, lines)
     first: np.ndarray  # line of the band that S comes from, by line
     last: np.ndarray
     left: np.ndarray  # share of each line that the fit has left
@@ -56,13 +56,21 @@ class NoiseSpectrum:
 
     def with_other(self, other: NoiseSpectrum) -> np.ndarray:
         """X' C X of the rows of two series, as far as their noise is the same: by their coherence in the bands of this one."""
+        if other is self:
+            return weighted_squares(self.X, self.power)
         mean = functools.partial(band_mean, first=self.first, last=self.last)
         own, others = (mean(np.sum(one.rest.real**2 + one.rest.imag**2, axis=0)) for one in (self, other))
         shared = np.sum(self.rest * other.rest.conj(), axis=0)
         size = np.sqrt(own * others)
         coherence = np.divide(mean(shared.real) + 1j * mean(shared.imag), size, out=np.zeros(len(size), complex), where=size > 0)
         weights = coherence * np.sqrt(self.power * other.power)
-        return np.asarray(np.real(product(self.X.conj() * weights[:, None], other.X)))
+        return np.asarray(np.real(product((self.X.conj() * weights).T, other.X.T)))
+
+
+def weighted_squares(lines: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The sum over lines of Re(x_i* w x_j), (parameters, parameters): of real and imaginary parts, which lie in turn."""
+    both = lines.view(float)
+    return product(both.T, (both * np.repeat(weights, 2)).T)
 
 
 def covariance_of_spectra(spectra: Sequence[NoiseSpectrum]) -> np.ndarray:
@@ -73,7 +81,7 @@ def covariance_of_spectra(spectra: Sequence[NoiseSpectrum]) -> np.ndarray:
 def noise_spectra(series: Sequence[Series]) -> list[NoiseSpectrum]:
     """Of each series. They are fitted together, so that each has lost what the fit of all took."""
     lines = [tapered_lines(one) for one in series]
-    S = [one.shape * one.smooth(one.power / one.shape) for one in lines]
+    S = [one.shape * one.level for one in lines]
     for _ in range(SPECTRUM_ROUNDS):
         V = np.sum([one.variance(s) for one, s in zip(lines, S, strict=True)], axis=0)
         S = [one.agreed(s, V) for one, s in zip(lines, S, strict=True)]
@@ -81,7 +89,7 @@ def noise_spectra(series: Sequence[Series]) -> list[NoiseSpectrum]:
     for one, s in zip(lines, S, strict=True):
         power = s * one.counts
         rest = one.rest / np.sqrt(np.where(s > 0, s, 1.0))
-        result.append(NoiseSpectrum(power, one.X, power[:, None] * one.squares, one.first, one.last, one.left, rest))
+        result.append(NoiseSpectrum(power, one.X, power * one.squares, one.first, one.last, one.left, rest))
     return result
 
 
@@ -104,9 +112,14 @@ class TaperedLines:
     def smooth(self, values: np.ndarray) -> np.ndarray:
         return band_mean(values, self.first, self.last)
 
+    @functools.cached_property
+    def level(self) -> np.ndarray:
+        """The power of the residuals over the shape, by band."""
+        return self.smooth(self.power / self.shape)
+
     def variance(self, S: np.ndarray) -> np.ndarray:
         """X' C X."""
-        return np.asarray(np.real(product(self.X.conj() * (S * self.counts)[:, None], self.X)))
+        return weighted_squares(self.X, S * self.counts)
 
     def agreed(self, S: np.ndarray, V: np.ndarray) -> np.ndarray:
         """S by one round nearer to what the residuals show."""
@@ -115,7 +128,7 @@ class TaperedLines:
         least = LEAST_LEFT * expected
         expected[:slow] += own / self.shape[:slow] - expected[:slow] * self.loss
         least = np.maximum(self.smooth(expected), least)
-        quotient = np.divide(self.smooth(self.power / self.shape), least, out=np.ones(len(S)), where=least > 0)
+        quotient = np.divide(self.level, least, out=np.ones(len(S)), where=least > 0)
         return np.asarray(S * np.clip(quotient, 1 / LARGEST_CHANGE, LARGEST_CHANGE))
 
 
@@ -127,35 +140,38 @@ def band_mean(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.nda
 
 def tapered_lines(one: Series) -> TaperedLines:
     """A sine taper shifts a transform by its number of lines to either side, so that one transform does for all of them."""
+    from scipy.fft import rfft
+
     rows, p = one.X.shape
     slow = min(rows + 1, SLOW_LINES)
     share = float(np.count_nonzero(one.used)) / rows * TAPERS
-    whole = np.fft.rfft(np.column_stack([one.rest, one.X, one.G]), 2 * rows, axis=0)
-    wide = beyond_ends(whole[:, 0], TAPERS)
+    whole = np.asarray(rfft(np.concatenate([one.rest[None], one.X.T, one.G.T]), 2 * rows))
+    wide = beyond_ends(whole[0], TAPERS)
     power = np.zeros(rows + 1)
-    near = beyond_ends(whole, TAPERS)[: slow + 2 * TAPERS]
+    near = beyond_ends(whole[:, : slow + 2 * TAPERS], TAPERS)[:, : slow + 2 * TAPERS].T
     loss, G = np.zeros(slow), np.empty((TAPERS, slow, p), dtype=complex)
     rest = np.empty((TAPERS, rows + 1), dtype=complex)
     for k in range(1, TAPERS + 1):
         turn = np.exp(1j * np.pi * k / rows) / np.sqrt(2 * rows)
-        line = turn * wide[TAPERS - k : TAPERS - k + rows + 1] - turn.conjugate() * wide[TAPERS + k : TAPERS + k + rows + 1]
-        rest[k - 1] = line
-        power += (line.real**2 + line.imag**2) / share
+        line = np.multiply(wide[TAPERS - k : TAPERS - k + rows + 1], turn, out=rest[k - 1])
+        line -= turn.conjugate() * wide[TAPERS + k : TAPERS + k + rows + 1]
+        power += line.real**2 + line.imag**2
         both = turn * near[TAPERS - k : TAPERS - k + slow] - turn.conjugate() * near[TAPERS + k : TAPERS + k + slow]
         G[k - 1] = both[:, p + 1 :]
         loss += 2 * np.einsum("fi,fi->f", G[k - 1].conj(), both[:, 1 : p + 1]).real / share
+    power /= share
     G /= np.sqrt(share)
     left = np.ones(rows + 1)
     left[:slow] = np.clip(1 - loss / 2, 0.0, 1.0)
     counts = np.full(rows + 1, 1 / rows)
     counts[[0, -1]] /= 2
-    X = np.ascontiguousarray(whole[:, 1 : p + 1])
+    X = np.ascontiguousarray(whole[1 : p + 1])
     return TaperedLines(power, loss, X, X.real**2 + X.imag**2, G, slope_of(one), counts, *bands_of(left), left, rest)
 
 
 def beyond_ends(lines: np.ndarray, count: int) -> np.ndarray:
     """Lines of something real, with so many below zero and beyond the fastest: those on the other side."""
-    return np.concatenate([lines[count:0:-1].conj(), lines, lines[-2 : -count - 2 : -1].conj()])
+    return np.concatenate([lines[..., count:0:-1].conj(), lines, lines[..., -2 : -count - 2 : -1].conj()], axis=-1)
 
 
 def slope_of(one: Series) -> np.ndarray:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, covariance_of_spectra, noise_spectra
-from .stacked_rows import against, product
+from .stacked_rows import product
 
 ERROR_KINDS = ("coloured", "white", "blocks", "drawn")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
@@ -71,13 +71,14 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
     series = time_series(X, G, rest, used, groups)
     if not any(one.rest.any() for one in series):
         return Spread(np.zeros((p, p)), np.full(p, np.inf), count / 2)
-    scores = np.sum([shifted_sums(one.X * one.rest[:, None], count) for one in series], axis=0)
-    powers = np.einsum("ji,ji->i", scores, scores)
+    scores = np.sum([shifted_sums(one.X.T * one.rest, count) for one in series], axis=0)
+    powers = np.einsum("ij,ij->i", scores, scores)
     spectra, variance, freedom = noise_spectra(series), np.zeros(p), np.zeros(p)
+    known = spectrum_freedom(spectra)
     for i, (whole, neighbours, squares) in enumerate(expected_scores(series, spectra, count)):
         visible = neighbours > LEFT * count * whole
         variance[i] = whole * powers[i] / neighbours if visible else whole
-        doubt = 1 / spectrum_freedom(spectra, i) + (squares / neighbours**2 if visible else 0.0) if whole > 0 else 0.0
+        doubt = 1 / known[i] + (squares / neighbours**2 if visible else 0.0) if whole > 0 else 0.0
         freedom[i] = 1 / doubt if doubt > 0 else np.inf
     covariance = covariance_of_spectra(spectra)
     lengths = np.sqrt(np.diag(covariance))
@@ -95,10 +96,10 @@ def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray
         there = used[own]
         if there.any():
             rows = next_fast_len(len(there) + 1, real=True)
-            parts = [np.zeros((rows, *A.shape[1:]), dtype=A.dtype) for A in (X, G, rest, there)]
-            for part, A in zip(parts, (X, G, rest), strict=False):
-                part[: len(there)][there] = A[own][there]
-            parts[3][: len(there)] = there
+            parts = [np.zeros((rows, *A.shape[1:]), dtype=A.dtype, order="F") for A in (X, G, rest, there)]
+            some = slice(None) if there.all() else there
+            for part, A in zip(parts, (X, G, rest, there), strict=True):
+                part[: len(there)][some] = A[own][some] if A is not there else there[some]
             table.append(Series(*parts))
     return table
 
@@ -117,10 +118,10 @@ def cosines(used: np.ndarray, groups: np.ndarray, parameters: int, lines: float)
 
 
 def shifted_sums(values: np.ndarray, count: int) -> np.ndarray:
-    """sum_t sqrt(2) cos(pi j (t + 1/2) / n) values_t for j = 1 to count, at most n - 1."""
+    """sum_t sqrt(2) cos(pi j (t + 1/2) / n) values_t, the last axis being t, for j = 1 to count, at most n - 1."""
     from scipy.fft import dct
 
-    return np.asarray(dct(values, type=2, axis=0))[1 : count + 1] / np.sqrt(2)
+    return np.asarray(dct(values, type=2))[..., 1 : count + 1] / np.sqrt(2)
 
 
 def expected_scores(series: list[Series], spectra: list[NoiseSpectrum], count: int) -> Iterator[tuple[float, float, float]]:
@@ -145,22 +146,24 @@ def expected_scores(series: list[Series], spectra: list[NoiseSpectrum], count: i
         lost = table @ np.sum([np.add.reduceat(one.G * one.X[:, i : i + 1], firsts) for one in series], axis=0)
         neighbours, products = float(fast[i]), np.zeros((len(some), count))
         for one, wider, root in zip(spectra, wide, roots, strict=True):
-            x = np.ascontiguousarray(wider[:, i])
+            x = wider[i]
             Y = x[below] * turns + x[above] * turns.conj()
-            Y[:, :slow] -= np.einsum("ji,ki->jk", lost, one.X[:slow])
+            Y[:, :slow] -= np.einsum("ji,ik->jk", lost, one.X.view(float)[:, : 2 * slow]).view(complex)
             Y *= root
             neighbours += float(np.sum(Y[:, :slow].real ** 2 + Y[:, :slow].imag ** 2))
             products += np.real(product(Y[some].conj().T, Y.T))
-        whole = float(np.sum([one.parts[:, i].sum() for one in spectra]))
+        whole = float(np.sum([one.parts[i].sum() for one in spectra]))
         yield whole, neighbours, float(np.sum(products**2)) * count / len(some)
 
 
 def fast_neighbours(one: NoiseSpectrum, wide: np.ndarray, count: int, slow: int) -> np.ndarray:
     """What fast lines add to the power of all shifted scores: half of |x|^2 from each side."""
-    sums = np.concatenate([np.zeros((1, wide.shape[1])), np.cumsum(wide.real**2 + wide.imag**2, axis=0)])
-    lines = np.arange(slow, len(one.power))
-    around = sums[lines + 2 * count + 1] - sums[lines] - (sums[lines + count + 1] - sums[lines + count])
-    return against(one.power[slow:], around) / 2
+    squares, fast = wide.real**2 + wide.imag**2, len(one.power) - slow
+    sums = np.zeros((len(wide), wide.shape[1] + 1))
+    np.cumsum(squares, axis=1, out=sums[:, 1:])
+    around = sums[:, slow + 2 * count + 1 :][:, :fast] - sums[:, slow:][:, :fast]
+    around -= squares[:, slow + count :][:, :fast]
+    return np.einsum("if,f->i", around, one.power[slow:]) / 2
 
 
 @functools.lru_cache(maxsize=4)
@@ -171,17 +174,17 @@ def pieces_of_time(rows: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return firsts, np.sqrt(2) * np.cos(np.pi / rows * np.outer(np.arange(1, count + 1), middles))
 
 
-def spectrum_freedom(spectra: list[NoiseSpectrum], i: int) -> float:
-    """Degrees of freedom of the i-th variance, as far as bands of few lines tell the spectrum."""
-    total = squares = 0.0
+def spectrum_freedom(spectra: list[NoiseSpectrum]) -> np.ndarray:
+    """Degrees of freedom of each variance, as far as bands of few lines tell the spectrum."""
+    total = squares = np.zeros(len(spectra[0].parts))
     for one in spectra:
         lines = len(one.power)
         sums = np.concatenate([[0.0], np.cumsum(one.left)])
         # Tapers make a band wider, but for that at zero: what they reach there is the same on both sides.
         first, last = np.maximum(one.first - TAPERS, 0), np.minimum(one.last + TAPERS * (one.first > 0), lines)
-        share = one.parts[:, i] / np.maximum(sums[last] - sums[first], 1.0)
-        steps = np.bincount(first, share, lines + 1) - np.bincount(last, share, lines + 1)
-        weights = np.cumsum(steps)[:lines]
-        total += float(np.einsum("i,i->", weights, one.left))
-        squares += float(np.einsum("i,i->", weights**2, one.left))
-    return total**2 / squares if squares > 0 else np.inf
+        shares = one.parts / np.maximum(sums[last] - sums[first], 1.0)
+        steps = np.array([np.bincount(first, own, lines + 1) - np.bincount(last, own, lines + 1) for own in shares])
+        weights = np.cumsum(steps, axis=1)[:, :lines]
+        total = total + np.einsum("if,f->i", weights, one.left)
+        squares = squares + np.einsum("if,if,f->i", weights, weights, one.left)
+    return np.divide(total**2, squares, out=np.full(len(total), np.inf), where=squares > 0)

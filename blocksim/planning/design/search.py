@@ -8,13 +8,12 @@ of threads finds the same design.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...simulation.many.threads import share_out
+from ...simulation.many.threads import cores, share_out
 from .bench import Bench
 from .trial import Trial
 
@@ -67,7 +66,7 @@ class DesignSearch:
 
         self.bench, self.watch, self.start = bench, watch, start
         self.spec = bench.spec.search
-        self.jobs = self.spec.jobs or os.cpu_count() or 1
+        self.jobs = self.spec.jobs or cores()
         self.random = np.random.default_rng(self.spec.seed)
         self.progress = SearchProgress()
         self.begun = time.perf_counter()

@@ -24,9 +24,14 @@ def others_at_work() -> Iterator[None]:
         _others.busy = before
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def free_cores() -> int:
     """How many cores what is done now may use."""
-    return 1 if getattr(_others, "busy", False) else os.cpu_count() or 1
+    return 1 if getattr(_others, "busy", False) else cores()
 
 
 def share_out(work: int, run: Callable[[int], Any], jobs: int) -> list[Any]:

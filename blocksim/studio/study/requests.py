@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...diagram.files import write_whole
 from ...diagram.writer import flow, text
 from ...errors import BlocksimError
+from ...simulation.many.threads import cores
 from ...studies.file import load_study
 from ...studies.plan import make_plan
 from ...studies.store import FILE
@@ -130,7 +131,7 @@ def run_in_pane(session: Session, request: Request) -> Iterator[Answer]:
     session.shelf["study"] = {"work": work, "path": session.path, "text": document_of(session).text}
     begin = time.monotonic()
     yield Answer(beginning(work))
-    work.start(int(request.get("jobs") or os.cpu_count() or 1), session.allow_outside)
+    work.start(int(request.get("jobs") or cores()), session.allow_outside)
     try:
         while work.running():
             wait_for_news(work, PAUSE)

@@ -289,7 +289,7 @@ def test_expected_scores_are_those_of_matrices_written_out(rows):
     (lines,) = noise_spectra([series])
     power = (1 - phi**2) / (1 + phi**2 - 2 * phi * np.cos(np.pi / size * np.arange(size + 1))) / size
     power[[0, -1]] /= 2
-    known = dataclasses.replace(lines, power=power, parts=power[:, None] * np.abs(lines.X) ** 2)
+    known = dataclasses.replace(lines, power=power, parts=power * np.abs(lines.X) ** 2)
     C, M = toeplitz(phi ** np.arange(float(rows))), np.eye(rows) - W @ X.T
     D = np.sqrt(2) * np.cos(np.pi / size * np.outer(np.arange(1, count + 1), t + 0.5))
     for i, (whole, neighbours, squares) in enumerate(spectrum.expected_scores([series], [known], count)):
