@@ -74,11 +74,11 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
     scores = np.sum([shifted_sums(one.X.T * one.rest, count) for one in series], axis=0)
     powers = np.einsum("ij,ij->i", scores, scores)
     spectra, variance, freedom = noise_spectra(series), np.zeros(p), np.zeros(p)
-    known = spectrum_freedom(spectra)
+    degrees = spectrum_freedom(spectra)
     for i, (whole, neighbours, squares) in enumerate(expected_scores(series, spectra, count)):
         visible = neighbours > LEFT * count * whole
         variance[i] = whole * powers[i] / neighbours if visible else whole
-        doubt = 1 / known[i] + (squares / neighbours**2 if visible else 0.0) if whole > 0 else 0.0
+        doubt = 1 / degrees[i] + (squares / neighbours**2 if visible else 0.0) if whole > 0 else 0.0
         freedom[i] = 1 / doubt if doubt > 0 else np.inf
     covariance = covariance_of_spectra(spectra)
     lengths = np.sqrt(np.diag(covariance))
