@@ -233,12 +233,12 @@ class StickingScara(ScaraRobot):
 
 def inertia_problem(ZZR1: float, ZZ2: float, LMX2: float, LMY2: float) -> str | None:
     """What is wrong with the inertias of two links."""
-    lever = (LMX2**2 + LMY2**2) ** 0.5
-    if ZZR1 * ZZ2 > lever**2:
+    square = LMX2 * LMX2 + LMY2 * LMY2  # of numbers of any size
+    if ZZR1 * ZZ2 > square:
         return None
     return (
         f"ZZR1 ZZ2 must be above LMX2^2 + LMY2^2, or the inertia matrix is not positive in some posture; found ZZR1 ZZ2 = "
-        f"{ZZR1 * ZZ2:g} and LMX2^2 + LMY2^2 = {lever**2:g}."
+        f"{ZZR1 * ZZ2:g} and LMX2^2 + LMY2^2 = {square:g}."
     )
 
 

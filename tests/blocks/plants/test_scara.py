@@ -181,3 +181,8 @@ def test_compiled_and_interpreted_runs_are_equal_bit_for_bit():
 def test_an_impossible_inertia_is_refused():
     with pytest.raises(bs.DiagramError, match=r"ZZR1 ZZ2 must be above LMX2\^2 \+ LMY2\^2"):
         SCARA(LMX2=0.5)
+
+
+def test_inertias_of_any_size_are_refused_in_words():
+    with pytest.raises(bs.DiagramError, match="must be above LMX2"):
+        SCARA(**{**VALUES, "LMX2": 1e200})
