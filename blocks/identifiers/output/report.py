@@ -12,9 +12,9 @@ from blocksim.estimation.estimates import NORMAL, Estimate, Estimates
 from ..regression.colour import colour_of
 from ..regression.iteration import assumed_sources
 from ..regression.parts import fitted_parts, with_parts
-from ..regression.regression import fit, undetermined
+from ..regression.regression import undetermined
 from ..regression.words import null_words
-from .search import Search, Task, seen
+from .search import Search, Task, linearised
 from .trial import joint_spread
 
 USELESS = 90.0  # %: a signal that is left unexplained
@@ -30,8 +30,7 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
         details |= {"simulations": task.simulations, "failures": task.failures, "converged": False}
         return Estimates(method, items, None, model, warnings=tuple(remarks), reason=search.reason, details=details)
     rest = -task.residuals(search.theta)
-    J = seen(search.J)
-    linear = fit(J, rest)
+    J, linear = linearised(task, search)
     series = series_in(task, rest)
     colours = colours_of(task, series)
     influence = J @ linear.bread

@@ -13,7 +13,7 @@ import numpy as np
 
 from blocksim.errors import SimulationError
 
-from ..regression.regression import fit, unit_columns, upper
+from ..regression.regression import Fit, fit, unit_columns, upper
 from ..regression.stacked_rows import sum_of_squares
 from .free_parameters import FreeParameter, assigned
 from .trial import RecordTrial
@@ -192,6 +192,7 @@ class Search:
     iterations: int = 0
     costs: list[float] = field(default_factory=list)
     J: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # sensitivities there, by central differences
+    linear: tuple[np.ndarray, Fit] | None = None  # what is seen of them, and least squares with these
 
 
 def descend(task: Task, first: np.ndarray, tol: float, limit: int) -> Search:
@@ -252,10 +253,18 @@ def missing(task: Task, search: Search, tol: float) -> float:
     free = np.array([not s.at_bound(v) for s, v in zip(task.free, search.theta, strict=True)])
     if not free.any():
         return 0.0
-    linear = fit(seen(search.J[:, free]), -task.residuals(search.theta))
+    linear = linearised(task, search)[1] if free.all() else fit(seen(search.J[:, free]), -task.residuals(search.theta))
     std = np.where(linear.determined, linear.std, math.inf)
     left = np.abs(linear.values) - max(tol, SMALLEST_TOLERANCE) * task.sizes(search.theta)[free]
     return float(np.max(np.divide(left, std, out=np.zeros(len(left)), where=left > 0)))
+
+
+def linearised(task: Task, search: Search) -> tuple[np.ndarray, Fit]:
+    """The sensitivities at the end of a search, as far as they are seen, and the least squares of what is left there."""
+    if search.linear is None:
+        J = seen(search.J)
+        search.linear = J, fit(J, -task.residuals(search.theta))
+    return search.linear
 
 
 def inside(first: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from blocksim.errors import RecordError
 
 PIECE = 500  # rows that are factorised together
-SMALL_ARRAY = 12_000  # numbers in an array for which no memory is asked of the system
+SMALL_ARRAY = 60_000  # numbers that are laid side by side at once
 
 
 @dataclass(frozen=True)
