@@ -29,6 +29,7 @@ from ..simulation.many.threads import free_cores, share_out
 from ..simulation.noise import Draws, draw_noise
 from ..simulation.overrides import Overrides, changed_schedule
 from ..simulation.prepare import prepared
+from ..simulation.remembering.shelf import Shelf
 from ..simulation.simulation import Simulation
 from ..solvers.stores import LOG
 from .process import Run
@@ -222,7 +223,9 @@ def blocks_of(diagram: Diagram, prefix: str = "") -> Iterable[tuple[str, Node]]:
 # ---- the experiment, kept for the next run of the same diagram ----------------------------------------------------------
 
 
-KEPT: dict[int, tuple[Any, dict[Any, Experiment]]] = {}
+#: Twins of one diagram that are kept: of several identifiers, and of the last values of what shapes the program.
+MOST_TWINS = 16
+KEPT: dict[int, tuple[Any, Shelf[Experiment]]] = {}
 LOCK = threading.Lock()
 
 
@@ -234,18 +237,20 @@ def kept_base(
     shapes = tuple((p.signal, p.hold, p.port, p.finer, p.values.reshape(len(p.values), -1).shape) for p in played)
     frozen = models_named(diagram)
     fixed = repr(sorted((n, v) for n, v in run.changes.items() if any(n.startswith(f"{path}.") for path in frozen)))
-    key = (signals, shapes, begin, every, stop, fixed)
     with LOCK:
         if id(diagram) not in KEPT:
             forget = functools.partial(lambda place, _: KEPT.pop(place, None), id(diagram))
-            KEPT[id(diagram)] = (weakref.ref(diagram, forget), {})
-        bases = KEPT[id(diagram)][1]
-        if key not in bases:
-            diagram_of_twin = twin_diagram(run, signals, played, begin, every)
-            times: dict[str, Any] = {"start": str(begin), "stop": str(stop), "every": str(every)}
-            bases[key] = make_experiment(replace(diagram_of_twin, simulate=replace(diagram_of_twin.simulate, **times)))
-            bases[key].text = ""  # it is in no file, and would be long with all its samples
-        return bases[key]
+            KEPT[id(diagram)] = (weakref.ref(diagram, forget), Shelf(MOST_TWINS))
+        shelf = KEPT[id(diagram)][1]
+
+    def make() -> Experiment:
+        diagram_of_twin = twin_diagram(run, signals, played, begin, every)
+        times: dict[str, Any] = {"start": str(begin), "stop": str(stop), "every": str(every)}
+        base = make_experiment(replace(diagram_of_twin, simulate=replace(diagram_of_twin.simulate, **times)))
+        base.text = ""  # it is in no file, and would be long with all its samples
+        return base
+
+    return shelf.recall((signals, shapes, begin, every, stop, fixed), make)
 
 
 def with_numbers(base: Experiment, changes: Mapping[str, Any], samples: Mapping[str, np.ndarray]) -> Experiment:

@@ -78,6 +78,14 @@ def test_it_is_made_once_and_parameters_are_only_numbers(sensed, monkeypatch):
     np.testing.assert_array_equal(results[0], first.run({})["joint.qd"])
 
 
+def test_those_of_many_lengths_are_forgotten_again(sensed):
+    diagram, record = sensed
+    run = run_of(diagram, record)
+    for rows in range(2, twins.MOST_TWINS + 6):
+        twin_of(run, record.t[:rows], ["joint.q"])
+    assert len(twins.KEPT[id(diagram)][1].values()) == twins.MOST_TWINS
+
+
 def test_many_at_once_equal_one_by_one(sensed):
     diagram, record = sensed
     twin = twin_of(run_of(diagram, record), record.t, ["joint.q"])
