@@ -11,6 +11,7 @@ from ..diagram.spec import RunOptions, SeededOptions
 from ..errors import BlocksimError, DiagramError
 from ..estimation.process import process
 from ..records.record import Record
+from ..simulation.experiment import Experiment
 from ..simulation.many.lanes import LogMemory, batches, run_together
 from ..simulation.many.threads import free_cores, share_out
 from ..simulation.noise import draw_noise
@@ -137,7 +138,19 @@ def simulate_many(
     table = parameter_table(params)
     count: list[int | None] = [None] if seeds is None else list(seeds)
     runs = [(row, seed) for row in range(len(table)) for seed in count]
-    ready = experiment(diagram, {}, **options)
+    return simulate_table(experiment(diagram, {}, **options), table, runs, jobs, progress, collect, on_error)
+
+
+def simulate_table(
+    ready: Experiment,
+    table: Sequence[Mapping[str, Any]],
+    runs: Sequence[tuple[int, int | None]],
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    collect: Collector[Any] | None = None,
+    on_error: str = "raise",
+) -> list[Any]:
+    """The same for runs that are told one by one: a row of the table and a seed each."""
     results = [prepared(ready, row, {}) for row in table]
     work = len(runs)
     jobs = jobs or free_cores()

@@ -62,6 +62,11 @@ def fewest_lanes(experiment: Experiment) -> int:
     return 2 if experiment.options.math == PORTABLE else FEWEST_WITH_LIBM
 
 
+def whole_lanes(runs: int) -> int:
+    """So many runs, or a few less, that no lane is empty."""
+    return runs - runs % LANES if runs > LANES else runs
+
+
 def batches(experiments: Sequence[Experiment], jobs: int = 1) -> list[list[int]]:
     """Runs, given by their experiments, in the groups in which they are made on so many cores: neighbours of one together."""
     groups: list[list[int]] = []

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...contract.library import register, registered
-from ...errors import BlocksimError, DiagramError, StudyError, listing
+from ...errors import BlocksimError, DiagramError, StudyError
 from ...simulation.many.threads import others_at_work
+from .result import run_result
 
 if TYPE_CHECKING:
-    from ...estimation.estimates import Estimates
     from ...records.record import Record
     from ...simulation.experiment import Experiment
     from ..spec import BoundSpec, HeldBackSpec
@@ -74,7 +74,7 @@ def run_batch(job: Job, batch: Batch) -> ResultLines:
     for variant in {piece.variant for piece in batch}:
         ready_diagram(job, variant)
     with others_at_work():
-        return [line for piece in batch for line in run_piece(job, piece)]
+        return [line for pieces in pieces_of_one_program(job, batch) for line in run_pieces(job, pieces)]
 
 
 def ready_diagram(job: Job, variant: int) -> None:
@@ -85,17 +85,37 @@ def ready_diagram(job: Job, variant: int) -> None:
         raise StudyError(f"a worker cannot open the diagram: {reason_of(error)}") from None
 
 
-def run_piece(job: Job, piece: BatchPiece) -> ResultLines:
-    from ...running.simulate import simulate_many
+def pieces_of_one_program(job: Job, batch: Batch) -> Iterator[Batch]:
+    """Neighbours that differ in numbers only are made together, in lanes: where all that is asked of each is its record."""
+    group: Batch = []
+    same = None
+    for piece in batch:
+        try:
+            ready = shaped(job, piece.variant, piece.changes)[0] if job.bound is None and not job.held_back else None
+        except BlocksimError:  # what is wrong is told of its own runs
+            ready = None
+        if group and (ready is None or ready is not same):
+            yield group
+            group = []
+        group.append(piece)
+        same = ready
+    if group:
+        yield group
 
-    seeds = [seed for _, seed in piece.runs]
+
+def run_pieces(job: Job, pieces: Batch) -> ResultLines:
+    """Some pieces at once."""
+    from ...running.simulate import simulate_table
+
+    runs = [(row, seed) for row, piece in enumerate(pieces) for _, seed in piece.runs]
     try:
-        ready, changes = shaped(job, piece.variant, piece.changes)
-        collect = collector(job, piece, ready, changes)
-        results = simulate_many(ready, params=[changes], seeds=seeds, jobs=1, collect=collect, on_error="keep")
+        shapes = [shaped(job, piece.variant, piece.changes) for piece in pieces]
+        ready, collect = shapes[0][0], collector(job, pieces[0], *shapes[0])
+        results = simulate_table(ready, [changes for _, changes in shapes], runs, 1, None, collect, "keep")
     except Exception:  # a block that breaks down in one run must not take the others with it
-        results = [alone(job, piece, seed) for seed in seeds]
-    return [(run, line_of(run, seed, told_of(job, result))) for (run, seed), result in zip(piece.runs, results, strict=True)]
+        results = [alone(job, pieces[row], seed) for row, seed in runs]
+    numbered = [one for piece in pieces for one in piece.runs]
+    return [(run, line_of(run, seed, told_of(job, result))) for (run, seed), result in zip(numbered, results, strict=True)]
 
 
 def alone(job: Job, piece: BatchPiece, seed: int) -> Any:
@@ -155,86 +175,6 @@ def reason_of(error: Exception) -> str:
     """Why a run failed, in a line; without places, which are those of a copy of the diagram."""
     text = "; ".join(p.what for p in error.problems) if isinstance(error, DiagramError) else str(error).replace("\n", "; ")
     return text if isinstance(error, BlocksimError) else f"{type(error).__name__}: {text}"
-
-
-def run_result(
-    record: Record,
-    blocks: tuple[str, ...] | None,
-    signals: tuple[tuple[str, str], ...],
-    bound: Mapping[str, float] | None = None,
-    unbound: str = "",
-    details: tuple[tuple[str, str], ...] = (),
-) -> dict[str, Any]:
-    """What is kept of a run; `unbound` says why it has no Cramer-Rao bound where one was asked for."""
-    names = record.estimates if blocks is None else [name for name in blocks if name in record.estimates]
-    reports = {name: record.estimates[name].warned(*([unbound] if unbound else [])) for name in names}
-    result: dict[str, Any] = {"estimates": {name: estimates_told(estimates, bound or {}) for name, estimates in reports.items()}}
-    if signals or details:
-        result["signals"] = {label: value for name, kind in signals for label, value in statistic(record, name, kind)}
-        for block, detail in details:
-            if block in record.estimates:  # else another method's, or one that found nothing in this run
-                result["signals"] |= detail_told(record.estimates[block].details, block, detail)
-    return result
-
-
-def detail_told(details: Mapping[str, Any], block: str, detail: str) -> dict[str, float]:
-    """A number that an identifier says beside its estimates; yes and no are 1 and 0, so that their mean is a share."""
-    numbers = {name: float(value) for name, value in details.items() if isinstance(value, (bool, int, float))}
-    if detail not in details:
-        raise StudyError(f"collect: '{block}' says no '{detail}' beside its estimates; it says {listing(numbers)}.")
-    return {f"{detail}({block})": numbers[detail]} if detail in numbers else {}
-
-
-def estimates_told(estimates: Estimates, computed: Mapping[str, float]) -> dict[str, Any]:
-    """An identifier's estimates as plain numbers; of its covariance the lower triangle."""
-    items = list(estimates.values())
-    plain: dict[str, Any] = {"names": [e.name for e in items]}
-    for key, attribute in (("values", "value"), ("stds", "std"), ("truths", "truth"), ("quantiles", "quantile")):
-        plain[key] = [float(getattr(e, attribute)) for e in items]
-    plain["units"] = [e.unit for e in items]
-    if not all(e.learnt for e in items):
-        plain["still"] = [float(not e.learnt) for e in items]
-    if estimates.covariance is not None:
-        plain["covariance"] = [float(v) for row, line in enumerate(estimates.covariance) for v in line[: row + 1]]
-    bound = estimates.details.get("crb_std")
-    if isinstance(bound, Mapping):
-        plain["crb"] = [float(bound.get(e.name, float("nan"))) for e in items]
-    elif bound is not None:
-        plain["crb"] = [float(v) for v in bound]
-    if computed:
-        short = {name.rpartition(".")[2]: std for name, std in computed.items()}
-        plain["crb"] = [computed.get(e.name, short.get(e.name, float("nan"))) for e in items]
-    if not estimates.converged:
-        plain["converged"] = False
-    if estimates.reason:
-        plain["reason"] = estimates.reason
-    if estimates.warnings:
-        plain["warnings"] = list(estimates.warnings)
-    return plain
-
-
-def statistic(record: Record, name: str, kind: str) -> Iterator[tuple[str, float]]:
-    """One number of a signal, or of each of its elements."""
-    import numpy as np
-
-    base, _, element = name.partition("[")
-    values = np.asarray(record[base], dtype=float)
-    if element:
-        values = values[:, int(element.rstrip("]"))]
-    columns = [(name, values)] if values.ndim == 1 else [(f"{name}[{i}]", values[:, i]) for i in range(values.shape[1])]
-    for label, x in columns:
-        yield f"{kind}({label})", float(STATISTIC[kind](x)) if len(x) else float("nan")
-
-
-STATISTIC: dict[str, Callable[[Any], Any]] = {
-    "rms": lambda x: (x**2).mean() ** 0.5,
-    "mean": lambda x: x.mean(),
-    "std": lambda x: x.std(),
-    "min": lambda x: x.min(),
-    "max": lambda x: x.max(),
-    "peak": lambda x: abs(x).max(),
-    "final": lambda x: x[-1],
-}
 
 
 # ---- experiments that are ready ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from ...errors import BlocksimError, StudyError
+from ...simulation.many.lanes import whole_lanes
 from .batch import Batch, Job, reason_of, run_batch
 from .processes import MOST_DEATHS, MOST_RUNS, Deliver, PendingRuns
 
@@ -62,7 +63,7 @@ class Cluster:
         self.silent_since: float | None = None
 
     def run(self, pending: PendingRuns, deliver: Deliver) -> None:
-        size = max(1, min(MOST_RUNS // 10, len(pending.runs) // (8 * self.cores)))
+        size = max(1, whole_lanes(min(MOST_RUNS // 10, len(pending.runs) // (8 * self.cores))))
         for _ in range(2 * self.cores + 2):
             if batch := pending.take(size):
                 self.submit(batch)

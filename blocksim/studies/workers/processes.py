@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BlocksimError, StudyError
+from ...simulation.many.lanes import whole_lanes
 from .batch import Batch, Job, ResultLines, run_batch
 
 #: Runs of the first batches; later ones take about this long [s], so that little is lost by an interruption.
@@ -57,7 +58,8 @@ class PendingRuns:
     def size(self) -> int:
         if not self.seconds_per_run:
             return FIRST_BATCH
-        return max(1, min(MOST_RUNS, int(BATCH_SECONDS / self.seconds_per_run), (len(self.runs) - self.next) // 4))
+        size = min(MOST_RUNS, int(BATCH_SECONDS / self.seconds_per_run), (len(self.runs) - self.next) // 4)
+        return max(1, whole_lanes(size))
 
     def give_back(self, batch: Batch) -> None:
         with self.lock:
