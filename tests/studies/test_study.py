@@ -437,6 +437,8 @@ def test_a_worker_that_dies_is_replaced(tmp_path, reference, monkeypatch):
 
     monkeypatch.setattr(study_run.Worker, "__init__", dying)
     monkeypatch.setattr(study_run, "blas_threads", list)  # all work goes to workers
+    for name in study_run.SINGLE:
+        monkeypatch.delenv(name, raising=False)
     bs.run_study(SWEPT, jobs=1, out=tmp_path)
     assert len(started_workers) == 2 and tables(tmp_path) == tables(reference.folder)
 
