@@ -147,7 +147,8 @@ def test_memory_does_not_grow_with_the_number_of_runs(ready):
 
     peak(10)
     log = 8 * len(bs.start(ready).machine.record)
-    assert peak(300) - peak(30) < 270 * log / 5  # numbers, places and free tuples of half a kB a run; a log has 5
+    many = min(peak(300), peak(300))  # a table of the interpreter may grow once, by 2 MB
+    assert many - peak(30) < 270 * log / 5  # numbers, places and free tuples of half a kB a run; a log has 5
 
 
 def test_what_is_shared_out_within_a_run_stays_in_its_thread():

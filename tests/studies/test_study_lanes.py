@@ -40,6 +40,7 @@ def groups(monkeypatch):
     """How many runs went together, each time."""
     sizes, run_together = [], lanes.run_together
     monkeypatch.setattr(lanes, "WORTH", 1)
+
     def counted(experiment, changes, *others):
         sizes.append(len(changes))
         return run_together(experiment, changes, *others)
