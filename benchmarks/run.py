@@ -32,15 +32,15 @@ from blocks.smoothing.irw import IRWSmoother, passes
 WHY = {
     "a": "calls inside the compiled program, and what it counts and checks at every step",
     "b": "look at the load of the machine first: Python around a run takes a tenth of a millisecond",
-    "c": "long chains are the cheaper ones, a third of C: their loop is vectorised, 10 blocks are not",
+    "c": "long chains are vectorised and take a third of C's time or less; 10 blocks take C's, their divisions one by one",
     "d": "look at the load of the machine first: C's threads and ours want the same cores",
     "e": "what is imported, and the program compiled or loaded",
     "g": "the filter's matrices are written out, and checks at every step are a tenth",
     "f": "six arrays are written where filtfilt writes one",
     "h": "starting processes and importing what they need; covariances from spectra, which by hand are white",
-    "i": "beside its simulations it has regressors, least squares, and standard deviations from a spectrum",
+    "i": "beside its simulations it has least squares, and standard deviations from a spectrum",
     "j": "reading the file again to see whether it changed, and making a Record",
-    "k": "most of it are eleven elementary functions of our own a step; logs add a fifth",
+    "k": "most of it are eleven elementary functions of our own a step; logs that are kept add a quarter",
     "l": "what is generated and compiled",
     "m": "what is kept of each run",
 }
