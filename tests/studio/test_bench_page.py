@@ -59,6 +59,27 @@ def test_a_wrong_value_is_refused_at_its_field_in_the_words_of_the_loader(studio
     words.wait_for(state="hidden")
 
 
+def test_a_run_that_diverges_shows_no_estimates_of_another_and_another_file_nothing_of_this_one(studio, open_page):
+    page = open_page(studio)
+    page.until(SETTLED)
+    field = page.get_by_test_id("number-pid.kp")
+    field.fill("20000")
+    field.press("Enter")
+    page.until("document.querySelector('[data-testid=bench-said]').textContent.startsWith('diverged')")
+    page.until(SETTLED)
+    assert [row[0] for row in cells(page, "ls").values()] == ["–"] * 4 and page.evaluate("studio.store.get('estimates')") == {}
+    field.fill("20")
+    field.press("Enter")
+    page.until("document.querySelector('[data-testid=bench-said]').hidden")
+    page.until(SETTLED)
+    assert cells(page, "didim") == printed(bs.simulate("one_dof/identify").estimates["didim"])
+    page.evaluate("void studio.app.openFile('one_dof/pid')")  # while nothing of it has run, nothing of another is shown
+    page.until("document.querySelector('[data-testid=file-button]').textContent === 'one_dof/pid'")
+    assert page.locator(".method:visible").count() == 0 and not page.locator(".pair-plot").is_visible()
+    page.until(SETTLED)
+    assert not page.watch.complaints
+
+
 def test_eighty_steps_of_a_slider_answer_and_the_last_one_wins(studio, open_page):
     page = open_page(studio)
     page.until(SETTLED)

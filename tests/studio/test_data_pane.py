@@ -71,8 +71,23 @@ def test_estimates_and_fits_are_those_of_identify_and_validate(session, tmp_path
     assert spec.file == "first.csv" and spec.signals["encoder.q_hat"].unit == "deg" and spec.signals["pid.u"].column == "u"
 
 
+def test_a_file_whose_time_is_not_known_is_shown_and_asked_for(session):
+    """The columns are seen, what may be the time is named; said in its field, the rows have times."""
+    t = np.arange(0.0, 2.0, 4e-3)
+    rows = "\n".join(f"{a:.6g} {b:.6g}" for a, b in zip(t, np.sin(t), strict=True))
+    give(session, "bench.dat", rows + "\n")
+    view = look_at_file(session, {"file": "bench.dat"}).data
+    assert not view["timed"] and view["times"] == ["1", "2"] and [c["name"] for c in view["columns"]] == ["1", "2"]
+    words = " ".join(view["words"])
+    assert "500 rows; their time is not known" in words and "is it the time? time: 1" in words and "--" not in words
+    view = look_at_file(session, {"file": "bench.dat", "time": "1"}).data
+    assert view["timed"] and view["interval"] == pytest.approx(4e-3) and [c["name"] for c in view["columns"]] == ["2"]
+    with pytest.raises(BlocksimError, match=r"^bench\.dat: no column of time 'zeit'"):
+        look_at_file(session, {"file": "bench.dat", "time": "zeit"})
+
+
 def test_what_is_no_record_is_refused_in_words(session):
-    with pytest.raises(BlocksimError, match=r"'lab\.docx' is no record\. Files are read that end in: \.csv, \.mat"):
+    with pytest.raises(BlocksimError, match=r"'lab\.docx' is no record\. Files are read that end in: \.npz, \.csv, \.mat"):
         give(session, "lab.docx", "x")
     with pytest.raises(BlocksimError, match=r"'/etc/passwd' is not here\. Dropped files are: nothing\."):
         look_at_file(session, {"file": "/etc/passwd"})

@@ -113,6 +113,22 @@ def test_a_wrong_value_is_refused_at_its_field(edit_page):
     assert "J: 0.02" in text_of(edit_page)
 
 
+def test_settings_at_their_defaults_are_folded_with_unit_and_meaning_and_written_when_set(edit_page):
+    edit_page.get_by_test_id("edit-board").get_by_test_id("block-joint").click()
+    assert "kg m²" in edit_page.get_by_test_id("edit-block").inner_text()
+    edit_page.get_by_test_id("edit-board").get_by_test_id("block-encoder").click()
+    edit_page.get_by_test_id("more-settings").locator("summary").click()
+    field = edit_page.get_by_test_id("set-encoder.offset")
+    assert field.get_attribute("placeholder") == "0.0" and field.input_value() == ""
+    field.fill("0.1")
+    field.press("Enter")
+    edit_page.until("document.querySelector('[data-testid=edit-text]').value.includes('noise_std: 0.3, offset: 0.1')")
+    field.fill("")
+    field.press("Enter")
+    edit_page.until("!document.querySelector('[data-testid=edit-text]').value.includes('offset')")
+    assert not edit_page.watch.complaints
+
+
 def test_typing_marks_the_line_and_the_block(edit_page):
     area = edit_page.get_by_test_id("edit-text")
     area.fill(text_of(edit_page).replace("J: 0.02", "J: -2"))

@@ -80,6 +80,44 @@ def test_a_dragged_harmonic_and_a_dragged_way_point_go_where_they_are_put():
     assert record["way.q"][np.argmin(np.abs(record.t - 1.0))] == pytest.approx(-0.7, abs=1e-9)
 
 
+@pytest.mark.parametrize("source", [
+    "TrapezoidTrajectory, points: [[0, 2, 0.5], [0, 0.5, 1]], speed: 1.5, acceleration: [4.0, 2.0], pause: 0.2, start: 0.3",
+    "PolynomialTrajectory, times: [0, 1.2, 3], points: [[0, 1, 0], [0.2, 0.5, -0.4]]",
+])  # fmt: skip
+def test_every_way_point_lies_on_its_curve_and_goes_where_it_is_dragged(source):
+    text = f"format: 1\nsimulate: {{stop: 6, step: 1e-3, solver: rk4}}\nblocks:\n  way: {{type: {source}}}\n"
+    session = Session(name="way", diagram=bs.open_diagram(f"{text}  gain: {{type: Gain, in: way.q}}\n"))
+    session.experiment = bs.experiment(session.diagram)
+    record = bs.simulate(session.diagram)
+    for element in (0, 1):
+        grips = look_at_source(session, {"element": element}).data["grips"]
+        assert len(grips) == 3
+        on_curve = np.interp([grip["x"] for grip in grips], record.t, record["way.q"][:, element])
+        np.testing.assert_allclose(on_curve, [grip["y"] for grip in grips], atol=1e-5)
+    middle = grips[1]
+    request = {"number": middle["number"], "y": 0.7, **({"x": 1.7} if middle["between"] else {})}
+    settings = drag(session, request).data["settings"]
+    moved = look_at_source(session, {"element": 1, "settings": settings}).data["grips"][1]
+    assert moved["y"] == 0.7 and (moved["x"] == 1.7 or not middle["between"])
+    moved_record = bs.simulate(session.diagram, params=settings)
+    assert np.interp(moved["x"], record.t, moved_record["way.q"][:, 1]) == pytest.approx(0.7, abs=1e-5)
+
+
+def test_what_is_to_be_found_can_be_chosen_and_what_is_dead_is_told_in_one_sentence():
+    session = Session(name="basics/thermostat")
+    session.open("basics/thermostat")
+    with pytest.raises(BlocksimError, match="choose the parameters that are to be found"):
+        foretell(session, {})
+    choices = look_at_source(session, {}).data["choices"]
+    assert "heater.on_value" in choices and not [name for name in choices if name.startswith("wanted.")]
+    beside = JOINT + "  other: {type: GravityJoint, J: 0.03, Fv: 0.1, in: push}\n"
+    session = Session(name="beside", diagram=bs.open_diagram(beside))
+    session.experiment = bs.experiment(session.diagram)
+    answer = foretell(session, {"parameters": ["joint.J", "other.J", "other.Fv"], "outputs": ["sense.tau_hat"]}).data
+    assert answer["verdict"].startswith("other.J, other.Fv are dead here") and answer["verdict"].count("dead") == 1
+    assert answer["std"]["joint.J"] > 0 and answer["std"]["other.J"] is None
+
+
 def test_a_signal_over_its_limit_cannot_be_exported(session):
     limits = {"push.y": {"peak": 0.6}, "joint.q": {"peak": 3.0}}
     good = export_source(session, {"limits": limits, "what": "csv"}).data

@@ -9,12 +9,13 @@ import numpy as np
 
 from ...errors import RecordError
 from ...notation import unit_label
-from ...records.record import scalar_columns
 from ...records.timebase import JITTER, time_base
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
     from ...records.record import Record
+    from ...records.timebase import TimeBase
+    from ...running.looking import ColumnView, FileView
 
 #: Gaps that are listed one by one.
 MOST_GAPS = 10
@@ -22,6 +23,14 @@ MOST_GAPS = 10
 MOST_LAG = 500
 #: A correlation below this says nothing about a lag.
 CLEAR_LIKENESS = 0.5
+#: How the fields of the pane are called that stand for options of the command line.
+OPTIONS = {
+    "(time:, --time)": "in the field 'time'",
+    "(every:, --every)": "in the field 'or every'",
+    "(--time)": "in the field 'time'",
+    "--time ": "time: ",
+    "--resample ": "resample: ",
+}
 
 
 @dataclass(frozen=True)
@@ -44,15 +53,35 @@ class FollowedLag:
         )
 
 
-def inspected(record: Record) -> dict[str, Any]:
-    """Time base, gaps and columns in numbers and words."""
+def inspected(record: Record, view: FileView) -> dict[str, Any]:
+    """Time base, gaps and columns in numbers and words, with what a look at the file found odd."""
     t = record.t
     if len(t) < 3:
         raise RecordError(f"the file has {len(t)} rows; at least 3 are wanted.")
     base = time_base(t)
     steps = np.diff(t)
-    median = float(np.median(steps))
-    gaps = np.flatnonzero(steps > 1.5 * median)
+    gaps: list[int] = np.flatnonzero(steps > 1.5 * float(np.median(steps))).tolist() if view.timed else []
+    words = time_words(record, base, gaps) if view.timed else list(view.times)
+    listed = [{"at": float(t[k]), "seconds": float(steps[k])} for k in gaps[:MOST_GAPS]]
+    return {
+        "words": [*words, *map(of_the_pane, view.remarks)],
+        "gaps": listed,
+        "interval": base.interval,
+        "rows": len(t),
+        "columns": [column_data(column) for column in view.columns],
+    }
+
+
+def of_the_pane(text: str) -> str:
+    """A remark with the pane's fields in place of the command's options."""
+    for option, name in OPTIONS.items():
+        text = text.replace(option, name)
+    return text
+
+
+def time_words(record: Record, base: TimeBase, gaps: list[int]) -> list[str]:
+    """How many rows, from when to when, how far apart; and how evenly."""
+    t, steps = record.t, np.diff(record.t)
     back = np.flatnonzero(steps <= 0)
     jitter = float(np.abs(base.offsets - base.offsets.mean()).max())
     words = [
@@ -60,34 +89,25 @@ def inspected(record: Record) -> dict[str, Any]:
     ]
     if back.size:
         words.append(f"time goes back or stands still at row {back[0] + 2}: such a record is refused; mend or cut it.")
-    elif gaps.size:
+    elif gaps:
         words.append(
-            f"{gaps.size} gap{'s' if gaps.size > 1 else ''}, the longest {steps[gaps].max():.4g} s; bridge them, or cut it."
+            f"{len(gaps)} gap{'s' if len(gaps) > 1 else ''}, the longest {steps[gaps].max():.4g} s; bridge them, or cut it."
         )
     elif jitter > JITTER:
         words.append(f"the times are uneven by up to {100 * jitter:.3g} % of a step: resample to an even grid.")
     else:
         words.append("evenly sampled, no gap.")
-    listed = [{"at": float(t[k]), "seconds": float(steps[k])} for k in gaps[:MOST_GAPS]]
-    return {"words": words, "gaps": listed, "interval": base.interval, "rows": len(t), "columns": column_data(record)}
+    return words
 
 
-def column_data(record: Record) -> list[dict[str, Any]]:
-    """Every column: its unit, range, and what is missing or stands still."""
-    rows = []
-    for name in record:
-        for label, values in scalar_columns(name, record[name]):
-            good = np.isfinite(values)
-            missing = int((~good).sum())
-            some = values[good]
-            remarks = []
-            if missing:
-                remarks.append(f"{missing} missing")
-            if some.size and float(np.ptp(some)) == 0.0:
-                remarks.append("constant")
-            low, high = (float(some.min()), float(some.max())) if some.size else (float("nan"), float("nan"))
-            rows.append({"name": label, "unit": unit_label(record.unit(name)), "low": low, "high": high, "remarks": remarks})
-    return rows
+def column_data(column: ColumnView) -> dict[str, Any]:
+    """A column: its unit, range, what is missing, and what it looks like."""
+    remarks = [f"{column.missing} missing"] if column.missing else []
+    if column.guess:
+        remarks.append(column.guess)
+    step = f"in steps of {column.step:.4g}" if column.step else ""
+    facts = {"name": column.name, "unit": unit_label(column.unit), "low": column.low, "high": column.high}
+    return {**facts, "step": step, "remarks": remarks}
 
 
 def follows(t: FloatArray, one: FloatArray, other: FloatArray) -> FollowedLag:

@@ -6,17 +6,21 @@ import base64
 import binascii
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...diagram.editing.edit import edit
 from ...diagram.editing.operations import Change, Meaning, with_section
+from ...diagram.spec import RecordSpec
 from ...errors import BlocksimError, listing
 from ...notation import unit_label
 from ...records.record import Record, scalar_columns
+from ...records.storage import suffixes
 from ...running.columns import targets
-from ...running.identify import identify
+from ...running.identify import axis_of, identify
+from ...running.looking import view_of_file
 from ...running.validate import validate
 from ...schedule.flatten import flatten
 from ..edit.requests import document_of
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from ..session import Session
 
 PREVIEW_COLUMNS = 500
-ENDINGS_READ = (".csv", ".mat", ".npz", ".parquet", ".txt")
 
 
 def data_shelf(session: Session) -> dict[str, Any]:
@@ -50,18 +53,28 @@ def dropped_path(session: Session, name: str) -> Path:
     return files[name]
 
 
+@contextmanager
+def by_name(session: Session) -> Iterator[None]:
+    """What goes wrong with a dropped file is told with its name, not with the folder where it lies meanwhile."""
+    try:
+        yield
+    except BlocksimError as error:
+        raise BlocksimError(str(error).replace(f"{data_shelf(session)['folder'].name}{os.sep}", "")) from error
+
+
 def loaded(session: Session, request: Request) -> Record:
     """The record of a dropped file, its time as the request says."""
     time, every = str(request.get("time") or ""), request.get("every") or None
-    return Record.load(dropped_path(session, str(request.get("file"))), time="" if every else time, every=every)
+    with by_name(session):
+        return Record.load(dropped_path(session, str(request.get("file"))), time="" if every else time, every=every)
 
 
 @handles("data.drop")
 def take_file(session: Session, request: Request) -> Answer:
     """Take a file's content; its name says how it is read."""
     name = os.path.basename(str(request.get("name") or "record.csv"))
-    if not name.lower().endswith(ENDINGS_READ):
-        raise BlocksimError(f"'{name}' is no record. Files are read that end in: {listing(ENDINGS_READ)}.")
+    if not name.lower().endswith(tuple(suffixes())):
+        raise BlocksimError(f"'{name}' is no record. Files are read that end in: {listing(suffixes())}.")
     try:
         content = base64.b64decode(str(request.get("content") or ""), validate=True)
     except (binascii.Error, ValueError):
@@ -75,8 +88,11 @@ def take_file(session: Session, request: Request) -> Answer:
 
 @handles("data.look", lane="data", latest=True)
 def look_at_file(session: Session, request: Request) -> Answer:
-    """Time base, gaps and columns of a dropped file, each column drawn small."""
-    record = loaded(session, request)
+    """Time base, gaps and columns of a dropped file, each column drawn small; rows are counted where their time is not known."""
+    time, every = request.get("time") or None, request.get("every") or None
+    with by_name(session):
+        path = dropped_path(session, str(request.get("file")))
+        record, view = view_of_file(path, axis_of(RecordSpec(time=None if every else time, every=every)))
     low, high = float(record.t[0]), float(record.t[-1])
     series: list[dict[str, Any]] = []
     arrays: dict[str, Any] = {}
@@ -85,7 +101,16 @@ def look_at_file(session: Session, request: Request) -> Answer:
             kind, parts = envelope(record.time(name), values, low, high, PREVIEW_COLUMNS)
             arrays[f"{len(series)}.0"], arrays[f"{len(series)}.1"] = parts
             series.append({"name": label, "unit": unit_label(record.unit(name)), "kind": kind})
-    return Answer({**inspected(record), "series": series, "span": [low, high], "signals": signals_data_of(session)}, arrays)
+    facts = {"span": [low, high], "timed": view.timed, "signals": signals_data_of(session), "times": possible_times(record)}
+    return Answer({**inspected(record, view), "series": series, **facts}, arrays)
+
+
+def possible_times(record: Record) -> list[str]:
+    """Columns that may be said to be the time, those of other lengths too."""
+    return [
+        *(label for name in record for label, _ in scalar_columns(name, record[name])),
+        *record.provenance.get("other_lengths", {}),
+    ]
 
 
 def signals_data_of(session: Session) -> list[dict[str, Any]]:
@@ -146,7 +171,8 @@ def identify_in_pane(session: Session, request: Request) -> Answer:
     """The diagram's identifiers on the dropped file."""
     if session.diagram is None:
         raise BlocksimError(f"'{session.name}' has mistakes; mend it in the Edit pane.")
-    record = identify(session.diagram, dropped_path(session, str(request.get("file"))), **reading_options(request))
+    with by_name(session):
+        record = identify(session.diagram, dropped_path(session, str(request.get("file"))), **reading_options(request))
     data_shelf(session)["estimates"] = dict(record.estimates)
     order = {name: place for place, name in enumerate(session.diagram.nodes)}  # of the file, as on the bench
     paths = sorted(record.estimates, key=lambda path: order.get(path.split(".")[0], len(order)))
@@ -167,7 +193,8 @@ def validate_in_pane(session: Session, request: Request) -> Answer:
         raise BlocksimError(f"identify first, then validate. Methods are: {listing(estimates)}.")
     mode = str(request.get("mode") or "loop")
     path = dropped_path(session, str(request.get("file")))
-    result = validate(session.diagram, path, estimates[method], block=method, mode=mode, **reading_options(request))
+    with by_name(session):
+        result = validate(session.diagram, path, estimates[method], block=method, mode=mode, **reading_options(request))
     series: list[dict[str, Any]] = []
     arrays: dict[str, Any] = {}
     for name in result:

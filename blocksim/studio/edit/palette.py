@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from ...contract.block import Block
-from ...diagram.catalogue import PARAMETERS, PORTS, block_families, documentation, equation, parameter_rows, port_rows
+from ...diagram.catalogue import PARAMETERS, PORTS, block_families, documentation, equation, paragraphs, parameter_rows, port_rows
 
 
 @functools.cache
@@ -25,7 +25,7 @@ def page(kind: type[Block]) -> dict[str, Any]:
     """All that there is to say about a block."""
     return {
         **entry(kind),
-        "doc": documentation(kind).partition("\n")[2].strip(),
+        "doc": [list(part) for part in paragraphs(documentation(kind).partition("\n")[2])],
         "ports": [dict(zip(PORTS, row, strict=True)) for row in port_rows(kind)],
         "settings": [dict(zip(PARAMETERS, row, strict=True)) for row in parameter_rows(kind)],
         "example": kind.example.strip(),

@@ -47,7 +47,7 @@ def question_of(diagram: Diagram, request: Mapping[str, Any]) -> Question:
     if source not in names:
         raise BlocksimError(f"'{source}' is no source. Sources are: {listing(names)}.")
     parameters = [str(name) for name in request.get("parameters") or first_parameters(diagram)]
-    outputs = [str(name) for name in request.get("outputs") or first_outputs(diagram)]
+    outputs = [str(name) for name in request.get("outputs") or first_outputs(diagram, parameters)]
     return Question(source, dict(request.get("settings") or {}), dict(request.get("limits") or {}), parameters, outputs)
 
 
@@ -84,8 +84,20 @@ def first_parameters(diagram: Diagram) -> list[str]:
     return [f"{plant}.{name}" for name in good[:FIRST_PARAMETERS]]
 
 
-def first_outputs(diagram: Diagram) -> list[str]:
-    """What a sensor delivers; without one, what the plant puts out first."""
+def sought_choices(diagram: Diagram) -> list[str]:
+    """The numbers of every block that runs and is no source: any of them may be what is to be found."""
+    inputs = set(sources(diagram))
+    return [
+        f"{name}.{key}"
+        for name, node in diagram.nodes.items()
+        if isinstance(node.block, Block) and not node.block.after_run and name not in inputs
+        for key, one in type(node.block).declared.items()
+        if isinstance(one, Param) and isinstance(node.block.settings.get(key), (int, float))
+    ]
+
+
+def first_outputs(diagram: Diagram, parameters: list[str]) -> list[str]:
+    """What a sensor delivers; without one, what the plant, or the block of what is sought, puts out first."""
     sensed = [
         f"{name}.{port}"
         for name, node in diagram.nodes.items()
@@ -95,7 +107,7 @@ def first_outputs(diagram: Diagram) -> list[str]:
     ]
     if sensed:
         return sensed
-    plant = plant_of(diagram)
+    plant = plant_of(diagram) or (parameters[0].split(".")[0] if parameters else "")
     return [f"{plant}.{next(iter(outports(diagram.nodes[plant].block)))}"] if plant else []
 
 

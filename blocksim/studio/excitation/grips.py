@@ -21,12 +21,16 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Grip:
-    """One thing to drag up and down: a line of the spectrum (x in Hz) or a point in time (x in s)."""
+    """One thing to drag up and down: a line of the spectrum (x in Hz) or a point in time (x in s).
+
+    A point whose time is a setting goes from side to side, too, `between` its neighbours.
+    """
 
     kind: str  # line or point
     x: float
     y: float
     signal: int = 0  # of a vector, which element
+    between: tuple[float, float] | None = None
 
 
 def source_table(block: Block, name: str) -> Any:
@@ -53,7 +57,7 @@ def multisine_grips(block: Block, duration: float) -> list[Grip]:
     return [Grip("line", float(x), float(size * math.hypot(a, b))) for x, a, b in zip(f, re, im, strict=True)]
 
 
-def multisine_dragged(block: Block, number: int, y: float) -> Settings:
+def multisine_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
     amplitudes = [grip.y for grip in multisine_grips(block, 0.0)]
     phases = [math.atan2(b, a) for a, b in zip(source_table(block, "re"), source_table(block, "im"), strict=True)]
     amplitudes[number] = max(y, 0.0)
@@ -70,7 +74,7 @@ def fourier_grips(block: Block, duration: float) -> list[Grip]:
     ]
 
 
-def fourier_dragged(block: Block, number: int, y: float) -> Settings:
+def fourier_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
     a, b = rows_by_joint(block.settings["a"]), rows_by_joint(block.settings["b"])
     joint, k = divmod(number, len(a[0]))
     size = math.hypot(a[joint][k], b[joint][k])
@@ -80,20 +84,41 @@ def fourier_dragged(block: Block, number: int, y: float) -> Settings:
     return {"a": like(block.settings["a"], a), "b": like(block.settings["b"], b)}
 
 
-def point_times(block: Block, count: int, duration: float) -> list[float]:
-    times = block.settings.get("times")
-    if times is not None and len(times) == count:
-        return [float(t) for t in times]
-    return [duration * k / max(count - 1, 1) for k in range(count)]
-
-
-def point_grips(block: Block, duration: float) -> list[Grip]:
+def polynomial_grips(block: Block, duration: float) -> list[Grip]:
+    """Way points at their own times."""
+    times = [float(t) for t in block.settings["times"]]
+    room = [-math.inf, *times, math.inf]
     rows = rows_by_joint(block.settings["points"])
-    times = point_times(block, len(rows[0]), duration)
-    return [Grip("point", t, float(value), joint) for joint, row in enumerate(rows) for t, value in zip(times, row, strict=True)]
+    return [
+        Grip("point", t, float(row[k]), joint, (max(room[k], 0.0), min(room[k + 2], max(duration, t))))
+        for joint, row in enumerate(rows)
+        for k, t in enumerate(times)
+    ]
 
 
-def point_dragged(block: Block, number: int, y: float) -> Settings:
+def polynomial_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
+    settings = point_dragged(block, number, y)
+    grip = polynomial_grips(block, math.inf)[number]
+    times, (low, high) = [float(t) for t in block.settings["times"]], grip.between or (grip.x, grip.x)
+    least = 1e-3 * (times[-1] - times[0])  # two points at one time would be a jump
+    if x is None or not low + least < x < high - least:
+        return settings
+    times[number % len(times)] = few_digits(x)
+    return {**settings, "times": times}
+
+
+def trapezoid_grips(block: Block, duration: float) -> list[Grip]:
+    """Way points when they are left, the last when it is reached: their times follow from the limits of speed and acceleration."""
+    times = source_table(block, "begins")
+    rows = rows_by_joint(block.settings["points"])
+    return [
+        Grip("point", float(t), float(value), joint)
+        for joint, row in enumerate(rows)
+        for t, value in zip(times, row, strict=True)
+    ]
+
+
+def point_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
     rows = rows_by_joint(block.settings["points"])
     joint, k = divmod(number, len(rows[0]))
     rows[joint][k] = few_digits(y)
@@ -110,7 +135,7 @@ def level_grips(block: Block, duration: float) -> list[Grip]:
     return [Grip("point", (k + 0.5) * clock, size * v) for k, v in enumerate(level_values(block)) if k * clock < duration]
 
 
-def level_dragged(block: Block, number: int, y: float) -> Settings:
+def level_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
     values = level_values(block)
     values[number] = few_digits(min(1.0, max(-1.0, y / (float(block.settings["amplitude"]) or 1.0))))
     return {"values": values}
@@ -127,16 +152,16 @@ def size_grips(block: Block, duration: float) -> list[Grip]:
     return [Grip("line", float(frequency), float(size))]
 
 
-def size_dragged(block: Block, number: int, y: float) -> Settings:
+def size_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
     return {"amplitude": few_digits(max(y, 0.0))}
 
 
-Grasp = tuple[Callable[["Block", float], list[Grip]], Callable[["Block", int, float], Settings]]
+Grasp = tuple[Callable[["Block", float], list[Grip]], Callable[["Block", int, float, "float | None"], Settings]]
 GRASPS: dict[str, Grasp] = {
     "Multisine": (multisine_grips, multisine_dragged),
     "FourierTrajectory": (fourier_grips, fourier_dragged),
-    "PolynomialTrajectory": (point_grips, point_dragged),
-    "TrapezoidTrajectory": (point_grips, point_dragged),
+    "PolynomialTrajectory": (polynomial_grips, polynomial_dragged),
+    "TrapezoidTrajectory": (trapezoid_grips, point_dragged),
     "LevelSequence": (level_grips, level_dragged),
 }
 
@@ -146,11 +171,11 @@ def grips(block: Block, duration: float) -> list[Grip]:
     return GRASPS.get(type(block).__name__, (size_grips, size_dragged))[0](block, duration)
 
 
-def dragged(block: Block, number: int, y: float) -> Settings:
-    """The settings after one grip was dragged to y."""
+def dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
+    """The settings after one grip was dragged to y, and to the time x where it has one."""
     if not 0 <= number < len(grips(block, 1.0)) and type(block).__name__ != "LevelSequence":
         raise BlocksimError(f"there is no line or point {number} to drag.")
-    return GRASPS.get(type(block).__name__, (size_grips, size_dragged))[1](block, number, y)
+    return GRASPS.get(type(block).__name__, (size_grips, size_dragged))[1](block, number, y, x)
 
 
 def few_digits(value: float) -> float:

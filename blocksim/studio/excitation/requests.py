@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...contract.block import Block
 from ...contract.library import find
 from ...diagram.writer import flow
-from ...errors import BlocksimError
+from ...errors import BlocksimError, listing
 from ...notation import unit_label
 from ...planning.design.design import file_numbers
 from ...planning.information import information_of
@@ -22,17 +22,19 @@ from ..edit.requests import document_of
 from ..handlers import Request, handles
 from ..protocol import Answer
 from ..running.envelopes import envelope
-from .experiment import Question, first_limits, margins, played_run, question_of, source_signals, watched
+from .experiment import Question, first_limits, margins, played_run, question_of, sought_choices, source_signals, watched
 from .grips import dragged, grips
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...diagram.diagram import Diagram
+    from ...planning.information import Information
     from ...records.record import Record
     from ..session import Session
 
 TIME_COLUMNS, AMPLITUDE_BINS, MOST_LINES = 700, 41, 2000
+ROUNDED = 1e-12  # a line below this share of the signal is one of rounding
 
 
 def runnable_diagram(session: Session) -> Diagram:
@@ -81,11 +83,16 @@ def look_at_source(session: Session, request: Request) -> Answer:
             "unit": unit_label(record.unit(main)),
             "units": {name: unit_label(record.unit(name)) for name in record},
             "numbers": analysis.numbers(),
-            "grips": [{"number": n, **asdict(grip)} for n, grip in enumerate(grips(block, duration)) if grip.signal == element],
+            "grips": [
+                {"number": n, **asdict(grip)}
+                for n, grip in enumerate(grips(block, duration))
+                if grip.signal == element and (grip.kind == "line" or grip.x <= float(record.t[-1]))
+            ],
             "limits": question.limits,
             "margins": [margin_data(m) for m in margins(question, record)],
             "watched": list(record),
             "parameters": question.parameters,
+            "choices": sought_choices(diagram),
             "outputs": question.outputs,
             "span": [float(record.t[0]), float(record.t[-1])],
         },
@@ -118,6 +125,7 @@ def spectrum_arrays(analysis: Analysis) -> dict[str, np.ndarray]:
     top = max(3.0 * analysis.bandwidth, 10.0 * float(analysis.frequency[1]))
     some = (analysis.frequency <= top) & (analysis.frequency > 0)
     f, a = analysis.frequency[some], analysis.amplitude[some]
+    a = np.where(a > ROUNDED * float(np.abs(analysis.values).max()), a, 0.0)
     if len(f) > MOST_LINES:  # of neighbours the greatest
         width = -(-len(f) // MOST_LINES)
         pad = -len(f) % width
@@ -133,7 +141,8 @@ def drag(session: Session, request: Request) -> Answer:
     diagram = runnable_diagram(session)
     question = question_of(diagram, request)
     block = source_block(diagram, question)
-    changes = dragged(block, int(request["number"]), float(request["y"]))
+    x = request.get("x")
+    changes = dragged(block, int(request["number"]), float(request["y"]), None if x is None else float(x))
     return Answer({"settings": {**question.settings, **{f"{question.source}.{key}": value for key, value in changes.items()}}})
 
 
@@ -146,7 +155,7 @@ def foretell(session: Session, request: Request) -> Answer:
     diagram = runnable_diagram(session)
     question = question_of(diagram, request)
     if not question.parameters or not question.outputs:
-        raise BlocksimError("no block of the diagram is a plant with parameters to find; choose some.")
+        raise BlocksimError("no block of the diagram is a robot; choose the parameters that are to be found.")
     shelf = session.shelf.setdefault("excitation", {})
     key = (session.version, question.source, tuple(question.parameters), tuple(question.outputs), repr(request.get("noise")))
     last = shelf.get("measured") if request.get("quick") else None
@@ -159,7 +168,18 @@ def foretell(session: Session, request: Request) -> Answer:
         info = information_of(measuring)
         shelf["measured"] = (key, measuring, info.surroundings.answers)
     ellipse = {"covariance": info.covariance.tolist(), "parameters": list(info.parameters), "quick": quick is not None}
-    return Answer({**info.plain(), **ellipse, "units": parameter_units(diagram, list(info.parameters))})
+    return Answer(
+        {**info.plain(), **ellipse, "verdict": verdict_words(info), "units": parameter_units(diagram, list(info.parameters))}
+    )
+
+
+def verdict_words(info: Information) -> str:
+    """The verdict; parameters that no output depends on are told in one sentence."""
+    lost = [name for finding in info.findings if finding.kind == "dead" for name in finding.parameters]
+    if len(lost) < 2:
+        return info.verdict
+    words = f"{listing(lost)} are dead here: no output depends on them at all. The bounds of the others are those without them."
+    return "\n".join([words, *(finding.words for finding in info.findings if finding.kind != "dead")])
 
 
 def parameter_units(diagram: Diagram, names: list[str]) -> dict[str, str]:

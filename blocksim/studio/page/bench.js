@@ -51,7 +51,7 @@ export class Bench {
 
   async open(diagram) {
     this.parts.title.textContent = this.parts.title.title = diagram.title;
-    this.view.set(diagram.svg);
+    this.view.set(diagram.svg, !diagram.again);
     const wrong = new Set(diagram.problems.map((problem) => problem.block));
     for (const group of this.parts.diagram.querySelectorAll("[data-block]")) group.classList.toggle("wrong", wrong.has(group.dataset.block));
     this.switches.set(diagram.defects, diagram.again);
@@ -60,9 +60,12 @@ export class Bench {
     if (diagram.again && this.opened) { this.reopen(diagram); return; }
     this.opened = true;
     this.compiled = false;
+    this.turn = (this.turn || 0) + 1;
     this.scopes.clear();
     this.controls.clear();
     this.pair.clearCloud();
+    this.pair.set([], {});
+    this.parts.time.textContent = "";
     Object.assign(this, { estimates: {}, shown: null, seed: null, good: {} });
     this.table.set([], {}, [], "");
     this.say("");
@@ -159,7 +162,7 @@ export class Bench {
   }
 
   request() {
-    return { changes: this.changes(), off: [...this.switches.off], seed: this.seed, columns: this.scopes.columns(), window: this.scopes.window, show: this.shown };
+    return { turn: this.turn, changes: this.changes(), off: [...this.switches.off], seed: this.seed, columns: this.scopes.columns(), window: this.scopes.window, show: this.shown };
   }
 
   run(last) {
@@ -168,12 +171,14 @@ export class Bench {
     this.app.latest("bench.run", () => this.request(), (answer, sent) => this.paint(answer, begin, sent), (error, sent) => this.refuse(error, sent));
   }
 
-  paint(answer, begin, { changes: taken }) {
+  paint(answer, begin, { changes: taken, turn }) {
+    if (turn !== this.turn) return;  // of the file that was open before
     this.good = taken;
     this.controls.accept(this.changes());
     this.parts.waiting.hidden = true;
     Object.assign(this, { number: answer.number, late: answer.rest });
     this.scopes.set(answer);
+    this.forget(this.methods.map((method) => method.name).filter((name) => !answer.rest.includes(name)), answer);
     this.take(answer);
     if (document.activeElement !== this.seedField) this.seedField.value = answer.seed ?? "";  // what is being typed stays
     this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, ${this.compiled ? "run" : "first run, with compiling,"} and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
@@ -190,7 +195,9 @@ export class Bench {
   askRest() {
     if (this.resting) { this.restAgain = true; return; }
     this.resting = true;
-    const done = (more) => {
+    const turn = this.turn, done = (answer) => {
+      const more = turn === this.turn ? answer : null;
+      if (more?.number === this.number) this.forget(this.late, more);
       if (more) this.take({ ...more, rest: more.number === this.number ? [] : this.late });
       setTimeout(() => { this.resting = false; if (this.restAgain) { this.restAgain = false; this.askRest(); } }, this.scopes.holding ? REST_PAUSE : 0);
     };
@@ -214,16 +221,19 @@ export class Bench {
 
   /** The same where Python answers one request after the other: few seeds at a time, until a hand moves something again. */
   async cloudInChunks() {
-    const turn = this.turn = (this.turn || 0) + 1, clouds = {};
-    for (let skip = 0; skip < CLOUD && turn === this.turn && !this.scopes.holding; skip += this.options.chunk) {
+    const hand = this.hand = (this.hand || 0) + 1, clouds = {};
+    for (let skip = 0; skip < CLOUD && hand === this.hand && !this.scopes.holding; skip += this.options.chunk) {
       const answer = await this.app.ask("bench.cloud", { ...this.request(), skip, count: this.options.chunk }).catch(() => ({}));
       for (const [path, cloud] of Object.entries(answer.methods || {})) {
         const before = clouds[path]?.values || [];
         clouds[path] = { ...cloud, values: Float32Array.of(...before, ...answer.arrays[path]), count: (clouds[path]?.count || 0) + cloud.count };
       }
-      if (turn === this.turn && !this.scopes.holding) this.pair.setCloud(clouds);
+      if (hand === this.hand && !this.scopes.holding) this.pair.setCloud(clouds);
     }
   }
+
+  /** What a run was to say of these methods and did not, as one that diverged, is no longer shown of an earlier one. */
+  forget(names, { estimates }) { for (const name of names) if (!(name in estimates)) delete this.estimates[name]; }
 
   take(answer) {
     Object.assign(this.estimates, answer.estimates);
@@ -234,8 +244,8 @@ export class Bench {
     if (answer.signals) this.signals = answer.signals;
   }
 
-  refuse(error, { changes: sent }) {
-    if (error.message === "stale") return;
+  refuse(error, { changes: sent, turn }) {
+    if (error.message === "stale" || turn !== this.turn) return;
     this.parts.waiting.hidden = true;
     const changes = { ...this.changes() };
     const wrong = [...new Set([...Object.keys(sent), ...Object.keys(this.good)])].filter((path) => !isSame(sent[path], this.good[path]) && isSame(sent[path], changes[path]));
@@ -251,7 +261,7 @@ export class Bench {
 
   // ---- scopes
 
-  zoom() { this.app.latest("bench.curves", () => this.request(), (answer) => this.scopes.set(answer), () => {}); }
+  zoom() { this.app.latest("bench.curves", () => this.request(), (answer, { turn }) => { if (turn === this.turn) this.scopes.set(answer); }, () => {}); }
 
   readAt() {
     this.app.latest("bench.values", () => ({ t: this.scopes.t, show: this.scopes.series.map((one) => one.name) }), (answer) => this.scopes.showValues(answer.values), () => {});

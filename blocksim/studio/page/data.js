@@ -18,12 +18,12 @@ class DataPane {
   build() {
     const part = (name, title, ...inner) => make("section", { class: `part of-data-${name}`, "aria-label": title, testid: `part-data-${name}` }, ...inner);
     const button = (text, testid, onclick, more = {}) => make("button", { type: "button", text, testid, onclick, ...more });
-    const picker = make("input", { type: "file", accept: ".csv,.txt,.mat,.npz,.parquet", multiple: true, "aria-label": "Choose files", testid: "data-file", onchange: () => this.drop(picker.files) });
+    const picker = make("input", { type: "file", multiple: true, "aria-label": "Choose files", testid: "data-file", onchange: () => this.drop(picker.files) });
     this.parts = {
-      zone: make("div", { class: "zone drop", testid: "data-zone" }, make("p", { text: "Drop a CSV or MAT file here, or choose one: it stays on this machine." }), picker),
-      file: make("select", { "aria-label": "File", testid: "data-which", onchange: (event) => { this.file = event.target.value; this.look(); } }), time: make("input", { type: "text", placeholder: "t", "aria-label": "Column of time", testid: "data-time", onchange: () => this.look() }),
+      zone: make("div", { class: "zone drop", testid: "data-zone" }, make("p", { text: "Drop a CSV, MAT or other table here, or choose one: it stays on this machine." }), picker),
+      file: make("select", { "aria-label": "File", testid: "data-which", onchange: (event) => { this.file = event.target.value; this.look(); } }), time: make("input", { type: "text", placeholder: "t", list: "data-times", "aria-label": "Column of time", testid: "data-time", onchange: () => this.look() }),
       every: make("input", { type: "text", placeholder: "s", "aria-label": "Interval of rows without a time", testid: "data-every", onchange: () => this.look() }), resample: make("input", { type: "text", placeholder: "s", "aria-label": "Resample to this interval", testid: "data-resample" }),
-      bridge: make("input", { type: "checkbox", "aria-label": "bridge gaps", testid: "data-bridge" }), words: make("ul", { class: "notes", testid: "data-words" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "data-said" }), word: make("p", { class: "hint", role: "status", testid: "data-word" }),
+      times: make("datalist", { id: "data-times" }), bridge: make("input", { type: "checkbox", "aria-label": "bridge gaps", testid: "data-bridge" }), words: make("ul", { class: "notes", testid: "data-words" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "data-said" }), word: make("p", { class: "hint", role: "status", testid: "data-word" }),
       one: make("select", { "aria-label": "First column", testid: "lag-one" }), other: make("select", { "aria-label": "Second column", testid: "lag-other" }), lag: make("p", { class: "hint", testid: "lag-words" }),
       hint: make("p", { class: "hint", text: "The columns of a dropped file stand here, each to be mapped to a signal that the diagram's methods read: with its unit, a scale, an offset, a delay." }),
       columns: make("div", { class: "columns", testid: "data-columns" }), results: make("div", { class: "tables", testid: "data-results" }), notes: make("ul", { class: "notes", testid: "data-notes" }),
@@ -31,7 +31,7 @@ class DataPane {
     };
     for (const kind of ["dragover", "dragleave", "drop"]) this.root.addEventListener(kind, (event) => { event.preventDefault(); this.parts.zone.classList.toggle("over", kind === "dragover"); if (kind === "drop") this.drop(event.dataTransfer.files); });
     this.root.append(
-      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row with-file" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps")),
+      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row with-file" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time, this.parts.times), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps")),
         this.parts.said, this.parts.words, make("h3", { class: "with-file", text: "Which comes first?" }), make("div", { class: "row with-file" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
       part("map", "Columns", make("h2", { text: "Columns" }), this.parts.hint, this.parts.columns),
       part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.results, this.parts.notes,
@@ -85,6 +85,8 @@ class DataPane {
     this.say("");
     this.parts.hint.hidden = true;
     this.parts.words.replaceChildren(...answer.words.map((text) => make("li", { text })), ...answer.gaps.map((gap) => make("li", { text: `gap of ${brief(gap.seconds)} s at ${brief(gap.at)} s` })));
+    this.parts.words.classList.toggle("alarm", !answer.timed);
+    this.parts.times.replaceChildren(...answer.times.map((name) => make("option", { value: name })));
     const names = answer.columns.map((column) => column.name);
     for (const select of [this.parts.one, this.parts.other]) select.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
     if (names.length > 1) this.parts.other.value = names[1];
@@ -97,9 +99,9 @@ class DataPane {
     const put = (key) => (event) => { this.map.set(column.name, { ...this.map.get(column.name), [key]: event.target.value.trim() }); };
     const signal = make("select", { "aria-label": `signal of column ${column.name}`, testid: `map-${column.name}`, onchange: put("signal") }, make("option", { value: "", text: answer.signals.some((one) => one.name === column.name) ? "by its name" : "not used" }), ...answer.signals.map((one) => make("option", { value: one.name, text: `${one.name}${one.unit ? ` [${one.unit}]` : ""}`, selected: one.name === words.signal })));
     const small = (key, label, hint) => make("input", { type: "text", placeholder: hint, value: words[key] || "", "aria-label": `${label} of ${column.name}`, testid: `${key}-${column.name}`, onchange: put(key) });
-    const row = make("div", { class: "column" }, make("div", { class: "row" }, make("b", { text: column.name }), make("span", { class: "unit", text: `${column.unit ? `[${column.unit}] ` : ""}${brief(column.low)} … ${brief(column.high)}` }), make("span", { class: "alarm", text: column.remarks.join(", ") })),
+    const row = make("div", { class: "column" }, make("div", { class: "row" }, make("b", { text: column.name }), make("span", { class: "unit", text: `${column.unit ? `[${column.unit}] ` : ""}${brief(column.low)} … ${brief(column.high)} ${column.step}` }), make("span", { class: "alarm", text: column.remarks.join(", ") })),
       make("div", { class: "row" }, make("label", {}, "→ ", signal), small("unit", "unit", "unit"), small("scale", "scale", "× scale"), small("offset", "offset", "+ offset"), small("delay", "delay", "delay s")));
-    const plot = new PlotCanvas(row, { x: "t [s]", y: column.unit, label: `${column.name} over time`, testid: `plot-column-${column.name}`, height: "6.5rem" });
+    const plot = new PlotCanvas(row, { x: answer.timed ? "t [s]" : "row", y: column.unit, label: `${column.name} over time`, testid: `plot-column-${column.name}`, height: "6.5rem" });
     const [a, b] = [answer.arrays[`${place}.0`], answer.arrays[`${place}.1`]];
     plot.set({ curves: [answer.series[place].kind === "points" ? { x: a, y: b } : { x: columnTimes(a.length, answer.span), least: a, greatest: b }], range: { x: answer.span } });
     return row;
@@ -126,7 +128,8 @@ class DataPane {
     const swatch = make("i", { class: "swatch" });
     swatch.style.background = colour;
     return make("div", { class: "method", testid: `data-${name}` }, make("h3", {}, swatch, ` ${name} `, make("small", { text: one.method || "" })),
-      make("table", { class: "foretold" }, make("tr", {}, ...["parameter", "value", "± std", ""].map((text) => make("th", { text }))), ...one.rows.map((row) => make("tr", { testid: `data-row-${name}-${row.name}` }, make("td", { text: row.name }), make("td", { text: brief(row.value, 5) }), make("td", { text: row.std === null ? "" : `± ${brief(row.std, 3)}` }), make("td", { class: "unit", text: row.cells.unit || "" })))));
+      make("table", { class: "foretold" }, make("tr", {}, ...["parameter", "value", "± std", ""].map((text) => make("th", { text }))), ...one.rows.map((row) => make("tr", { testid: `data-row-${name}-${row.name}` }, make("td", { text: row.name }), make("td", { text: brief(row.value, 5) }), make("td", { text: row.std === null ? "" : `± ${brief(row.std, 3)}` }), make("td", { class: "unit", text: row.cells.unit || "" })))),
+      make("ul", { class: "notes" }, ...one.notes.map((text) => make("li", { text }))));
   }
 
   async validate() {

@@ -1,10 +1,13 @@
 // The diagram as Python drew it; a click or Enter on a block chooses it.
 import { make } from "./dom.js";
 
+const READABLE = 0.6;  // pixels for each unit of a drawing, whose letters are 10 and 12 units high
+
 /** A button that shows a diagram as large as it is drawn, to be scrolled, or fitted into its place again. */
 export function sizeButton(root) {
-  const button = make("button", { type: "button", class: "quiet small", text: "larger", title: "the diagram as large as it is drawn, or fitted", "aria-pressed": "false", testid: "diagram-size",
-    onclick: () => { const large = root.classList.toggle("large"); button.textContent = large ? "fit" : "larger"; button.setAttribute("aria-pressed", large); } });
+  const button = make("button", { type: "button", class: "quiet small", title: "the diagram as large as it is drawn, or fitted", testid: "diagram-size", onclick: () => root.enlarge(!root.classList.contains("large")) });
+  root.enlarge = (large) => { root.classList.toggle("large", large); button.textContent = large ? "fit" : "larger"; button.setAttribute("aria-pressed", large); };
+  root.enlarge(false);
   return button;
 }
 
@@ -21,11 +24,18 @@ export class DiagramView {
     });
   }
 
-  set(svg) {
+  /** Another drawing; that of another file is fitted where it can be read then, and else to be scrolled. */
+  set(svg, other = false) {
     this.root.innerHTML = svg;
     const drawing = this.root.querySelector("svg");
-    if (drawing) drawing.style.setProperty("--drawn", `${1.25 * drawing.dataset.width}px`);
+    if (drawing) for (const [name, scale] of [["--drawn", 1.25], ["--large", 1]]) drawing.style.setProperty(name, `${scale * drawing.dataset.width}px`);
     this.mark(this.block);
+    if (!drawing || !other) return;
+    this.root.enlarge?.(false);
+    const scale = drawing.getScreenCTM()?.a;
+    if (!scale || scale >= READABLE) return;
+    this.root.enlarge?.(true);
+    drawing.querySelector("[data-block]")?.scrollIntoView({ block: "nearest", inline: "start" });  // where the file begins
   }
 
   pick(group, byKey = false) {

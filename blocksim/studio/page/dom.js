@@ -36,10 +36,11 @@ export function axisTicks(low, high, count) {
   while (place > 0 && ticksOf(factors[place]) < 2) place--;
   const step = power * factors[place];
   const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const digits = Math.max(4, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / step)) + 1);  // two neighbours are told apart
   const ticks = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * span; n++) {
     const value = n * step;
-    ticks.push({ value, text: places > 5 || Math.abs(high) >= 1e6 ? brief(value) : value.toFixed(places) });
+    ticks.push({ value, text: places > 5 || Math.abs(high) >= 1e6 ? brief(value, digits) : value.toFixed(places) });
   }
   return ticks;
 }

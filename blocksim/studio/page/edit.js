@@ -2,6 +2,7 @@
 import { make } from "./dom.js";
 import { DiagramView, sizeButton } from "./diagram.js";
 import { TextEditor } from "./edit_text.js";
+import { Inspector } from "./edit_block.js";
 import { Palette } from "./edit_palette.js";
 import { WireBoard } from "./edit_wires.js";
 
@@ -11,9 +12,9 @@ class EditPane {
   constructor(root, app) {
     this.root = root;
     this.app = app;
-    this.state = null;
-    this.block = "";
+    Object.assign(this, { state: null, block: "" });
     this.build();
+    this.inspector = new Inspector(this.parts.block, { act: (request, refuse) => this.act(request, refuse), page: (type) => app.ask("edit.palette", { type }) });
     this.editor = new TextEditor(this.parts.text, { typed: (text) => this.type(text), moved: (line) => this.chooseAt(line) });
     this.palette = new Palette(this.parts.palette, { insert: (type) => this.act({ act: "insert", type }), page: (type) => app.ask("edit.palette", { type }) });
     this.view = new DiagramView(this.parts.canvas, (block, by) => { this.choose(block, true); if (by === "again") this.parts.block.querySelector("input")?.focus(); });
@@ -65,10 +66,11 @@ class EditPane {
   }
 
   take(state) {
+    const other = this.state?.path !== state.path;
     this.state = state;
     if (document.activeElement !== this.editor.area || !this.typing) this.editor.set(state.text);
     this.editor.mark(state.problems);
-    if (state.svg) this.view.set(state.svg);
+    if (state.svg) this.view.set(state.svg, other);
     this.parts.canvas.classList.toggle("stale", !state.svg);
     if (state.svg) this.wires.set(state.blocks);
     const wrong = new Set(state.problems.map((problem) => problem.block));
@@ -83,7 +85,7 @@ class EditPane {
     this.parts.file.classList.toggle("alarm", Boolean(state.outside));
     if (state.words || state.news?.length) this.say([state.words, ...(state.news || [])].filter(Boolean).join(". "));
     if (state.outside) this.askAboutOutside(); else if (this.asking === "outside") this.closeAsk();
-    this.showBlock();
+    this.inspector.show(this.state, this.block);
     clearTimeout(this.settling);
     if (!state.problems.length) this.settling = setTimeout(() => this.adopt(), SETTLE_MS);
   }
@@ -181,12 +183,12 @@ class EditPane {
     this.view.mark(block);
     const entry = this.entry();
     if (lead && entry?.line) this.editor.goTo(entry.line);
-    this.showBlock();
+    this.inspector.show(this.state, this.block);
   }
 
   chooseAt(line) {
     const before = (this.state?.blocks || []).filter((block) => block.line <= line && block.line > 0).sort((a, b) => b.line - a.line)[0];
-    if (before && before.name !== this.block) { this.block = before.name; this.view.mark(this.block); this.showBlock(); }
+    if (before && before.name !== this.block) { this.block = before.name; this.view.mark(this.block); this.inspector.show(this.state, this.block); }
   }
 
   chooseWire({ block, port, from }) {
@@ -200,70 +202,6 @@ class EditPane {
   }
 
   entry() { return this.state?.blocks?.find((block) => block.name === this.block); }
-
-  showBlock() {
-    const entry = this.entry();
-    if (document.activeElement && this.parts.block.contains(document.activeElement) && this.shownBlock === this.block && this.shownText === this.state?.text) return;
-    this.shownBlock = this.block;
-    this.shownText = this.state?.text;
-    const focus = this.parts.block.contains(document.activeElement) ? document.activeElement.dataset.testid : "";
-    this.parts.block.replaceChildren(...(entry ? this.blockParts(entry) : this.fileParts()));
-    if (focus) this.parts.block.querySelector(`[data-testid="${CSS.escape(focus)}"]`)?.focus();
-  }
-
-  fileParts() {
-    const fields = (title, act, values) => !Object.keys(values).length ? [] : [make("h3", { text: title }), ...Object.entries(values).map(([key, text]) => this.field(key, text, (words, refuse) => this.act({ act, key, text: words }, refuse), `${act}-${key}`))];
-    return [make("p", { class: "hint", text: "Choose a block (Enter again: its fields), or drag from an output to an input. Blocks come from the palette: double-click or drag." }),
-      ...fields("parameters", "parameter", this.state?.parameters || {}), ...fields("simulate", "simulate", this.state?.simulate || {})];
-  }
-
-  blockParts(entry) {
-    const name = make("input", { type: "text", class: "name", value: entry.name, "aria-label": "Name of the block", testid: "block-name" });
-    const refusal = make("p", { class: "refusal", role: "alert", hidden: true, testid: "name-refusal" });
-    const refuse = (text) => { refusal.textContent = text; refusal.hidden = !text; };
-    name.addEventListener("change", () => { if (name.value !== entry.name) this.act({ act: "rename", block: entry.name, name: name.value }, refuse); });
-    const set = (key) => (words, refuseField) => this.act({ act: "set", block: entry.name, key, text: words }, refuseField);
-    const adding = make("input", { type: "text", placeholder: "setting", "aria-label": "Another setting", list: "more-settings", testid: "setting-key" });
-    const more = make("datalist", { id: "more-settings" });
-    adding.addEventListener("focus", () => this.offerSettings(entry, more));
-    const value = make("input", { type: "text", placeholder: "value", "aria-label": "Its value", testid: "setting-value" });
-    const addRefusal = make("p", { class: "refusal", role: "alert", hidden: true });
-    const add = () => { if (adding.value && value.value) set(adding.value)(value.value, (text) => { addRefusal.textContent = text; addRefusal.hidden = false; }); };
-    value.addEventListener("keydown", (event) => { if (event.key === "Enter") add(); });
-    return [
-      make("div", { class: "row" }, name, make("small", { text: entry.type }), make("button", { type: "button", class: "quiet", text: "Delete", testid: "block-delete", onclick: () => this.act({ act: "delete", block: entry.name }) })), refusal,
-      ...entry.inputs.map((port) => this.wireRow(entry, port)),
-      ...Object.entries(entry.settings).map(([key, text]) => this.field(key, text, set(key), `set-${entry.name}.${key}`)),
-      make("div", { class: "row add" }, adding, value, make("button", { type: "button", class: "quiet", text: "add", testid: "setting-add", onclick: add }), more), addRefusal,
-    ];
-  }
-
-  async offerSettings(entry, list) {
-    try {
-      const { page } = await this.app.ask("edit.palette", { type: entry.type });
-      list.replaceChildren(...page.settings.filter((row) => !(row.parameter in entry.settings)).map((row) => make("option", { value: row.parameter, text: `${row.meaning}${row.unit ? ` [${row.unit}]` : ""}, else ${row.default}` })));
-    } catch { /* a subsystem: its own file says what it takes */ }
-  }
-
-  field(key, text, take, testid) {
-    const input = make("input", { type: "text", value: text, "aria-label": key, testid });
-    const refusal = make("p", { class: "refusal", role: "alert", hidden: true, testid: `refusal-${testid}` });
-    input.addEventListener("change", async () => {
-      refusal.hidden = true;
-      const good = await take(input.value, (words) => { refusal.textContent = words; refusal.hidden = false; });
-      input.setAttribute("aria-invalid", !good);
-    });
-    return make("div", { class: "setting" }, make("label", {}, make("span", { text: key }), input), refusal);
-  }
-
-  wireRow(entry, port) {
-    const signals = this.state.blocks.flatMap((block) => block.outputs.map((output) => block.outputs.length === 1 ? block.name : `${block.name}.${output}`));
-    const select = make("select", { "aria-label": `${entry.name}.${port.name} reads`, testid: `wire-${entry.name}.${port.name}` }, make("option", { value: "", text: port.signals.length && !port.many ? "…" : "connect …" }), ...signals.map((signal) => make("option", { value: signal, text: signal })));
-    select.addEventListener("change", () => { if (select.value) this.act({ act: "connect", block: entry.name, port: port.name, signal: select.value }); });
-    return make("div", { class: "wire-row", title: port.doc }, make("span", { class: "port-name", text: `→ ${port.name}` }),
-      ...port.signals.map((signal) => make("span", { class: "chip" }, signal, make("button", { type: "button", class: "quiet small", text: "×", "aria-label": `disconnect ${signal} from ${entry.name}.${port.name}`, testid: `cut-${entry.name}.${port.name}-${signal}`, onclick: () => this.act({ act: "disconnect", block: entry.name, port: port.name, signal }) }))),
-      select);
-  }
 
   onKey(event) {
     const key = event.key.toLowerCase(), command = event.ctrlKey || event.metaKey;

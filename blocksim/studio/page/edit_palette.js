@@ -52,7 +52,7 @@ export class Palette {
     this.about.replaceChildren(
       make("div", { class: "row" }, make("h3", { text: page.name }), make("button", { type: "button", class: "primary", text: "Insert", testid: "palette-insert", onclick: () => this.insert(page.name) }),
         make("button", { type: "button", class: "quiet small", text: "×", "aria-label": "close the page of this block", onclick: () => { this.about.hidden = true; } })),
-      make("p", { class: "equation", text: page.equation }), make("p", { class: "doc", text: page.doc }),
+      make("p", { class: "equation", text: page.equation }), ...page.doc.map(([text, columns]) => make(columns ? "pre" : "p", { class: "doc", text })),
       page.ports.length ? table(page.ports, ["port", "unit", "meaning"]) : null,
       page.settings.length ? table(page.settings, ["parameter", "default", "unit", "meaning"]) : null);
     this.about.scrollTop = 0;

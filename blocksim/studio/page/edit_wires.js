@@ -15,6 +15,18 @@ function wireEnds(group) {
   return [path.getPointAtLength(0), path.getPointAtLength(length)];
 }
 
+/** Places for the ports of one edge, evenly spaced, farthest from those that are taken by wires first. */
+function freePlaces(top, bottom, count, taken) {
+  const wanted = count - taken.length, all = Array.from({ length: 2 * count + 1 }, (_, n) => top + (bottom - top) * (n + 1) / (2 * count + 2));
+  if (!taken.length) return all.filter((_, n) => n % 2).slice(0, count);
+  const chosen = [];
+  while (chosen.length < wanted) {
+    const far = (y) => Math.min(...[...taken, ...chosen].map((other) => Math.abs(other - y)));
+    chosen.push(all.reduce((best, y) => (far(y) > far(best) + 1e-9 ? y : best)));
+  }
+  return chosen.sort((one, other) => one - other);
+}
+
 export class WireBoard {
   /** `connect({signal, block, port})`, `chosen({block, port, signal})` for a wire, `dropped(type)` for a block of the palette. */
   constructor(root, { connect, chosen, dropped }) {
@@ -51,14 +63,17 @@ export class WireBoard {
       const [left, top, right, bottom] = group.dataset.box.split(" ").map(Number);
       const turned = block.outputs.some((port) => ends.has(`out ${block.name}.${port}`) && ends.get(`out ${block.name}.${port}`).x < (left + right) / 2);
       const onEdge = (point) => point && (Math.abs(point.x - left) < 3 || Math.abs(point.x - right) < 3 || Math.abs(point.y - top) < 3 || Math.abs(point.y - bottom) < 3) ? point : null;  // not where a wire branches off
-      const spread = (n, count) => top + (bottom - top) * (n + 1) / (count + 1);
-      block.outputs.forEach((port, n) => this.handle("out", block.name, port, onEdge(ends.get(`out ${block.name}.${port}`)) || { x: turned ? left : right, y: spread(n, block.outputs.length) }));
-      block.inputs.forEach((port, n) => this.handle("in", block.name, port.name, onEdge(ends.get(`in ${block.name}.${port.name}`)) || { x: turned ? right : left, y: spread(n, block.inputs.length) }, !port.signals.length && !port.optional));
+      const names = { out: block.outputs, in: block.inputs.map((port) => port.name) };
+      for (const side of ["out", "in"]) {
+        const x = (side === "out") === turned ? left : right, wired = names[side].map((name) => onEdge(ends.get(`${side} ${block.name}.${name}`)));
+        const places = freePlaces(top, bottom, names[side].length, wired.filter((point) => point && Math.abs(point.x - x) < 3).map((point) => point.y));
+        names[side].forEach((name, n) => this.handle(side, block.name, name, wired[n] || { x, y: places.shift() }, side === "in" && !block.inputs[n].signals.length && !block.inputs[n].optional));
+      }
     }
   }
 
   handle(side, block, port, { x, y }, open = false) {
-    const dot = svgPart("circle", { class: `port ${side}${open ? " open" : ""}`, cx: x, cy: y, r: 5, "data-side": side, "data-of": block, "data-port": port, "data-testid": `port-${side}-${block}.${port}` });
+    const dot = svgPart("circle", { class: `port ${side}${open ? " open" : ""}`, cx: x, cy: y, r: 4.5, "data-side": side, "data-of": block, "data-port": port, "data-testid": `port-${side}-${block}.${port}` });
     const title = svgPart("title", {});
     title.textContent = `${block}.${port} (${side === "in" ? "input" : "output"})`;
     dot.append(title);

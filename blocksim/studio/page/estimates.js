@@ -24,8 +24,19 @@ export class EstimateTable {
       }
       const table = this.tables.get(method.name), result = estimates[method.name];
       table.root.classList.toggle("late", rest.includes(method.name));
-      if (result) this.fill(table, result);
+      if (result) this.fill(table, result); else if (!rest.includes(method.name)) this.empty(table);
+      table.root.hidden = !table.names && !rest.includes(method.name);
     }
+  }
+
+  /** A run without an estimate: what stood here was of another run. */
+  empty(table) {
+    for (const row of table.body.children) {
+      COLUMNS_OF_TABLE.forEach((_, place) => { row.children[place + 1].textContent = "–"; });
+      row.classList.remove("alarm");
+      row.querySelector("svg").style.visibility = "hidden";
+    }
+    table.notes.replaceChildren();
   }
 
   makeTable(method) {

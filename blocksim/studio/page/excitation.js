@@ -32,7 +32,7 @@ class ExcitationPane {
       limits: make("div", { class: "limits", testid: "excitation-limits" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "excitation-said" }), word: make("p", { class: "hint", role: "status", testid: "excitation-word" }),
       beside: make("p", { class: "hint", hidden: true, testid: "excitation-beside" }),
       time: make("div", { class: "times" }), other: make("div", { class: "plot-pair" }), numbers: make("dl", { class: "numbers", testid: "excitation-numbers" }),
-      table: make("table", { class: "foretold", testid: "excitation-table" }), verdict: make("p", { class: "verdict", testid: "excitation-verdict" }), ellipse: make("div"), search: make("div", { class: "search", hidden: true, testid: "excitation-search" }),
+      table: make("table", { class: "foretold", testid: "excitation-table" }), sought: make("details", { class: "more", testid: "excitation-sought" }), verdict: make("p", { class: "verdict", testid: "excitation-verdict" }), ellipse: make("div"), search: make("div", { class: "search", hidden: true, testid: "excitation-search" }),
       family: make("select", { "aria-label": "Family", testid: "excitation-family" }, ...DESIGN_FAMILIES.map((name) => make("option", { value: name, text: name || "as it is" }))),
       criterion: make("select", { "aria-label": "Criterion", testid: "excitation-criterion" }, ...DESIGN_CRITERIA.map((name) => make("option", { value: name, text: name }))),
       seconds: make("input", { type: "number", value: "20", min: "1", "aria-label": "Seconds of search", testid: "excitation-seconds" }),
@@ -52,7 +52,7 @@ class ExcitationPane {
         make("div", { class: "row" }, this.parts.improve, this.parts.stop, this.parts.undo), this.parts.search,
         make("h3", { text: "Take it along" }), make("div", { class: "row" }, this.parts.keep, button("YAML", "excitation-yaml", () => this.export("yaml")), button("CSV for the robot", "excitation-csv", () => this.export("csv")))),
       part("signals", "Signals", this.parts.numbers, this.parts.time, this.parts.other),
-      part("teaches", "What it will teach", make("h2", { text: "What it will teach" }), this.parts.table, this.parts.verdict, this.parts.ellipse));
+      part("teaches", "What it will teach", make("h2", { text: "What it will teach" }), this.parts.table, this.parts.verdict, this.parts.ellipse, this.parts.sought));
   }
 
   show() { this.visible = true; if (this.stale) this.open(); }
@@ -65,7 +65,15 @@ class ExcitationPane {
 
   look() {
     this.app.latest("excitation.look", () => this.request(), (answer) => this.paint(answer), (error) => { if (error.message !== "stale") this.cannotLook(error); });
-    this.app.latest("excitation.information", () => ({ ...this.request(), quick: Boolean(this.holding) }), (answer) => this.foretell(answer), (error) => { if (error.message !== "stale") this.parts.verdict.textContent = error.message; });
+    this.app.latest("excitation.information", () => ({ ...this.request(), quick: Boolean(this.holding) }), (answer) => this.foretell(answer), (error) => { if (error.message !== "stale") this.cannotForetell(error); });
+  }
+
+  /** Nothing is foretold of what is seen now; what stands here is of something else. */
+  cannotForetell(error) {
+    this.parts.verdict.textContent = error.message;
+    this.parts.table.replaceChildren();
+    this.plots.ellipse.set({});
+    this.before = this.ellipseOf = null;
   }
 
   /** What was dragged may no longer fit a text that was changed: then the source is shown as the text has it. */
@@ -97,6 +105,7 @@ class ExcitationPane {
     if (first || !this.parts.limits.contains(document.activeElement)) this.paintLimits(answer);
     this.paintNumbers(answer);
     this.paintTimes(answer);
+    this.paintSought(answer);
     const lines = answer.grips.filter((grip) => grip.kind === "line");
     const busy = (plot) => plot.held;
     this.plots.spectrum.set({ curves: [{ x: answer.arrays.f, y: answer.arrays.a, stems: true, thin: true }], ...(busy(this.plots.spectrum) ? {} : { grips: lines }), range: { x: [0, Math.max(...answer.arrays.f, ...lines.map((grip) => 1.1 * grip.x))] }, titles: { y: `amplitude${answer.unit ? ` [${answer.unit}]` : ""}` } });
@@ -128,6 +137,23 @@ class ExcitationPane {
     const rows = [["crest factor", brief(numbers.crest_factor, 3)], ["peak", `${brief(numbers.peak, 3)} ${unit}`], ["rms", `${brief(numbers.rms, 3)} ${unit}`], ["95 % of power below", `${brief(numbers.bandwidth, 3)} Hz`],
       ...margins.filter((margin) => margin.signal !== signal).map((margin) => [`${margin.signal} ${margin.kind}`, `${brief(margin.value, 3)} of ${brief(margin.limit, 3)} ${this.unitOf(margin.signal, margin.kind)}`, margin.broken])];
     this.parts.numbers.replaceChildren(...rows.map(([name, text, alarm]) => make("div", { class: alarm ? "alarm" : "" }, make("dt", { text: name }), make("dd", { text }))));
+  }
+
+  /** The numbers that may be sought; those that are have a tick. */
+  paintSought({ choices, parameters }) {
+    if (this.soughtOf === choices.join() && this.parts.sought.contains(document.activeElement)) return;
+    this.soughtOf = choices.join();
+    const box = (name) => make("label", {}, make("input", { type: "checkbox", value: name, checked: parameters.includes(name), testid: `sought-${name}`, onchange: () => this.seek() }), ` ${name}`);
+    this.parts.sought.replaceChildren(make("summary", { text: `what is to be found: ${parameters.length} of ${choices.length}` }), make("div", { class: "chosen-boxes" }, ...choices.map(box)));
+    this.parts.sought.hidden = !choices.length;
+  }
+
+  seek() {
+    this.parameters = [...this.parts.sought.querySelectorAll("input:checked")].map((box) => box.value);
+    Object.assign(this, { pair: [0, 1], before: null, ellipseOf: null });
+    if (!this.parameters.length) { this.cannotForetell({ message: "Choose at least one number that is to be found." }); return; }
+    this.parts.sought.querySelector("summary").textContent = `what is to be found: ${this.parameters.length} of ${this.parts.sought.querySelectorAll("input").length}`;
+    this.look();
   }
 
   unitOf(signal, kind) { const unit = this.units?.[signal] || this.units?.[signal.split("[")[0]] || ""; return unit && kind === "rate" ? `${unit}/s` : unit; }
@@ -163,7 +189,7 @@ class ExcitationPane {
     this.message = "";
     if (!this.holding) { this.past.push({ ...this.settings }); this.holding = true; }
     if (last) { this.holding = false; this.parts.undo.disabled = false; }
-    this.app.latest("excitation.drag", () => ({ ...this.request(), number: grip.number, y }), (answer) => { this.settings = answer.settings; this.look(); }, (error) => { if (error.message !== "stale") this.say(error.message); });
+    this.app.latest("excitation.drag", () => ({ ...this.request(), number: grip.number, y, ...(grip.between ? { x: grip.x } : {}) }), (answer) => { this.settings = answer.settings; this.look(); }, (error) => { if (error.message !== "stale") this.say(error.message); });
   }
 
   undo() {
@@ -238,7 +264,7 @@ class ExcitationPane {
     const now = ellipseCurve(middle, block);
     if (this.ellipseOf !== names) { this.ellipseOf = names; this.firstEllipse = now; }
     const ghost = { ...this.firstEllipse, colour: getComputedStyle(this.root).getPropertyValue("--ghost").trim(), thin: true };
-    this.plots.ellipse.set({ curves: [ghost, now], dots: [{ x: middle[0], y: middle[1], size: 2.5 }], titles: { x: titled(parameters[i], units), y: titled(parameters[j], units) }, texts: ["2 standard deviations"] });
+    this.plots.ellipse.set({ curves: [ghost, now], dots: [{ x: middle[0], y: middle[1], size: 2.5 }], titles: { x: titled(parameters[i], units), y: titled(parameters[j], units) }, texts: ["2 standard deviations", ...(Object.keys(this.settings).length ? ["grey: before"] : [])] });
   }
 }
 

@@ -48,14 +48,23 @@ export class PlotCanvas {
 
   frame() {
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight, { left, right, bottom, top } = this.extent();
-    const floor = height - PLOT_BOTTOM, log = this.range?.log;
+    const floor = height - PLOT_BOTTOM, log = this.range?.log, edge = this.edge(bottom, top, floor);
     const shareX = log ? (x) => Math.log(x / left) / Math.log(right / left) : (x) => (x - left) / (right - left);
     return {
-      width, height, floor, left, right, bottom, top,
-      x: (value) => PLOT_LEFT + (width - PLOT_LEFT - PLOT_RIGHT) * shareX(value),
+      width, height, floor, edge, left, right, bottom, top,
+      x: (value) => edge + (width - edge - PLOT_RIGHT) * shareX(value),
       y: (value) => floor - (floor - PLOT_TOP) * (value - bottom) / (top - bottom),
+      across: (pixel) => left + (right - left) * (pixel - edge) / (width - edge - PLOT_RIGHT),
       back: (pixel) => bottom + (top - bottom) * (floor - pixel) / (floor - PLOT_TOP),
     };
+  }
+
+  /** Where the axis stands: room for its numbers and its name beside them. */
+  edge(bottom, top, floor) {
+    const pen = this.canvas.getContext("2d");
+    pen.font = plotFont(this.canvas);
+    const wide = axisTicks(bottom, top, (floor - PLOT_TOP) / 30).map((tick) => pen.measureText(tick.text).width);
+    return Math.max(PLOT_LEFT, Math.ceil(24 + Math.max(0, ...wide)));
   }
 
   paint() {
@@ -68,7 +77,7 @@ export class PlotCanvas {
     if (![...this.curves, ...this.dots, ...this.grips].length && !this.bars) { this.paintWords(pen, width, height); return; }
     this.paintAxes(pen, frame);
     pen.save();
-    pen.beginPath(); pen.rect(PLOT_LEFT, 0, width - PLOT_LEFT - PLOT_RIGHT + 6, frame.floor + 5); pen.clip();
+    pen.beginPath(); pen.rect(frame.edge, 0, width - frame.edge - PLOT_RIGHT + 6, frame.floor + 5); pen.clip();
     this.paintBands(pen, frame);
     if (this.bars) this.paintBars(pen, frame);
     for (const curve of this.curves) this.paintCurve(pen, frame, curve);
@@ -87,7 +96,7 @@ export class PlotCanvas {
     pen.fillText(this.texts[0] || this.empty, width / 2, height / 2, width - 20);
   }
 
-  paintAxes(pen, { width, floor, x, y, left, right, bottom, top }) {
+  paintAxes(pen, { width, floor, edge, x, y, left, right, bottom, top }) {
     const colour = (name) => pageColour(this.canvas, name);
     pen.font = plotFont(this.canvas);
     pen.lineWidth = 1;
@@ -96,17 +105,17 @@ export class PlotCanvas {
     pen.textAlign = "right"; pen.textBaseline = "middle";
     for (const tick of axisTicks(bottom, top, (floor - PLOT_TOP) / 30)) {
       const at = Math.round(y(tick.value)) + 0.5;
-      pen.beginPath(); pen.moveTo(PLOT_LEFT, at); pen.lineTo(width - PLOT_RIGHT, at); pen.stroke();
-      pen.fillText(tick.text.replace("-", "−"), PLOT_LEFT - 6, at);
+      pen.beginPath(); pen.moveTo(edge, at); pen.lineTo(width - PLOT_RIGHT, at); pen.stroke();
+      pen.fillText(tick.text.replace("-", "−"), edge - 6, at);
     }
     pen.textAlign = "center"; pen.textBaseline = "top";
-    const ticks = this.range?.log ? logTicks(left, right) : axisTicks(left, right, (width - PLOT_LEFT) / 80);
+    const ticks = this.range?.log ? logTicks(left, right) : axisTicks(left, right, (width - edge) / 80);
     for (const tick of ticks) {
       const at = Math.round(x(tick.value)) + 0.5;
       pen.beginPath(); pen.moveTo(at, PLOT_TOP); pen.lineTo(at, floor); pen.stroke();
-      pen.fillText(tick.text.replace("-", "−"), Math.min(at, width - PLOT_RIGHT - 8), floor + 4);
+      pen.fillText(tick.text.replace("-", "−"), Math.min(at, width - 2 - pen.measureText(tick.text).width / 2), floor + 4);
     }
-    pen.fillText(this.titles.x, (PLOT_LEFT + width - PLOT_RIGHT) / 2, floor + 18);
+    pen.fillText(this.titles.x, (edge + width - PLOT_RIGHT) / 2, floor + 18);
     pen.save();
     pen.translate(9, (PLOT_TOP + floor) / 2); pen.rotate(-Math.PI / 2); pen.textBaseline = "middle";
     pen.fillText(this.titles.y, 0, 0, floor - PLOT_TOP + 18);  // a long name is drawn narrower, not cut
@@ -193,9 +202,9 @@ export class PlotCanvas {
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
-      if (holding < 0) { canvas.style.cursor = (this.dragged && this.nearest(this.grips, event) >= 0) ? "ns-resize" : (this.picked && this.nearest(this.dots, event) >= 0) ? "pointer" : ""; return; }
-      const y = row.back(event.clientY - canvas.getBoundingClientRect().top);
-      this.grips[holding] = { ...this.grips[holding], y };
+      if (holding < 0) { canvas.style.cursor = (this.dragged && this.nearest(this.grips, event) >= 0) ? (this.grips[this.nearest(this.grips, event)].between ? "move" : "ns-resize") : (this.picked && this.nearest(this.dots, event) >= 0) ? "pointer" : ""; return; }
+      const box = canvas.getBoundingClientRect(), grip = this.grips[holding], y = row.back(event.clientY - box.top);
+      this.grips[holding] = { ...grip, y, x: grip.between ? within(row.across(event.clientX - box.left), grip.between) : grip.x };
       this.dragged(this.grips[holding], y, false);
       this.draw();
     });
@@ -211,7 +220,13 @@ export class PlotCanvas {
     const items = this.dragged ? this.grips : this.dots;
     if (!items.length) return;
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key], up = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (step) this.focus = (this.focus + step + items.length) % items.length;
+    const moved = step && this.dragged && event.ctrlKey ? items[this.focus] : null;
+    if (moved) {
+      if (!moved.between) return;
+      const { left, right } = this.frame();
+      moved.x = within(moved.x + step * (right - left) * (event.shiftKey ? 0.05 : 0.01), moved.between);
+      this.dragged(moved, moved.y, true);
+    } else if (step) this.focus = (this.focus + step + items.length) % items.length;
     else if (up && this.dragged && this.focus >= 0) {
       const { bottom, top } = this.frame(), grip = items[this.focus];
       grip.y += up * (top - bottom) * (event.shiftKey ? 0.1 : 0.02);
@@ -223,6 +238,9 @@ export class PlotCanvas {
     this.draw();
   }
 }
+
+/** A place between two others, a little away from both. */
+function within(x, [low, high]) { const least = 0.005 * (high - low); return Math.min(high - least, Math.max(low + least, x)); }
 
 export function logTicks(left, right) {
   const ticks = [];

@@ -38,7 +38,7 @@ export class Scopes {
   /** Keep the curves of now in grey behind those that come. */
   keepGhost() { this.ghost = this.series; this.draw(); }
 
-  clear() { this.ghost = null; this.window = null; this.ranges.clear(); this.t = null; }
+  clear() { Object.assign(this, { ghost: null, window: null, t: null, series: [] }); this.ranges.clear(); this.arrange(); }
 
   /** One plot for each unit, and one more for what would be a flat line beside the rest; made again only when units or names change. */
   arrange() {
