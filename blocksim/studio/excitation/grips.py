@@ -108,7 +108,7 @@ def polynomial_dragged(block: Block, number: int, y: float, x: float | None = No
 
 
 def trapezoid_grips(block: Block, duration: float) -> list[Grip]:
-    """Way points when they are left, the last when it is reached: their times follow from the limits of speed and acceleration."""
+    """Way points when they are left, the last when it is reached: their times follow from limits of speed and acceleration."""
     times = source_table(block, "begins")
     rows = rows_by_joint(block.settings["points"])
     return [
