@@ -76,7 +76,7 @@ def test_a_run_that_diverges_shows_no_estimates_of_another_and_another_file_noth
     page.evaluate("void studio.app.openFile('one_dof/pid')")  # while nothing of it has run, nothing of another is shown
     page.until("document.querySelector('[data-testid=file-button]').textContent === 'one_dof/pid'")
     assert page.locator(".method:visible").count() == 0 and not page.locator(".pair-plot").is_visible()
-    page.until(SETTLED)
+    page.until("studio.idle()")
     assert not page.watch.complaints
 
 

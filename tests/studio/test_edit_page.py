@@ -115,7 +115,7 @@ def test_a_wrong_value_is_refused_at_its_field(edit_page):
 
 def test_settings_at_their_defaults_are_folded_with_unit_and_meaning_and_written_when_set(edit_page):
     edit_page.get_by_test_id("edit-board").get_by_test_id("block-joint").click()
-    assert "kg m²" in edit_page.get_by_test_id("edit-block").inner_text()
+    edit_page.until("document.querySelector('[data-testid=edit-block]').textContent.includes('kg m²')")
     edit_page.get_by_test_id("edit-board").get_by_test_id("block-encoder").click()
     edit_page.get_by_test_id("more-settings").locator("summary").click()
     field = edit_page.get_by_test_id("set-encoder.offset")
