@@ -82,8 +82,22 @@ def test_a_file_whose_time_is_not_known_is_shown_and_asked_for(session):
     assert "500 rows; their time is not known" in words and "is it the time? time: 1" in words and "--" not in words
     view = look_at_file(session, {"file": "bench.dat", "time": "1"}).data
     assert view["timed"] and view["interval"] == pytest.approx(4e-3) and [c["name"] for c in view["columns"]] == ["2"]
-    with pytest.raises(BlocksimError, match=r"^bench\.dat: no column of time 'zeit'"):
+    with pytest.raises(BlocksimError, match=r"^bench\.dat: there is no column 'zeit' for the time"):
         look_at_file(session, {"file": "bench.dat", "time": "zeit"})
+
+
+def test_sources_that_were_not_recorded_act_as_in_the_file_where_that_is_said(session):
+    record = bs.simulate("one_dof/identify", seed=3)
+    give(session, "two.csv", table(record.t, q=record["encoder.q_hat"], u=record["pid.u"]))
+    columns = {"encoder.q_hat": {"column": "q"}, "pid.u": {"column": "u"}}
+    with pytest.raises(BlocksimError, match="does not hold ref") as refused:
+        identify_in_pane(session, {"file": "two.csv", "columns": columns})
+    assert "as in the file" in str(refused.value) and "--" not in str(refused.value)
+    answer = identify_in_pane(session, {"file": "two.csv", "columns": columns, "assume": "ref"}).data
+    rows = {row["name"]: row["value"] for row in answer["estimates"]["didim"]["rows"]}
+    assert rows == pytest.approx({entry.name: entry.value for entry in record.estimates["didim"].entries}, rel=1e-9)
+    keep_mapping(session, {"file": "two.csv", "columns": columns, "assume": "ref"})
+    assert "assume: [ref]" in document_of(session).text
 
 
 def test_what_is_no_record_is_refused_in_words(session):

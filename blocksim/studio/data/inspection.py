@@ -30,6 +30,9 @@ OPTIONS = {
     "(--time)": "in the field 'time'",
     "--time ": "time: ",
     "--resample ": "resample: ",
+    "--assume ": "as in the file: ",
+    "--map ": "",
+    "--missing bridge": "bridge gaps",
 }
 
 

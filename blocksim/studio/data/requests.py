@@ -21,6 +21,7 @@ from ...records.storage import suffixes
 from ...running.columns import targets
 from ...running.identify import axis_of, identify
 from ...running.looking import view_of_file
+from ...running.signals import sources
 from ...running.validate import validate
 from ...schedule.flatten import flatten
 from ..edit.requests import document_of
@@ -28,7 +29,7 @@ from ..handlers import Request, handles
 from ..protocol import Answer
 from ..running.envelopes import envelope
 from ..running.methods import estimates_data
-from .inspection import follows, inspected
+from .inspection import follows, inspected, of_the_pane
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -59,7 +60,8 @@ def by_name(session: Session) -> Iterator[None]:
     try:
         yield
     except BlocksimError as error:
-        raise BlocksimError(str(error).replace(f"{data_shelf(session)['folder'].name}{os.sep}", "")) from error
+        text = str(error).replace(f"{data_shelf(session)['folder'].name}{os.sep}", "")
+        raise BlocksimError(of_the_pane(text)) from error
 
 
 def loaded(session: Session, request: Request) -> Record:
@@ -102,6 +104,7 @@ def look_at_file(session: Session, request: Request) -> Answer:
             arrays[f"{len(series)}.0"], arrays[f"{len(series)}.1"] = parts
             series.append({"name": label, "unit": unit_label(record.unit(name)), "kind": kind})
     facts = {"span": [low, high], "timed": view.timed, "signals": signals_data_of(session), "times": possible_times(record)}
+    facts["sources"] = [] if session.diagram is None else [name for name in sources(session.diagram) if "." not in name]
     return Answer({**inspected(record, view), "series": series, **facts}, arrays)
 
 
@@ -153,6 +156,8 @@ def reading_options(request: Request) -> dict[str, Any]:
             options[key] = request[key]
     if options.get("every"):
         options.pop("time", None)
+    if assumed := str(request.get("assume") or "").replace(",", " ").split():
+        options["assume"] = assumed
     return options
 
 

@@ -6,7 +6,7 @@ const MOST_BYTES = 45e6;  // of a file: as letters it is a third more, and the l
 
 class DataPane {
   constructor(root, app) {
-    Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [], contents: new Map() });
+    Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [], contents: new Map(), times: new Map() });
     this.build();
     app.store.on("diagram", (diagram) => {
       if (diagram.from === "data" || !this.file) return;
@@ -21,8 +21,9 @@ class DataPane {
     const picker = make("input", { type: "file", multiple: true, "aria-label": "Choose files", testid: "data-file", onchange: () => this.drop(picker.files) });
     this.parts = {
       zone: make("div", { class: "zone drop", testid: "data-zone" }, make("p", { text: "Drop a CSV, MAT or other table here, or choose one: it stays on this machine." }), picker),
-      file: make("select", { "aria-label": "File", testid: "data-which", onchange: (event) => { this.file = event.target.value; this.look(); } }), time: make("input", { type: "text", placeholder: "t", list: "data-times", "aria-label": "Column of time", testid: "data-time", onchange: () => this.look() }),
+      file: make("select", { "aria-label": "File", testid: "data-which", onchange: (event) => this.turnTo(event.target.value) }), time: make("input", { type: "text", placeholder: "t", list: "data-times", "aria-label": "Column of time", testid: "data-time", onchange: () => this.look() }),
       every: make("input", { type: "text", placeholder: "s", "aria-label": "Interval of rows without a time", testid: "data-every", onchange: () => this.look() }), resample: make("input", { type: "text", placeholder: "s", "aria-label": "Resample to this interval", testid: "data-resample" }),
+      assume: make("input", { type: "text", placeholder: "source", list: "data-sources", "aria-label": "Sources that acted as in the file and were not recorded", title: "sources that were not recorded and acted as the file says", testid: "data-assume" }), sources: make("datalist", { id: "data-sources" }),
       times: make("datalist", { id: "data-times" }), bridge: make("input", { type: "checkbox", "aria-label": "bridge gaps", testid: "data-bridge" }), words: make("ul", { class: "notes", testid: "data-words" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "data-said" }), word: make("p", { class: "hint", role: "status", testid: "data-word" }),
       one: make("select", { "aria-label": "First column", testid: "lag-one" }), other: make("select", { "aria-label": "Second column", testid: "lag-other" }), lag: make("p", { class: "hint", testid: "lag-words" }),
       hint: make("p", { class: "hint", text: "The columns of a dropped file stand here, each to be mapped to a signal that the diagram's methods read: with its unit, a scale, an offset, a delay." }),
@@ -31,7 +32,7 @@ class DataPane {
     };
     for (const kind of ["dragover", "dragleave", "drop"]) this.root.addEventListener(kind, (event) => { event.preventDefault(); this.parts.zone.classList.toggle("over", kind === "dragover"); if (kind === "drop") this.drop(event.dataTransfer.files); });
     this.root.append(
-      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row with-file" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time, this.parts.times), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps")),
+      part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row with-file" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time, this.parts.times), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps"), make("label", {}, "as in the file ", this.parts.assume, this.parts.sources)),
         this.parts.said, this.parts.words, make("h3", { class: "with-file", text: "Which comes first?" }), make("div", { class: "row with-file" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
       part("map", "Columns", make("h2", { text: "Columns" }), this.parts.hint, this.parts.columns),
       part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.results, this.parts.notes,
@@ -44,6 +45,16 @@ class DataPane {
     for (const button of this.root.querySelectorAll("[data-testid=data-identify], [data-testid=data-keep]")) button.disabled = !this.file;
     for (const part of this.root.querySelectorAll(".with-file")) part.hidden = !this.file;
     for (const part of this.root.querySelectorAll(".with-estimates")) part.hidden = !this.parts.method.options.length;
+  }
+
+  /** Another file has a time of its own. */
+  turnTo(file) {
+    this.times.set(this.file, { time: this.parts.time.value, every: this.parts.every.value });
+    const { time, every } = this.times.get(file) || { time: "", every: "" };
+    Object.assign(this.parts.time, { value: time });
+    Object.assign(this.parts.every, { value: every });
+    this.file = file;
+    this.look();
   }
 
   async drop(files) {
@@ -74,11 +85,15 @@ class DataPane {
 
   request() {
     const columns = Object.fromEntries([...this.map].filter(([, words]) => words.signal).map(([column, { signal, ...words }]) => [signal, { column, ...words }]));
-    return { file: this.file, time: this.parts.time.value.trim(), every: this.parts.every.value.trim(), resample: this.parts.resample.value.trim(), missing: this.parts.bridge.checked ? "bridge" : "", columns };
+    return { file: this.file, time: this.parts.time.value.trim(), every: this.parts.every.value.trim(), resample: this.parts.resample.value.trim(), missing: this.parts.bridge.checked ? "bridge" : "", assume: this.parts.assume.value.trim(), columns };
   }
 
   look() {
-    this.app.latest("data.look", () => this.request(), (answer) => this.paint(answer), (error) => { if (error.message !== "stale") this.say(error.message); });
+    this.app.latest("data.look", () => this.request(), (answer) => this.paint(answer), (error) => {
+      if (error.message === "stale") return;
+      for (const part of [this.parts.words, this.parts.columns]) part.replaceChildren();  // of another file, or another time
+      this.say(error.message);
+    });
   }
 
   paint(answer) {
@@ -86,6 +101,7 @@ class DataPane {
     this.parts.hint.hidden = true;
     this.parts.words.replaceChildren(...answer.words.map((text) => make("li", { text })), ...answer.gaps.map((gap) => make("li", { text: `gap of ${brief(gap.seconds)} s at ${brief(gap.at)} s` })));
     this.parts.words.classList.toggle("alarm", !answer.timed);
+    this.parts.sources.replaceChildren(...answer.sources.map((name) => make("option", { value: name })));
     this.parts.times.replaceChildren(...answer.times.map((name) => make("option", { value: name })));
     const names = answer.columns.map((column) => column.name);
     for (const select of [this.parts.one, this.parts.other]) select.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
@@ -135,7 +151,8 @@ class DataPane {
   async validate() {
     this.parts.word.textContent = "validating …";
     try {
-      const answer = await this.app.ask("data.validate", { ...this.request(), file: this.parts.second.value, method: this.parts.method.value, mode: this.parts.mode.value });
+      const second = this.parts.second.value, own = second === this.file ? {} : this.times.get(second) || {};
+      const answer = await this.app.ask("data.validate", { ...this.request(), ...own, file: second, method: this.parts.method.value, mode: this.parts.mode.value });
       this.parts.word.textContent = "";
       this.parts.fits.replaceChildren();
       answer.series.forEach((one, place) => {

@@ -16,6 +16,7 @@ export class PlotCanvas {
     this.canvas = make("canvas", { class: "plot", tabindex: dragged || picked ? "0" : null, role: "img", "aria-label": label, testid });
     this.canvas.style.height = height;
     this.canvas.style.flex = "none";
+    if (!dragged) this.canvas.style.touchAction = "auto";  // a finger scrolls over what it cannot drag
     this.canvas.plot = this;  // for the console, and for tests
     root.append(this.canvas);
     this.draw = eachFrame(() => this.paint());

@@ -118,6 +118,8 @@ class StudyPane {
     this.file = this.parts.file.value;
     this.say("");
     this.dots = [];
+    this.done = 0;
+    this.parts.word.textContent = "its processes are starting …";
     this.parts.cancel.hidden = false;
     this.parts.run.disabled = true;
     try { this.take(await this.app.ask("study.run", { ...this.request(), resume, force }, (news) => this.take(news))); } catch (error) { this.say(error.message, error.message.includes("says something else") ? () => this.run(resume, true) : null); }
@@ -127,7 +129,7 @@ class StudyPane {
     if (this.stale && this.visible) this.open();
   }
 
-  async cancel() { const { seconds } = await this.app.ask("study.cancel"); this.parts.word.textContent = `cancelled in ${seconds.toFixed(2)} s`; }
+  async cancel() { const { seconds } = await this.app.ask("study.cancel"); this.parts.word.textContent = `cancelled in ${seconds.toFixed(2)} s; ${this.done} ${this.done === 1 ? "run is" : "runs are"} kept, and Resume goes on from there`; }
 
   take(news) {
     if (news.rows) {
@@ -138,6 +140,7 @@ class StudyPane {
     this.dots.push(...news.dots);
     this.parts.bar.value = news.total ? news.done / news.total : 0;
     this.parts.word.textContent = news.words;
+    this.done = news.done;
     const names = [...new Set(this.dots.map((dot) => dot[3]))];
     if (names.length !== this.parts.parameter.options.length) this.parts.parameter.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
     this.paintDots();
