@@ -24,7 +24,7 @@ MOST_LAG = 500
 #: A correlation below this says nothing about a lag.
 CLEAR_LIKENESS = 0.5
 #: How the fields of the pane are called that stand for options of the command line.
-OPTIONS = {
+PANE_FIELDS = {
     "(time:, --time)": "in the field 'time'",
     "(every:, --every)": "in the field 'or every'",
     "(--time)": "in the field 'time'",
@@ -64,7 +64,7 @@ def inspected(record: Record, view: FileView) -> dict[str, Any]:
     base = time_base(t)
     steps = np.diff(t)
     gaps: list[int] = np.flatnonzero(steps > 1.5 * float(np.median(steps))).tolist() if view.timed else []
-    words = time_words(record, base, gaps) if view.timed else list(view.times)
+    words = sampling_words(record, base, gaps) if view.timed else list(view.times)
     listed = [{"at": float(t[k]), "seconds": float(steps[k])} for k in gaps[:MOST_GAPS]]
     return {
         "words": [*words, *map(of_the_pane, view.remarks)],
@@ -77,12 +77,12 @@ def inspected(record: Record, view: FileView) -> dict[str, Any]:
 
 def of_the_pane(text: str) -> str:
     """A remark with the pane's fields in place of the command's options."""
-    for option, name in OPTIONS.items():
+    for option, name in PANE_FIELDS.items():
         text = text.replace(option, name)
     return text
 
 
-def time_words(record: Record, base: TimeBase, gaps: list[int]) -> list[str]:
+def sampling_words(record: Record, base: TimeBase, gaps: list[int]) -> list[str]:
     """How many rows, from when to when, how far apart; and how evenly."""
     t, steps = record.t, np.diff(record.t)
     back = np.flatnonzero(steps <= 0)
