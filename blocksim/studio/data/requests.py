@@ -55,7 +55,7 @@ def dropped_path(session: Session, name: str) -> Path:
 
 
 @contextmanager
-def by_name(session: Session) -> Iterator[None]:
+def told_by_name(session: Session) -> Iterator[None]:
     """What goes wrong with a dropped file is told with its name, not with the folder where it lies meanwhile."""
     try:
         yield
@@ -67,7 +67,7 @@ def by_name(session: Session) -> Iterator[None]:
 def loaded(session: Session, request: Request) -> Record:
     """The record of a dropped file, its time as the request says."""
     time, every = str(request.get("time") or ""), request.get("every") or None
-    with by_name(session):
+    with told_by_name(session):
         return Record.load(dropped_path(session, str(request.get("file"))), time="" if every else time, every=every)
 
 
@@ -92,7 +92,7 @@ def take_file(session: Session, request: Request) -> Answer:
 def look_at_file(session: Session, request: Request) -> Answer:
     """Time base, gaps and columns of a dropped file, each column drawn small; rows are counted where their time is not known."""
     time, every = request.get("time") or None, request.get("every") or None
-    with by_name(session):
+    with told_by_name(session):
         path = dropped_path(session, str(request.get("file")))
         record, view = view_of_file(path, axis_of(RecordSpec(time=None if every else time, every=every)))
     low, high = float(record.t[0]), float(record.t[-1])
@@ -176,7 +176,7 @@ def identify_in_pane(session: Session, request: Request) -> Answer:
     """The diagram's identifiers on the dropped file."""
     if session.diagram is None:
         raise BlocksimError(f"'{session.name}' has mistakes; mend it in the Edit pane.")
-    with by_name(session):
+    with told_by_name(session):
         record = identify(session.diagram, dropped_path(session, str(request.get("file"))), **reading_options(request))
     data_shelf(session)["estimates"] = dict(record.estimates)
     order = {name: place for place, name in enumerate(session.diagram.nodes)}  # of the file, as on the bench
@@ -198,7 +198,7 @@ def validate_in_pane(session: Session, request: Request) -> Answer:
         raise BlocksimError(f"identify first, then validate. Methods are: {listing(estimates)}.")
     mode = str(request.get("mode") or "loop")
     path = dropped_path(session, str(request.get("file")))
-    with by_name(session):
+    with told_by_name(session):
         result = validate(session.diagram, path, estimates[method], block=method, mode=mode, **reading_options(request))
     series: list[dict[str, Any]] = []
     arrays: dict[str, Any] = {}

@@ -169,11 +169,11 @@ def foretell(session: Session, request: Request) -> Answer:
         shelf["measured"] = (key, measuring, info.surroundings.answers)
     ellipse = {"covariance": info.covariance.tolist(), "parameters": list(info.parameters), "quick": quick is not None}
     return Answer(
-        {**info.plain(), **ellipse, "verdict": verdict_words(info), "units": parameter_units(diagram, list(info.parameters))}
+        {**info.plain(), **ellipse, "verdict": gathered_verdict(info), "units": parameter_units(diagram, list(info.parameters))}
     )
 
 
-def verdict_words(info: Information) -> str:
+def gathered_verdict(info: Information) -> str:
     """The verdict; parameters that no output depends on are told in one sentence."""
     lost = [name for finding in info.findings if finding.kind == "dead" for name in finding.parameters]
     if len(lost) < 2:
