@@ -128,6 +128,7 @@ class DataPane {
   }
 
   async identify() {
+    this.say("");
     this.parts.word.textContent = "identifying …";
     try {
       const { estimates, notes } = await this.app.ask("data.identify", this.request());
@@ -149,6 +150,7 @@ class DataPane {
   }
 
   async validate() {
+    this.say("");
     this.parts.word.textContent = "validating …";
     try {
       const second = this.parts.second.value, own = second === this.file ? {} : this.times.get(second) || {};
