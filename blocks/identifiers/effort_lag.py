@@ -5,7 +5,7 @@ A command is logged before it acts, a filtered current after. A lag D makes tau 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,19 +16,6 @@ EFFORT_ROUNDS = 6  # of shifting by the lag that is left
 GAIN_TO_TELL = 0.2  # share of the residual that a cause must explain to be told
 CERTAIN = 4.0  # standard deviations
 MOVED = 2.0  # standard deviations of a parameter by which a lag must move it to be told, where it explains little
-
-
-@dataclass(frozen=True)
-class LagRound:
-    """What one regression says: the lag that is left, and parameters and residual with a column for it and without."""
-
-    lag: float
-    std: float
-    after: float  # of the residual, with the column
-    before: float
-    values: np.ndarray  # with the column
-    plain: np.ndarray  # without
-    spread: np.ndarray  # standard deviations of these, their residuals' colour in them
 
 
 @dataclass(frozen=True)
@@ -59,32 +46,32 @@ class EffortLag:
 
 
 def sought_effort_lag(
-    regression: Callable[[Mapping[str, np.ndarray]], LagRound],
-    signals: Mapping[str, np.ndarray],
-    drive: str,
-    step: float,
-    names: tuple[str, ...],
-) -> EffortLag | None:
-    """The lag of the effort, shifted away until none is left; None where it does not settle. `names` are of the parameters."""
-    lag = 0.0
-    first: LagRound | None = None
-    values = np.asarray(signals[drive], dtype=float)
+    left: Callable[[np.ndarray], tuple[float, float]], effort: np.ndarray, step: float, lag: float = 0.0
+) -> float | None:
+    """The lag of the effort, shifted away from a first value on until none is left; None where it does not settle.
+
+    `left` gives the lag that is left in an effort, and its standard deviation, or a lower bound of it.
+    """
     for _ in range(EFFORT_ROUNDS):
-        turn = regression({**signals, drive: shifted_by(values, lag / step) if lag else values})
-        first = first or turn
-        if not np.isfinite(turn.lag) or abs(lag + turn.lag) > 0.1 * len(values) * step:
+        change, std = left(put_right(effort, lag / step))
+        if not np.isfinite(change) or abs(lag + change) > 0.1 * len(effort) * step:
             return None
-        lag += turn.lag
-        if abs(turn.lag) < max(1e-3 * step, 0.1 * turn.std):
-            return EffortLag(lag, turn.std, step, first.before, turn.after, most_moved(names, first, turn))
+        lag += change
+        if abs(change) < max(1e-3 * step, 0.1 * std):
+            return lag
     return None
 
 
-def most_moved(names: tuple[str, ...], first: LagRound, last: LagRound) -> tuple[str, float, float]:
+def put_right(effort: np.ndarray, samples: float) -> np.ndarray:
+    """The effort as it was, its lag taken away."""
+    return shifted_by(effort, samples) if samples else effort
+
+
+def most_moved(names: Sequence[str], values: np.ndarray, plain: np.ndarray, spread: np.ndarray) -> tuple[str, float, float]:
     """The determined parameter that moves most where the lag is gone: its name, by which share, in standard deviations."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.abs(last.values - first.plain) / first.spread
-        shares = last.values / first.plain - 1
-    sizes[~np.isfinite(sizes) | ~np.isfinite(shares) | (first.spread > 0.3 * np.abs(first.plain))] = 0.0
+        sizes = np.abs(values - plain) / spread
+        shares = values / plain - 1
+    sizes[~np.isfinite(sizes) | ~np.isfinite(shares) | (spread > 0.3 * np.abs(plain))] = 0.0
     most = int(np.argmax(sizes))
     return names[most], float(shares[most]) if sizes[most] else 0.0, float(sizes[most])

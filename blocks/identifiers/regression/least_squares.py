@@ -19,7 +19,8 @@ from .bias import drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
-from .system.channels import arm_channel_of, effort_lag_of, stacked_columns
+from .system.channels import arm_channel_of, stacked_columns
+from .system.lag import effort_lag_of
 from .system.report import estimates
 from .system.solution import essential
 from .system.task import absent_parameters, chosen_names, fast_rows, motion_ports, open_signals, rows_at_once, rows_of, task_of

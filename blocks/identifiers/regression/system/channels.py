@@ -1,4 +1,4 @@
-"""Signals that are late, found by the regression itself: the encoder of an arm, and the effort behind the motion."""
+"""An encoder of an arm that is late or has another zero, found by the regression itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from blocksim.errors import RecordError
 
 from ...arm_channel import NUISANCES, ArmChannel, balanced, has_arm, sought_channel
-from ...effort_lag import EffortLag, LagRound, sought_effort_lag
 from ..ends import Ends, ends_of
 from .solution import solve
 from .task import LinearTask, joint_after_joint, rows_of, task_of
@@ -39,35 +38,6 @@ def arm_channel_of(block: Any, t: np.ndarray, plant: Plant, names: tuple[str, ..
 
     try:
         return sought_channel(solve_with, task_at, plant, t, {n: np.asarray(v, dtype=float) for n, v in signals.items()})
-    except RecordError:
-        return None
-
-
-def effort_lag_of(
-    block: Any, t: np.ndarray, plant: Plant, names: tuple[str, ...], signals: Any, channel: ArmChannel | None
-) -> EffortLag | None:
-    """How late the effort is behind the motion, the encoder of an arm put right; None where nothing can be told."""
-    if block.channels == "off" or block.method not in ("ols", "wls") or len(t) < 3:
-        return None
-    if channel is not None:
-        signals = channel.removed_from(plant, signals)
-    ends = ends_of(t, block.skip, block.decimate, block.settings["edges"])
-    step = float(t[-1] - t[0]) / (len(t) - 1)
-
-    def regression(moved: Mapping[str, np.ndarray]) -> LagRound:
-        rows = rows_of(plant, moved)
-        task = task_of(block, t, rows, moved, names, plant)
-        slope = -np.gradient(rows.y, step, axis=0)[..., None]
-        wide = widened_task(task, slope, ("lag",), ends, plant)
-        with_lag, without = solve(block, wide, wide.names), solve(block, task, task.names)
-        left = [float(np.linalg.norm(one.fit.residuals[task.used])) for one in (with_lag, without)]
-        std = float(np.sqrt(with_lag.covariance[-1, -1]))
-        spread = without.fit.std if without.coloured is None else np.sqrt(np.diag(without.coloured.claim))
-        lag, values = float(with_lag.fit.values[-1]), with_lag.fit.values[:-1]
-        return LagRound(lag, std, left[0], left[1], values, without.fit.values, spread)
-
-    try:
-        return sought_effort_lag(regression, signals, plant.drive, step, names)
     except RecordError:
         return None
 
