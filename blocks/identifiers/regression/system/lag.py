@@ -21,7 +21,7 @@ from .task import LinearTask, joint_after_joint, rows_of, task_of
 if TYPE_CHECKING:
     from blocksim.contract.plant import Plant
 
-WEIGHTINGS = 3  # how often rows are weighted anew while their effort is shifted
+REWEIGHTED = 3  # how often rows are weighted anew while their effort is shifted
 
 
 def effort_lag_of(
@@ -67,7 +67,7 @@ class LateEffort:
     def settled(self, drive: np.ndarray, weighted: bool) -> float | None:
         """The lag; weights of rows, which know the residuals, are those with the lag away."""
         groups, used, lag = self.task.groups if weighted else None, self.task.used.astype(float), 0.0
-        for _ in range(WEIGHTINGS if weighted else 1):
+        for _ in range(REWEIGHTED if weighted else 1):
             plain = fit(self.task.W, self.widened(put_right(drive, lag / self.step)).y, groups, used)
             before, found = lag, sought_effort_lag(partial(self.left, plain=plain), drive, self.step, lag)
             if found is None:
