@@ -69,12 +69,10 @@ class LateEffort:
         groups, used, lag = self.task.groups if weighted else None, self.task.used.astype(float), 0.0
         for _ in range(REWEIGHTED if weighted else 1):
             plain = fit(self.task.W, self.widened(put_right(drive, lag / self.step)).y, groups, used)
-            before, found = lag, sought_effort_lag(partial(self.left, plain=plain), drive, self.step, lag)
-            if found is None:
-                return None
-            lag = found
-            if abs(lag - before) < 1e-2 * self.step:
-                break
+            before, after = lag, sought_effort_lag(partial(self.left, plain=plain), drive, self.step, lag)
+            if after is None or abs(after - before) < 1e-2 * self.step:
+                return after
+            lag = after
         return lag
 
     def left(self, drive: np.ndarray, plain: Fit) -> tuple[float, float]:
@@ -91,10 +89,10 @@ class LateEffort:
     def widened(self, drive: np.ndarray) -> LinearTask:
         """The system with this effort, and with its slope for one more column."""
         effort = self.plant.effort(drive)
-        known = self.task.effort - self.task.y  # the part of known parameters
+        fixed = self.task.effort - self.task.y  # the part of known parameters
         y = joint_after_joint(balanced(self.ends.rows(effort), self.plant)[..., None])[:, 0]
         slope = -np.gradient(effort, self.step, axis=0)[..., None]
-        return widened_task(replace(self.task, y=y - known, effort=y), slope, ("lag",), self.ends, self.plant)
+        return widened_task(replace(self.task, y=y - fixed, effort=y), slope, ("lag",), self.ends, self.plant)
 
     def projected(self, column: np.ndarray, plain: Fit) -> np.ndarray:
         """What the motion's rows leave of a column, weighted; twice, for the digits."""
