@@ -35,6 +35,8 @@ def added_noise_bias(run: Run, names: Sequence[str], values: np.ndarray, draws: 
         raise RecordError("bias: none of the motion comes from a measured column, so that there is no noise to be told.")
     chain = list(makers(schedule, unit, set(run.record.provenance.get("columns", {}))))
     changes = {**run.changes, f"{run.path}.bias": "off", f"{run.path}.errors": "white"}
+    if unit.block.settings.get("channels") == "told":  # once is enough
+        changes[f"{run.path}.channels"] = "off"
     random, rows = np.random.default_rng(STREAM), []
     for _ in range(draws):
         noisy = with_noise(run.record, sources, random)
