@@ -35,6 +35,8 @@ from .inverse_fits import inverse_fits, removed_channel
 from .predicting import measured_drives, predicted_fits
 
 MODES = ("loop", "predict", "inverse")
+SETTLING_PIECES = 200  # of a record, to see where its loop has settled
+RESTLESS, SETTLES = 3.0, 1.5  # times the usual residual: at the beginning of one that has to settle, and at the end of that
 DRIFTED = 0.95  # a fit below which a simulated motion has gone its own way
 
 
@@ -214,7 +216,7 @@ def loop_fits(data: MeasuredData, initial: str, skip: float) -> tuple[list[Signa
     notes = (
         [f"note: {listing(sorted(twin.assumed))} acted as in the diagram: the record does not hold it."] if twin.assumed else []
     )
-    return fits, notes + drift_notes(data, fits, played)
+    return fits, notes + drift_notes(data, fits, played) + settling_notes(fits, skip)
 
 
 def drift_notes(data: MeasuredData, fits: list[SignalFit], played: set[str]) -> list[str]:
@@ -225,6 +227,28 @@ def drift_notes(data: MeasuredData, fits: list[SignalFit], played: set[str]) -> 
     return [
         f"note: nothing holds the simulated plant: it is driven by {listing(alone)} alone and may drift, however good the model. "
         "--mode predict begins again every --horizon at what was measured, --mode inverse simulates nothing."
+    ]
+
+
+def settling_notes(fits: list[SignalFit], skip: float) -> list[str]:
+    """Said where the beginning is much worse than the rest: what moved in the loop when the record began nobody measured."""
+    end = 0.0
+    for fit in fits if not skip else []:
+        rest = np.abs(fit.residual.reshape(len(fit.t), -1)).max(axis=1)
+        pieces = (
+            [float(np.sqrt(np.mean(piece**2))) for piece in np.array_split(rest, SETTLING_PIECES)]
+            if len(rest) > SETTLING_PIECES
+            else [0.0]
+        )
+        usual = float(np.median(pieces))
+        if pieces[0] > RESTLESS * usual > 0:
+            last = next((n for n, piece in enumerate(pieces) if piece < SETTLES * usual), SETTLING_PIECES)
+            end = max(end, last / SETTLING_PIECES * float(fit.t[-1] - fit.t[0]) if last < SETTLING_PIECES / 2 else 0.0)
+    if not end:
+        return []
+    return [
+        f"note: the first {end:.2g} s are worse than the rest: what the controller remembered and how far a gear was twisted "
+        f"nobody measured. --skip {end:.2g} leaves them out."
     ]
 
 

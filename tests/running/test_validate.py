@@ -132,3 +132,13 @@ def test_the_published_values_repeat_the_published_record():
     held = bs.validate("emps/least_squares", estimates=published)
     assert 100 * held["encoder"].relative_error == pytest.approx(0.0011, abs=5e-5)
     assert 100 * held["loop"].relative_error == pytest.approx(4.6, abs=0.05)
+
+
+def test_a_beginning_that_has_to_settle_is_told(measured):
+    late = measured.between(t0=2.0)
+    (note,) = [text for text in bs.validate(LOOP, late, TRUTH, initial="diagram").notes if "nobody measured" in text]
+    skip = float(note.partition("--skip ")[2].split()[0])
+    assert 0 < skip < 2 and note.startswith("note: the first ")
+    settled = bs.validate(LOOP, late, TRUTH, initial="diagram", skip=skip)
+    assert settled["encoder"].rms < 1e-3 and not any("nobody measured" in text for text in settled.notes)
+    assert not any("nobody measured" in text for text in bs.validate(LOOP, measured, TRUTH, initial="diagram").notes)
