@@ -26,6 +26,7 @@ AT_REST = 0.01  # of a joint's top speed
 REST_SHARE = 0.05  # of its samples, from which on they matter
 FEWEST_NEGATIVE = 2  # parameters of a plant that say so together
 BEYOND_DOUBT = 5.0  # standard deviations
+WIDE_TURN, FAST_TURN, WIDE_SLIDE, FAST_SLIDE = 40.0, 60.0, 20.0, 20.0  # rad, rad/s, m, m/s: beyond any arm's joint
 LEFT_OVER, ROW_CORRELATION = 25.0, 0.5  # % of a joint's effort, and the correlation from row to row that no noise has
 
 
@@ -85,6 +86,30 @@ def rest_hints(plant: Plant, drop_slow: float, signals: Mapping[str, Any]) -> li
     ]
 
 
+def unit_hints(plant: Plant, signals: Mapping[str, Any]) -> list[str]:
+    """Joints that go farther, or faster, than any does: degrees taken for radians, millimetres for metres."""
+    shape: Any = getattr(plant.kind, "shape_here", None)
+    if shape is None or not {"q", "qd"} <= signals.keys():
+        return []
+    q, qd = (np.asarray(signals[n], dtype=float).reshape(len(signals[n]), -1) for n in ("q", "qd"))
+    links, odd = shape.chain.links, []
+    for j, link in enumerate(links):
+        reach, speed = (WIDE_SLIDE, FAST_SLIDE) if link.prismatic else (WIDE_TURN, FAST_TURN)
+        if np.ptp(q[:, j]) > reach or np.abs(qd[:, j]).max() > speed:
+            odd.append(j)
+    if not odd:
+        return []
+    ways = [f"{j + 1} through {np.ptp(q[:, j]):.3g} {links[j].unit}" for j in odd]
+    units = [({"m": "mm", "rad": "deg"} if j in odd else {}).get(link.unit, link.unit) for j, link in enumerate(links)]
+    words = units[0] if len(set(units)) == 1 else f"[{', '.join(units)}]"
+    kinds = listing(dict.fromkeys(units[j] for j in odd))
+    return [
+        f"no joint goes so far or so fast: {listing(ways)}. Are these columns in {kinds}, or "
+        f"of motors before their gears? Say so where they are mapped, {{column: [...], unit: {words}}}, or divide by the "
+        "ratios in a Gain."
+    ]
+
+
 def sign_hints(plant: Plant, values: Mapping[str, float], stds: Mapping[str, float]) -> list[str]:
     """Joints whose friction gives energy, as it seems where an effort or an angle has the other sign."""
     turn = "Turn it where the column is mapped, scale: -1, or in a Gain."
@@ -99,7 +124,8 @@ def sign_hints(plant: Plant, values: Mapping[str, float], stds: Mapping[str, flo
     for name in values:
         number = name.removeprefix("Fc")
         pair = [f"Fv{number}", f"Fc{number}"] if number.isdigit() else []
-        if pair and all(n in values and values[n] < -BEYOND_DOUBT * stds[n] for n in pair):
+        sizes = [values[n] / max(stds[n], 1e-300) for n in pair if n in values]
+        if len(sizes) == 2 and min(sizes) < -BEYOND_DOUBT and max(sizes) < BEYOND_DOUBT:
             joints.append(number)
     if not joints:
         return []

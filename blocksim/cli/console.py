@@ -35,8 +35,8 @@ def complain(error: BlocksimError, own_blocks: object = None) -> None:
     """Each problem on a line of stderr, its place first; where a block type is unknown, how to bring one's own."""
     colour = False if "NO_COLOR" in os.environ else None
     problems = list(error.problems) if isinstance(error, DiagramError) else [Problem(str(error))]
-    unknown = [problem for problem in problems if "there is no block type" in problem.what and "Did you mean" not in problem.what]
-    if unknown and not own_blocks:
+    unknown = ["There are:" in problem.what for problem in problems if "there is no block type" in problem.what]
+    if any(unknown) and not own_blocks:
         problems.append(Problem("Blocks of your own are read from a Python file that you name: --blocks my_blocks.py"))
     for problem in problems:
         place = f"{problem.where}: " if problem.where else ""

@@ -185,6 +185,10 @@ class Block:
         """Units of ports that its settings and the plants it names decide, {"y": "rad"}; the others are as declared."""
         return {}
 
+    def element_units(self) -> Mapping[str, tuple[str, ...]]:
+        """Units of the elements of ports where these differ, {"q": ("rad", "m")}."""
+        return {}
+
     def prior(self, plants: Mapping[str, Plant]) -> Mapping[str, tuple[float, float]]:
         """Of each parameter that it estimates the first value, and how far that may be off, nan where nothing is said."""
         return {}

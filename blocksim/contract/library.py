@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ..errors import BlockDefinitionError, DiagramError, did_you_mean, listing
 from ..extensions import entries
+from ..simulink import simulink_word
 from .block import Block
 
 _registered: dict[str, type[Block]] = {}
@@ -75,7 +76,7 @@ def unknown_type(type_name: Any, blocks: Iterable[str]) -> str:
     """What to say about a type nobody knows."""
     names = sorted(blocks)
     same = [n for n in names if n.lower() == str(type_name).lower()]
-    guess = f" Did you mean '{same[0]}'?" if same else did_you_mean(type_name, names)
+    guess = f" Did you mean '{same[0]}'?" if same else simulink_word(type_name) or did_you_mean(type_name, names)
     return f"there is no block type '{type_name}'." + (guess or f" There are: {listing(names)}.")
 
 

@@ -263,7 +263,7 @@ class SpecReader:
         options = {key: entries[key].plain() for key in keys[1:] if key in entries}
         return ColumnSpec(
             [str(n) for n in names] if isinstance(column, list) else str(column),
-            str(options.get("unit") or ""),
+            [str(u) for u in units] if isinstance(units := options.get("unit"), list) else str(units or ""),
             options.get("scale"),
             options.get("offset"),
             self.place(at),

@@ -168,6 +168,7 @@ def ports_schema() -> dict[str, Any]:
 def record_schema() -> dict[str, Any]:
     time, number = {"$ref": "#/$defs/_time"}, {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/_reference"}]}
     names = [{"type": ["string", "integer"]}, {"type": "array", "minItems": 1, "items": {"type": ["string", "integer"]}}]
+    units = [{"type": ["string", "null"]}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]
     guess = {"anyOf": [*number["anyOf"], {"const": "estimated"}]}
     column = {
         "type": "object",
@@ -175,7 +176,7 @@ def record_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "column": {"description": "the column, or a list of them for a vector", "anyOf": names},
-            "unit": {"description": "unit of column * scale + offset", "type": ["string", "null"]},
+            "unit": {"description": "unit of column * scale + offset, or a list of them for a vector", "anyOf": units},
             "scale": {"description": "multiplies the column", **number},
             "offset": {"description": "is added then; or estimated, from the other encoder of the axis", **guess},
             "file": {"description": "where it is not in the record's own", "type": ["string", "null"]},

@@ -126,7 +126,7 @@ class ColumnSpec:
     """One entry of `record: signals:`, the column or columns of a signal: column(t + delay) * scale + offset, in `unit`."""
 
     column: Any  # a name, or a list of names for a vector
-    unit: str = ""  # '' for what the head of the column says
+    unit: Any = ""  # '' for what the head of the column says; a list for a vector whose columns differ
     scale: Any = None
     offset: Any = None
     place: Place | None = field(default=None, compare=False)

@@ -18,7 +18,7 @@ from ..records.grid import Grid, Signal
 from ..records.record import Record, brief_listing
 from ..schedule.logs import subsystem_output
 from ..schedule.schedule import Schedule, Unit
-from ..schedule.units import infer_units
+from ..schedule.units import element_units, infer_units
 
 #: What stands for a delay or an offset that is found by comparing two encoders.
 ESTIMATED = "estimated"
@@ -26,12 +26,13 @@ ESTIMATED = "estimated"
 
 @dataclass(frozen=True)
 class Target:
-    """A signal of the diagram: the block that makes it, the port, its size and unit ('' where nothing tells)."""
+    """A signal of the diagram: the block that makes it, the port, its size and unit ('' where nothing tells), or its units."""
 
     unit: Unit
     port: str
     size: int
     measure: str
+    elements: tuple[str, ...] = ()  # the units of its elements, where these differ
 
     @property
     def name(self) -> str:
@@ -45,7 +46,8 @@ def targets(schedule: Schedule) -> dict[str, Target]:
     for unit in [*schedule.units, *schedule.after_run]:
         for port, declared in unit.kind.of(Outport).items():
             measure = declared.unit if unit.after else units[(unit.index, port)]
-            goals[f"{unit.path}.{port}"] = Target(unit, port, unit.port(port), measure)
+            elements = element_units(unit).get(port, ())
+            goals[f"{unit.path}.{port}"] = Target(unit, port, unit.port(port), measure, elements)
     return goals
 
 
@@ -128,6 +130,29 @@ def with_unit_of_name(spec: ColumnSpec, record: Record) -> ColumnSpec:
     return replace(spec, column=name, unit=spec.unit or unit) if unit and has_column(record, name) else spec
 
 
+def converted_elements(
+    goal: Target, spec: ColumnSpec, headers: list[str], names: list[str], notes: list[str]
+) -> tuple[float | np.ndarray, str]:
+    """The factor from the columns' units to the signal's, element by element where these differ, and the unit of all."""
+    units = spec.unit if isinstance(spec.unit, list) else [spec.unit] * goal.size
+    if len(units) != goal.size:
+        raise RecordError(f"'{goal.name}' has {goal.size} elements, and unit: names {len(units)}. Name one, or as many.")
+    aims = goal.elements or (goal.measure,) * goal.size
+    kinds = list(zip(units, headers, aims, strict=True))
+    if len({(unit or header, aim) for unit, header, aim in kinds}) == 1:
+        whole = listing(spec.column if isinstance(spec.column, list) else [spec.column])
+        return converted(replace(goal, measure=aims[0]), replace(spec, unit=units[0]), headers[0], whole, notes)
+    factors, results = np.ones(goal.size), [""] * goal.size
+    for kind in dict.fromkeys(kinds):
+        own = [i for i, one in enumerate(kinds) if one == kind]
+        unit, header, aim = kind
+        some = listing(list(dict.fromkeys(names[i] for i in own)))
+        factor, measure = converted(replace(goal, measure=aim), replace(spec, unit=unit), header, some, notes)
+        for i in own:
+            factors[i], results[i] = factor, measure
+    return factors, results[0] if len(set(results)) == 1 else ""
+
+
 def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]) -> tuple[np.ndarray, Signal]:
     """The values of a signal in its own unit, with their times."""
     names = spec.column if isinstance(spec.column, list) else [spec.column]
@@ -147,9 +172,12 @@ def read_column(goal: Target, spec: ColumnSpec, record: Record, notes: list[str]
             + "; one element of a vector is a column too: 'q[1]'."
         )
     values = values.reshape(len(values)) if goal.size == 1 else values
-    scale, measure = converted(goal, spec, signals[0].unit, listing(names), notes)
+    widths = [1 if s.values.ndim == 1 else s.values.shape[1] for s in signals]
+    headers = [s.unit for s, width in zip(signals, widths, strict=True) for _ in range(width)]
+    labels = [part for part, width in zip(parts, widths, strict=True) for _ in range(width)]
+    scale, measure = converted_elements(goal, spec, headers, labels, notes)
     offset = 0.0 if spec.offset in (None, ESTIMATED) else spec.offset
-    if spec.scale is not None or offset or scale != 1:
+    if spec.scale is not None or offset or np.any(scale != 1):
         values = (values * (1.0 if spec.scale is None else spec.scale) + offset) * scale
     bad = np.flatnonzero(np.isinf(values.reshape(len(values), -1)).any(axis=1))
     if len(bad):
@@ -192,9 +220,13 @@ def converted(goal: Target, spec: ColumnSpec, header: str, names: str, notes: li
         notes.append(f"'{goal.name}': {names} is in {measure}; scale: {spec.scale:g} is taken to make it {goal.measure}")
         return 1.0, goal.measure if " or " not in goal.measure else ""
     if factor is None:
+        remedy = f"Is it the right column? Else give the factor: {{column: {names}, scale: ...}}."
+        if goal.elements and spec.unit:
+            remedy = (
+                f"Elements of '{goal.name}' are in {listing(goal.elements)}: give a unit of each column, unit: [{measure}, ...]."
+            )
         raise RecordError(
-            f"column {names} is in {measure}, the signal in {goal.measure}, and neither can be made of the other. Is it the "
-            f"right column? Else give the factor: {{column: {names}, scale: ...}}."
+            f"column {names} is in {measure}, the signal in {goal.measure}, and neither can be made of the other. {remedy}"
         )
     if factor != 1 and spec.scale is not None and math.isclose(abs(spec.scale), factor, rel_tol=0.01):
         raise RecordError(

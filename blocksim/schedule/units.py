@@ -85,6 +85,14 @@ def port_unit(unit: Unit, port: str) -> str:
         return declared
 
 
+def element_units(unit: Unit) -> Mapping[str, tuple[str, ...]]:
+    """Of ports whose elements differ in unit: the units, as its settings decide."""
+    try:
+        return unit.block.element_units()
+    except Exception:  # of anybody's block, or of one with mistakes, which are told elsewhere
+        return {}
+
+
 def unit_families(ties: Mapping[PortKey, Iterable[tuple[PortKey, int]]]) -> Iterator[dict[PortKey, int]]:
     """Signals whose units follow from each other, each with the times it is differentiated against the first."""
     earlier: set[PortKey] = set()

@@ -16,12 +16,12 @@ MODULES = sorted(ENGINE.rglob("*.py"))
 LIBRARY = sorted((ROOT / "blocks").rglob("*.py"))
 HEAVY = ("scipy", "matplotlib", "numba", "networkx", "pandas", "xarray", "pyarrow", "starlette", "uvicorn", "anywidget")
 #: The rooms in the order of the road; each imports from those before it only.
-ROAD = ("errors", "extensions", "notation", "contract", "tracing", "solvers", "diagram", "schedule", "compiler", "records",
-        "simulation", "estimation", "running", "pictures", "linear", "checking", "planning", "studies", "course", "studio",
-        "cli")  # fmt: skip
+ROAD = ("errors", "extensions", "notation", "simulink", "contract", "tracing", "solvers", "diagram", "schedule", "compiler",
+        "records", "simulation", "estimation", "running", "pictures", "linear", "checking", "planning", "studies", "course",
+        "studio", "cli")  # fmt: skip
 MOST = 15  # modules in a room, its __init__ included
 #: What describes a diagram, and may not need what runs one.
-DESCRIBING = ("errors", "extensions", "notation", "contract", "diagram")
+DESCRIBING = ("errors", "extensions", "notation", "simulink", "contract", "diagram")
 
 
 def name_of(path: Path) -> str:

@@ -176,6 +176,16 @@ blocks:
         text = pivot_problem(chain, with_payload(chain, numbers), [float(v) for v in states["q"]])
         return text[:1].upper() + text[1:]
 
+    def element_units(self) -> Mapping[str, tuple[str, ...]]:
+        """Of a chain with both kinds of joints, element by element; efforts are those of the joints."""
+        links = self.shape_here.chain.links if self.shape_here else ()
+        if len({link.prismatic for link in links}) < 2:
+            return {}
+        places, efforts = tuple(link.unit for link in links), tuple(link.effort for link in links)
+        rates, rises = tuple(f"{unit}/s" for unit in places), tuple(f"{unit}/s^2" for unit in places)
+        motions = {"q": places, "qd": rates, "qdd": rises, "qm": places, "qmd": rates}
+        return motions if self.settings.get("input") == "motor" else {**motions, "tau": efforts}
+
     def figure(self) -> dict[str, Any]:
         if self.shape_here is None:
             return {}

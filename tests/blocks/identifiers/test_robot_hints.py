@@ -69,3 +69,55 @@ def test_a_resting_motor_that_two_joints_turn_leaves_out_the_rows_of_both():
     assert slow_rows(0.1, None, speeds, plant).tolist() == slow
     assert slow_rows(0.1, 0.0, speeds, plant).tolist() == [slow[0], [False] * 3, *slow[2:]]
     assert slow_rows(0.1, None, speeds, Plant(type(SerialRobot(joints=joints)))).tolist()[1] == [False] * 3
+
+
+SLIDE = """format: 1
+blocks:
+  torque: {type: Constant, value: [0.0, 0.0]}
+  robot:  {type: SerialRobot, friction: sign, joints: [{}, {a: 0.3, joint: prismatic}], in: torque}
+  smooth: {type: IRWSmoother, order: 3, bandwidth: 20, in: robot.q}
+  ls: {type: LeastSquares, model: robot, drop_slow: 0.02, in: {q: smooth.x, qd: smooth.dx, qdd: smooth.ddx, tau: torque}}
+record: {every: 0.01, signals: {robot.q: COLUMNS, torque: [u1, u2]}}
+"""
+
+
+def slide(folder, head, columns):
+    """A turn and a slide, logged in degrees and millimetres: the signal that was read, and what the fit says."""
+    t = 0.01 * np.arange(3000)
+    q = np.c_[1.5 * np.sin(1.9 * t), 0.1 + 0.08 * np.sin(2.3 * t)]
+    tau = np.gradient(np.gradient(q, t, axis=0), t, axis=0) * [0.5, 4.0] + np.sign(np.gradient(q, t, axis=0)) + [0, 4 * 9.81]
+    noise = np.random.default_rng(2).normal(size=tau.shape) * 0.02
+    table = np.c_[np.degrees(q[:, 0]), 1000 * q[:, 1], tau + noise]
+    np.savetxt(folder / "lab.csv", table, delimiter=",", header=f"{head},u1,u2", comments="")
+    (folder / "arm.yaml").write_text(SLIDE.replace("COLUMNS", columns))
+    record = bs.identify(folder / "arm.yaml", folder / "lab.csv")
+    return record, q
+
+
+@pytest.mark.parametrize(
+    ("head", "columns"),
+    [
+        ("q1 [deg],q2 [mm]", "[q1, q2]"),
+        ("q1,q2", "{column: [q1, q2], unit: [deg, mm]}"),
+        ("q1 [deg],q2", "{column: [q1, q2], unit: ['', mm]}"),
+    ],
+)
+def test_columns_of_one_signal_may_differ_in_unit(tmp_path, head, columns):
+    record, q = slide(tmp_path, head, columns)
+    assert np.allclose(record["robot.q"], q, atol=1e-12)
+    assert record.estimates["ls"]["Ia2R"].value == pytest.approx(4.0, rel=0.02)  # and M2
+    assert not any("no joint goes so far" in text for text in record.estimates["ls"].warnings)
+
+
+def test_one_unit_for_a_turn_and_a_slide_is_refused(tmp_path):
+    words = r"arm.yaml:7: .*column q2 is in deg, the signal in m.*Elements of 'robot.q' are in rad, m"
+    with pytest.raises(bs.DiagramError, match=words):
+        slide(tmp_path, "q1,q2", "{column: [q1, q2], unit: deg}")
+    with pytest.raises(bs.DiagramError, match=r"'robot.q' has 2 elements, and unit: names 3"):
+        slide(tmp_path, "q1,q2", "{column: [q1, q2], unit: [deg, mm, mm]}")
+
+
+def test_degrees_and_millimetres_without_a_word_are_told(tmp_path):
+    record, _ = slide(tmp_path, "q1,q2", "[q1, q2]")
+    hint = next(text for text in record.estimates["ls"].warnings if "no joint goes so far" in text)
+    assert "1 through 172 rad, 2 through 160 m" in hint and "unit: [deg, mm]}" in hint

@@ -13,7 +13,7 @@ from blocksim.contract.declarations import Inport
 from blocksim.errors import RecordError, did_you_mean, listing
 
 from ...arm_channel import balanced
-from ...physical import rest_hints
+from ...physical import rest_hints, unit_hints
 from ..ends import ends_of, slow_rows
 from ..regression import all_present
 
@@ -128,7 +128,7 @@ def task_of(
     warnings = (
         (f"leak of truth: {listing(leaked)} held at the plant's own value; give it under `known` instead.",) if leaked else ()
     )
-    remarks = (*warnings, *rest_hints(plant, block.drop_slow, signals))
+    remarks = (*warnings, *unit_hints(plant, signals), *rest_hints(plant, block.drop_slow, signals))
     return LinearTask(W, y.T.ravel(), groups, used.T.ravel(), names, constants, effort.T.ravel(), remarks)
 
 

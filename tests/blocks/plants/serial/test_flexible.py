@@ -101,6 +101,33 @@ blocks:
     assert all(abs(e.z) < 4 for e in found.values()) and abs(found["robot.K1"].relative_error) < 0.01
 
 
+def test_output_error_and_filters_work_from_the_motors():
+    """Open loop, the links never seen: springs by output error and as it goes, and a filter that follows the links."""
+    text = """
+format: 1
+simulate: {stop: 1.5, solver: rk4, step: 5e-4, seed: 2}
+blocks:
+  push:  {type: Multisine, f_min: 0.7, f_max: 12, lines: 12, amplitude: 12, phases: schroeder}
+  other: {type: Multisine, f_min: 0.7, f_max: 9, lines: 9, amplitude: 3, phases: schroeder}
+  tau:   {type: Mux, in: [push, other]}
+  robot: {type: SerialRobot, gravity: [0, 0, 0], in: tau,
+          joints: [{ZZ: 1.0, M: 3, Ia: 0.5, Fv: 2, K: 600, D: 1}, {a: 0.4, ZZ: 0.3, MX: 0.3, M: 2.0, Ia: 0.1, Fv: 1}]}
+  encoder: {type: Encoder, Ts: 5e-4, resolution: 1e-5, noise_std: 1, in: robot.qm}
+  oe:    {type: OutputError, model: robot, parameters: [robot.K1, robot.D1], start: 0.8, output: robot.qm, hold: linear,
+          in: {y: encoder, u: tau}}
+  joint: {type: JointEKF, Ts: 5e-4, model: robot, measures: qm, estimate: [K1, Fv2], start: {K1: 480.0, Fv2: 0.8},
+          P0_parameters: [40000.0, 0.04], Q: 1e-10, P0: 1e-8, discretisation: rk4, in: {y: encoder, u: tau}}
+  ekf:   {type: EKF, Ts: 5e-4, model: robot, measures: qm, sigma_w2: 0.01, discretisation: rk4, in: {y: encoder, u: tau}}
+"""
+    record = bs.simulate(text)
+    for block, share in (("oe", 1e-3), ("joint", 0.03)):
+        for estimate in record.estimates[block].values():
+            assert abs(estimate.relative_error) < share and abs(estimate.z) < 4, (block, estimate)
+    rest = record["ekf.x_hat"][500:, :2] - record["robot.q"][500:]
+    assert np.sqrt(np.mean(rest**2)) < 1e-4  # the spring winds up to 100 times as far
+    assert np.abs(record["robot.torsion"]).max() > 0.01
+
+
 BAD = {
     "joints: [{ZZ: 1, K: 10}]": "joint 1 is flexible, and its motor has the inertia Ia1 = 0: it must be above 0",
     "joints: [{ZZ: 1, D: 10}]": "row 1: D belongs to a spring between motor and link: give its stiffness K",
