@@ -112,14 +112,13 @@ def test_rows_at_rest_cost_every_method():
 
 def test_the_friction_of_the_wrist_is_found_without_the_rows_of_its_resting_motor():
     """Without noise: Fc6 and Fcm6 are the truth; rows in which the common motor rests took a third of one for the other."""
-    quiet = {"encoder.noise_std": 0, "encoder.resolution": 1e-9, "ripple.amplitude": [0.0] * 6}
-    poor = {"slow": 0.02, "cutoff": 200, "factor": 20, **quiet}
-    found = scores(short("brunot2017/tx40_motors", repeat=1, params={**poor, "slow_motors": 0.02}))
+    quiet = {"slow": 0.02, "encoder.noise_std": 0, "encoder.resolution": 1e-9, "ripple.amplitude": [0.0] * 6}
+    found = scores(short("brunot2017/tx40", methods=("poor",), repeat=1, params={**quiet, "slow_motors": 0.02}))
     for method in ("classical", "irwsm1", "irwsm2"):
-        assert found[f"good.{method}", "Fc6"]["mean"] == pytest.approx(0.29, rel=0.02)
-        assert found[f"good.{method}", "Fcm6"]["mean"] == pytest.approx(1.83, rel=0.005)
-    biased = scores(short("brunot2017/tx40_motors", repeat=1, params={**poor, "slow_motors": 0}))
-    assert biased["good.classical", "Fc6"]["mean"] > 0.35
+        assert found[f"poor.{method}", "Fc6"]["mean"] == pytest.approx(0.29, rel=0.02)
+        assert found[f"poor.{method}", "Fcm6"]["mean"] == pytest.approx(1.83, rel=0.005)
+    biased = scores(short("brunot2017/tx40_motors", methods=("poor",), repeat=1, params=quiet))
+    assert biased["poor.classical", "Fc6"]["mean"] > 0.35
 
 
 def test_the_simulated_robot_is_identified():
