@@ -13,9 +13,12 @@ from ..records.record import Record
 from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
+from .feedback import feedback_findings
 from .loops import LoopPoles, loop_findings, loop_poles, step_findings
-from .rates import rate_findings, sample_findings, source_findings
-from .readings import RecordReading, reading_findings, record_readings, staircase_findings
+from .plants import plant_findings
+from .rates import rate_findings, sample_findings
+from .readings import RecordReading, reading_findings, record_readings, row_findings, staircase_findings
+from .sources import record_source_findings, source_findings
 from .wires import wire_findings
 
 
@@ -45,7 +48,8 @@ def quick_findings(ready: Experiment) -> list[Finding]:
     """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read."""
     schedule = ready.schedule
     speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
-    return by_line([*wire_findings(schedule), *speeds, *reading_findings(ready)])
+    ends = [*record_source_findings(ready), *row_findings(ready)]
+    return by_line([*wire_findings(schedule), *plant_findings(schedule), *speeds, *ends, *reading_findings(ready)])
 
 
 def growth_findings(record: Record) -> list[Finding]:
@@ -72,7 +76,7 @@ def by_line(everything: Iterable[Finding]) -> list[Finding]:
 def examine(ready: Experiment) -> Examination:
     """Look at a diagram that is ready to run."""
     poles = loop_poles(ready)
-    slower = [*staircase_findings(ready), *step_findings(ready), *loop_findings(ready, poles)]
+    slower = [*staircase_findings(ready), *step_findings(ready), *loop_findings(ready, poles), *feedback_findings(ready)]
     everything = by_line([*quick_findings(ready), *slower])
     identifiers = [r for r in record_readings(ready) if r.unit.kind.family == "identification"]
     return Examination(ready, tuple(everything), tuple(identifiers), poles)

@@ -19,7 +19,9 @@ from ..schedule.schedule import Schedule
 from ..simulation.experiment import Experiment
 from ..simulation.modes import largest_step, longest_step, magnitude, modes_at_start, stretched
 from ..solvers.tableau import Tableau
+from .feedback import loops_of
 from .halving import STRETCH, change_by_halving
+from .upstream import signals_into, upstream
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -181,13 +183,8 @@ def step_differences(step: Callable[[FloatArray], FloatArray], z: FloatArray, sh
 
 def loops_alone(schedule: Schedule) -> Schedule:
     """The blocks of the loops and what drives them: who only looks on (an observer beside, a filter of a reading) has no say."""
-    import networkx as nx
-
-    sources = {unit.path: {ref.block for refs in unit.inputs.values() for ref in refs} for unit in schedule.units}
-    wires = nx.DiGraph((source, reader) for reader, makers in sources.items() for source in makers)
-    around = {path for part in nx.strongly_connected_components(wires) if len(part) > 1 for path in part}
-    around |= {path for path, makers in sources.items() if path in makers}
-    needed = around.union(*(nx.ancestors(wires, path) for path in around))
+    around = [ref for loop in loops_of(schedule) for unit in loop for ref in signals_into(unit)]
+    needed = upstream(around, schedule.by_path)
     return replace(schedule, units=[unit for unit in schedule.units if unit.path in needed])
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ..contract.declarations import Memory, Param, Period, State
+from ..contract.declarations import Inport, Memory, Period, State
 from ..errors import Finding
 from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment
+from .upstream import signals_into, upstream
 
-CONTROL, SENSORS = "control", ("sensors", "observers")
+CONTROL, OBSERVERS = "control", "observers"
+SENSORS = ("sensors", OBSERVERS)
 #: What does the work of a continuous block at sample times.
 SAMPLED_KINDS = {
     "TransferFunction": "DiscreteTransferFunction", "ZeroPole": "DiscreteTransferFunction", "Integrator": "DiscreteIntegrator",
     "StateSpace": "DiscreteStateSpace", "FirstOrderLag": "LowPass",
 }  # fmt: skip
-#: Turns of a source in a run from which on nobody can mean it: a solver takes some steps for each.
-TURNS_OF_A_RUN = 1e6
 #: Sample times of a block in a run from which on it takes minutes.
 SAMPLES_OF_A_RUN = 1e8
 
@@ -48,45 +48,34 @@ def rate_findings(schedule: Schedule) -> Iterator[Finding]:
                     f"Write Ts: {brief_time(period)} in '{unit.path}', or Ts: {brief_time(own.period)} in '{source.path}'.",
                     unit.node.at("Ts"),
                 )
-
-
-def source_findings(experiment: Experiment) -> Iterator[Finding]:
-    """Sources that swing faster than the steps of the run can draw, or more often than any run needs."""
-    clock = experiment.clock
-    span, step = float(clock.base * (clock.end - clock.start)), float(clock.base * clock.step)
-    for unit in experiment.schedule.units:
-        if unit.kind.family != "sources":
-            continue
-        period = float(period_of(unit, experiment.schedule)) if unit.group is not None else step
-        for name, declared in unit.kind.of(Param).items():
-            frequency = unit.settings.get(name)
-            if declared.unit != "Hz" or not isinstance(frequency, (int, float)):
-                continue
-            if 2 * frequency * period > 1:
-                what = f"steps of {period:g} s hold nothing above {0.5 / period:.3g} Hz: it is drawn as a slower one."
-            elif frequency * span > TURNS_OF_A_RUN:
-                what = f"that is {frequency * span:.3g} turns in {span:g} s, and a solver takes steps for each."
-            else:
-                continue
-            remedy = f"Make {name} smaller, the steps finer or the run shorter."
-            yield Finding("fast-source", f"block '{unit.path}' has {name}: {frequency:g} Hz; {what}", remedy, unit.node.at(name))
+            elif unit.kind.family in (CONTROL, OBSERVERS) and source.kind.family == "sensors" and own.period < period:
+                yield Finding(
+                    "held-reading",
+                    f"block '{unit.path}' ({type(unit.block).__name__}) acts every {brief_time(own.period)} s on "
+                    f"'{source.path}', which is read every {brief_time(period)} s: it takes each reading {int(1 / ratio)} times, "
+                    "as if it were new.",
+                    f"Write Ts: {brief_time(period)} in '{unit.path}', or Ts: {brief_time(own.period)} in '{source.path}'.",
+                    unit.node.at("Ts"),
+                )
 
 
 def sample_findings(experiment: Experiment) -> Iterator[Finding]:
-    """Blocks that act more often than any run needs."""
+    """Blocks that act more often than any run needs, or once and never again."""
     clock, schedule = experiment.clock, experiment.schedule
     span = clock.base * (clock.end - clock.start)
     for unit in schedule.units:
-        if unit.group is None or span / period_of(unit, schedule) <= SAMPLES_OF_A_RUN:
+        if unit.group is None:
             continue
         period, name = period_of(unit, schedule), next(iter(unit.kind.of(Period)), "Ts")
-        yield Finding(
-            "many-samples",
-            f"block '{unit.path}' acts every {brief_time(period)} s, {float(span / period):.3g} times in {brief_time(span)} s: "
-            "such a run takes minutes or more.",
-            f"Times are in seconds: make {name} longer or the run shorter.",
-            unit.node.at(name),
-        )
+        acts = f"block '{unit.path}' acts every {brief_time(period)} s"
+        if span / period > SAMPLES_OF_A_RUN:
+            what = f"{acts}, {float(span / period):.3g} times in {brief_time(span)} s: such a run takes minutes or more."
+            yield Finding(
+                "many-samples", what, f"Times are in seconds: make {name} longer or the run shorter.", unit.node.at(name)
+            )
+        elif 0 < span < period and unit.kind.of(Inport):
+            what = f"{acts}, and the run lasts {brief_time(span)} s: it acts once and never again."
+            yield Finding("one-sample", what, f"Times are in seconds: make {name} shorter or the run longer.", unit.node.at(name))
 
 
 def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -> Iterator[Finding]:
@@ -110,20 +99,7 @@ def stands_for_controller(unit: Unit, readings: list[Unit], schedule: Schedule) 
     """Whether a block with states of its own lies on the way from a sensor back to it."""
     if unit.kind.family != "continuous" or all(isinstance(d, Memory) for d in unit.kind.of(State).values()):
         return False
-    return any(makes(unit, reading, schedule) for reading in readings)
-
-
-def makes(unit: Unit, reader: Unit, schedule: Schedule) -> bool:
-    """Whether what a block puts out has a part in what another reads, over any number of blocks."""
-    waiting, visits = [reader], set[str]()
-    while waiting:
-        for ref in (ref for refs in waiting.pop().inputs.values() for ref in refs):
-            if ref.block == unit.path:
-                return True
-            if ref.block in schedule.by_path and ref.block not in visits:
-                visits.add(ref.block)
-                waiting.append(schedule.by_path[ref.block])
-    return False
+    return any(unit.path in upstream(signals_into(reading), schedule.by_path) for reading in readings)
 
 
 def sampled_sources(unit: Unit, schedule: Schedule) -> list[Unit]:

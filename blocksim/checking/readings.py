@@ -10,6 +10,7 @@ from ..contract.block import RecordBlock
 from ..contract.declarations import Outport
 from ..errors import Finding, RecordError, listing
 from ..estimation.input_warnings import apart, readings, staircase_words
+from ..schedule.clock import key_place
 from ..schedule.schedule import Unit
 from ..schedule.true_outputs import true_outputs
 from ..simulation.experiment import Experiment
@@ -102,6 +103,21 @@ def reading_findings(experiment: Experiment) -> Iterator[Finding]:
         if reading.t is not None and len(reading.t) > 1:
             yield from list(ends(reading)) or no_rows_left(reading)
             yield from bands(reading)
+
+
+def row_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Rows that come so seldom that a run has one."""
+    clock, diagram = experiment.clock, experiment.diagram
+    span = clock.base * (clock.end - clock.start)
+    for group, rows in zip(experiment.logs, experiment.rows, strict=True):
+        if rows == 1 and 0 < span < group.every:
+            every = float(group.every)
+            yield Finding(
+                "one-row",
+                f"'{group.signals[0][0]}' has a row every {every:g} s, and the run lasts {float(span):g} s: that is one.",
+                "Times are in seconds: make every shorter or the run longer.",
+                key_place(diagram, "simulate.every") or key_place(diagram, "log") or key_place(diagram, "simulate"),
+            )
 
 
 def ends(reading: RecordReading) -> Iterator[Finding]:

@@ -32,14 +32,15 @@ LEAST_TURN = 1.0
 LARGEST_PART = 1e150
 
 
-def modes_at_start(experiment: Experiment) -> FloatArray:
-    """The eigenvalues of df/dx at the start of a run, without those of nearly nothing; none where they cannot be had."""
+def slopes_at_start(experiment: Experiment) -> FloatArray:
+    """df/dx at the start of a run, in the order of its states; empty where it cannot be had."""
     import numpy as np
 
     numbers = experiment.numbers
     x = numbers.x.tolist()
+    none = np.zeros((0, 0))
     if not 0 < len(x) <= MOST_STATES:
-        return np.zeros(0, dtype=complex)
+        return none
     derivative = experiment.program.careful()["derivative"]
     o, noise = silence(experiment.slots, numbers.o.tolist())
     t = experiment.clock.seconds(experiment.clock.start)
@@ -58,8 +59,15 @@ def modes_at_start(experiment: Experiment) -> FloatArray:
                 up, down = [*x[:j], value + change, *x[j + 1 :]], [*x[:j], value - change, *x[j + 1 :]]
                 jacobian[:, j] = (slope(up) - slope(down)) / (up[j] - down[j])
     except Exception:  # of anybody's block, pushed aside a little: what is only advice must not fail
-        jacobian[:] = np.nan
-    return np.linalg.eigvals(jacobian).astype(complex) if np.isfinite(jacobian).all() else np.zeros(0, dtype=complex)
+        return none
+    return jacobian if np.isfinite(jacobian).all() else none
+
+
+def modes_at_start(experiment: Experiment) -> FloatArray:
+    """The eigenvalues of df/dx at the start of a run; none where they cannot be had."""
+    import numpy as np
+
+    return np.linalg.eigvals(slopes_at_start(experiment)).astype(complex)
 
 
 def stretched(method: Tableau, z: complex) -> complex:

@@ -42,6 +42,13 @@ WRONG = [
     ("kd: 0.3", "kd: 90", "unstable-loop", "it grows tenfold in 0.0"),
     ("kp: 20, ki: 10, kd: 0.3", "kp: -500, ki: 10, kd: -10", "unstable-loop", "it grows tenfold in 0.0"),  # apart in 50 samples
     ("stop: 2, solver: rk4, step: 1e-3", "stop: 1, solver: rk4, step: 10", "stop-before-step", "before its first step of 10 s"),
+    ("type: Encoder, Ts: 1e-3", "type: Encoder, Ts: 5e-3", "held-reading", "'pid' (PID) acts every 0.001 s on 'encoder', which "
+     "is read every 0.005 s: it takes each reading 5 times"),
+    ("in: encoder}\n  ls", "in: encoder}\n  mean: {type: UnitDelay, Ts: 5, in: encoder}\n  ls", "one-sample", "acts every 5 s, "
+     "and the run lasts 2 s: it acts once"),
+    ("seed: 7", "seed: 7, every: 5", "one-row", "'ref.q' has a row every 5 s, and the run lasts 2 s"),
+    ("in: error}", "in: error}\n  hum: {type: Sine, frequency: 80}\n  ear: {type: ZeroOrderHold, Ts: 0.01, in: hum}",
+     "fast-source", "'ear' reads it every 0.01 s, which holds nothing above 50 Hz"),
 ]  # fmt: skip
 
 
@@ -182,8 +189,9 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 19
-    assert names == {name for *_, name, _ in WRONG} | {"coarse-step", "many-samples", "nothing-random", "idle-sweep", "growing"}
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 26
+    elsewhere = {"coarse-step", "many-samples", "nothing-random", "idle-sweep", "growing", "short-record"}
+    assert names == {name for *_, name, _ in WRONG} | elsewhere | {"other-plant", "other-effort", "changed-effort"}
 
 
 def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
@@ -191,6 +199,32 @@ def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
     from blocksim.solvers import find_tableau
 
     assert mode_error(find_tableau("rk4"), complex(1e4, 0.0), 1.0) == float("inf")
+
+
+#: A loop in which nothing is sampled.
+CONTINUOUS = """
+format: 1
+simulate: {stop: 5, solver: dopri5}
+blocks:
+  ref:   {type: Sine, amplitude: 0.1, frequency: 1.0}
+  error: {type: Sum, signs: "+-", in: [ref, joint.q]}
+  pid:   {type: PID, kp: 20, ki: 10, kd: 1, Tf: 5e-3, in: error}
+  joint: {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0, Ms: 0, N: 1, in: pid}
+"""
+
+
+def test_a_continuous_loop_that_grows_is_told_before_the_run():
+    assert not bs.findings(CONTINUOUS)
+    # x'' = 1000 x with a proportional gain of the wrong sign and friction 2.5 1/s: s = -1.25 + sqrt(1.5625 + 1000) = 30.4.
+    proportional = CONTINUOUS.replace(
+        "{type: PID, kp: 20, ki: 10, kd: 1, Tf: 5e-3, in: error}", "{type: Gain, k: -20, in: error}"
+    )
+    (finding,) = bs.findings(proportional)
+    assert finding.name == "unstable-loop" and "the loop of 'error'" in finding.what and "a pole at 30.4 rad/s" in finding.what
+    assert "tenfold in 0.076 s" in finding.what
+    (finding,) = bs.findings(CONTINUOUS.replace('"+-"', '"++"'))
+    assert finding.name == "unstable-loop"
+    assert not bs.findings(proportional, stop=0.1)  # it has no time to grow
 
 
 def test_modes_beyond_all_numbers_are_judged_and_not_an_overflow():

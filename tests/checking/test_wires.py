@@ -67,3 +67,18 @@ def test_truth_that_an_identifier_reads_is_told_before_the_run(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     Path("loop.yaml").write_text(LOOP.replace("qd: motion.qd", "qd: joint.qd"), encoding="utf-8")
     assert "rows; truth that no sensor delivers: joint.qd" in blocksim("check", "loop.yaml").stdout
+
+
+@pytest.mark.parametrize("stop, every, words", [
+    (2, 0.01, ""), (1, 0.01, ""), (10, 0.01, "lasts from 0 to 2 s, and the run from 0 to 10 s: before and after"),
+    (2, 10.0, "1 of its 201 samples lie in that"),
+])  # fmt: skip
+def test_a_record_that_does_not_last_as_long_as_the_run_is_told(tmp_path, stop, every, words):
+    rows = "".join(f"{k * every},{k % 7}\n" for k in range(201))
+    (tmp_path / "push.csv").write_text("t,push\n" + rows, encoding="utf-8")
+    source = "  push: {type: FromRecord, file: push.csv, signal: push}\n"
+    text = f"format: 1\nsimulate: {{stop: {stop}, step: 0.01, solver: rk4}}\nblocks:\n{source}"
+    (tmp_path / "file.yaml").write_text(text, encoding="utf-8")
+    told = bs.findings(tmp_path / "file.yaml")
+    assert [f.name for f in told] == ["short-record"] * bool(words)
+    assert all(words in f.what for f in told)

@@ -1,0 +1,73 @@
+"""Feedback: the loops of a diagram, and those that run on continuously and grow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ..contract.declarations import State
+from ..errors import Finding
+from ..schedule.clock import key_place
+from ..schedule.schedule import Schedule, Unit
+from ..schedule.true_outputs import is_plant
+from ..simulation.experiment import Experiment
+from ..simulation.modes import slopes_at_start
+from .upstream import signals_into
+
+#: A mode grows where its speed of growth is this share of it: rounding of differences stays below.
+GROWING = 1e-3
+#: Factor by which a mode must grow in a run to be worth a word.
+GROWTH = 1e3
+
+
+def loops_of(schedule: Schedule) -> list[list[Unit]]:
+    """Blocks that depend on each other all around, loop by loop."""
+    import networkx as nx
+
+    wires = nx.DiGraph((ref.block, unit.path) for unit in schedule.units for ref in signals_into(unit))
+    around = [
+        part
+        for part in nx.strongly_connected_components(wires)
+        if len(part) > 1 or any(wires.has_edge(path, path) for path in part)
+    ]
+    return [[unit for unit in schedule.units if unit.path in part] for part in around]
+
+
+def feedback_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Controllers without a clock around plants, where what they close grows at the start of the run."""
+    loops = [loop for loop in loops_of(experiment.schedule) if is_continuous(loop) and has_feedback(loop)]
+    slopes = slopes_at_start(experiment) if loops else []
+    if not len(slopes):
+        return
+    import numpy as np
+
+    clock = experiment.clock
+    span = float(clock.base * (clock.end - clock.start))
+    for loop in loops:
+        paths = {unit.path for unit in loop}
+        own = [k for k, slot in enumerate(experiment.slots.x) if slot.path in paths]
+        fastest = max(np.linalg.eigvals(slopes[np.ix_(own, own)]), key=lambda s: float(s.real), default=0j)
+        if fastest.real > GROWING * abs(fastest) and fastest.real * span > math.log(GROWTH):
+            controller = next(unit for unit in loop if not is_plant(unit.kind))
+            yield Finding(
+                "unstable-loop",
+                f"the loop of '{controller.path}', linearised at the start, is unstable: it has a pole at {pole_words(fastest)} "
+                f"rad/s, so that it grows tenfold in {math.log(10) / fastest.real:.2g} s.",
+                "Look at signs and gains.",
+                key_place(experiment.diagram, "blocks"),
+            )
+
+
+def is_continuous(loop: list[Unit]) -> bool:
+    return all(unit.group is None for unit in loop) and any(unit.kind.of(State) for unit in loop)
+
+
+def has_feedback(loop: list[Unit]) -> bool:
+    """Whether a whole plant is in the loop and something around it: parts of one that act on each other are none."""
+    return any(unit.kind.family == "control" for unit in loop) or (
+        any(unit.kind.family == "robots" for unit in loop) and any(not is_plant(unit.kind) for unit in loop)
+    )
+
+
+def pole_words(pole: complex) -> str:
+    return f"{pole.real:.3g}" + (f" +- {abs(pole.imag):.3g}j" if abs(pole.imag) > GROWING * abs(pole) else "")

@@ -1,0 +1,95 @@
+"""Sources that cannot be meant: swings that no step or sample can draw, records that do not last as long as the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os.path import basename
+
+from ..contract.declarations import Memory, Param, State
+from ..errors import Finding
+from ..schedule.schedule import Unit
+from ..simulation.experiment import Experiment
+from .rates import brief_time, period_of
+from .upstream import signals_into, upstream
+
+SOURCES = "sources"
+#: Turns of a source in a run from which on nobody can mean it: a solver takes some steps for each.
+TURNS_OF_A_RUN = 1e6
+#: A record may end, or begin, within the run by this share of it.
+SHORT = 0.01
+#: Samples of a record that a run should see at least.
+FEWEST_SAMPLES = 4
+
+
+def source_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Sources that swing faster than the steps of the run, or who reads them, can draw, or more often than any run needs."""
+    clock, schedule = experiment.clock, experiment.schedule
+    span, step = float(clock.base * (clock.end - clock.start)), float(clock.base * clock.step)
+    readers = sampled_readers(schedule.by_path)
+    for unit in schedule.units:
+        period = float(period_of(unit, schedule)) if unit.group is not None else step
+        for name, frequency in frequencies(unit):
+            reader = next((r for r in readers.get(unit.path, ()) if 2 * frequency * float(period_of(r, schedule)) > 1), None)
+            if 2 * frequency * period > 1:
+                what = f"steps of {period:g} s hold nothing above {0.5 / period:.3g} Hz: it is drawn as a slower one."
+                remedy = f"Make {name} smaller, the steps finer or the run shorter."
+            elif frequency * span > TURNS_OF_A_RUN:
+                what = f"that is {frequency * span:.3g} turns in {span:g} s, and a solver takes steps for each."
+                remedy = f"Make {name} smaller, the steps finer or the run shorter."
+            elif reader is not None:
+                every = period_of(reader, schedule)
+                what = (
+                    f"'{reader.path}' reads it every {brief_time(every)} s, which holds nothing above {0.5 / float(every):.3g} "
+                    "Hz, and takes it for a slower one."
+                )
+                remedy = f"Make {name} or the sample time of '{reader.path}' smaller."
+            else:
+                continue
+            yield Finding("fast-source", f"block '{unit.path}' has {name}: {frequency:g} Hz; {what}", remedy, unit.node.at(name))
+
+
+def frequencies(unit: Unit) -> Iterator[tuple[str, float]]:
+    """The settings of a source in Hz, by name."""
+    if unit.kind.family == SOURCES:
+        for name, declared in unit.kind.of(Param).items():
+            frequency = unit.settings.get(name)
+            if declared.unit == "Hz" and isinstance(frequency, (int, float)):
+                yield name, float(frequency)
+
+
+def sampled_readers(units: Mapping[str, Unit]) -> dict[str, list[Unit]]:
+    """Of every source that is no sampled one, the sampled blocks it reaches straight, or through blocks without states."""
+    readers: dict[str, list[Unit]] = {}
+    for unit in units.values():
+        for path, source in upstream(signals_into(unit), units, at_once).items() if unit.group is not None else ():
+            if source.group is None and source.kind.family == SOURCES:
+                readers.setdefault(path, []).append(unit)
+    return readers
+
+
+def at_once(unit: Unit) -> bool:
+    return unit.group is None and all(isinstance(declared, Memory) for declared in unit.kind.of(State).values())
+
+
+def record_source_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Records that are played and do not last as long as the run."""
+    clock = experiment.clock
+    start, end = clock.seconds(clock.start), clock.seconds(clock.end)
+    for unit in experiment.schedule.units:
+        times = unit.tables.get("times")
+        if unit.kind.family != SOURCES or "file" not in unit.settings or times is None or not len(times):
+            continue
+        first, last = float(times[0]), float(times[-1])
+        inside = int(((times >= start) & (times <= end)).sum())
+        lasts = (
+            f"block '{unit.path}' ({type(unit.block).__name__}) plays {basename(str(unit.settings['file']))}, which lasts from "
+            f"{first:g} to {last:g} s, and the run from {start:g} to {end:g} s"
+        )
+        if max(first - start, end - last) > SHORT * (end - start):
+            words = f"{lasts}: before and after, its end values hold."
+        elif inside < FEWEST_SAMPLES < len(times):
+            words = f"{lasts}: {inside} of its {len(times)} samples lie in that."
+        else:
+            continue
+        remedy = f"Write simulate: {{start: {first:g}, stop: {last:g}}}, or look whether the times of the file are in seconds."
+        yield Finding("short-record", words, remedy, unit.node.at("file"))
