@@ -37,6 +37,7 @@ from ..schedule.schedule import Schedule
 from ..simulation.overrides import Overrides
 from .channels import corrected
 from .columns import grids_of, mapped, unmapped
+from .looking import measured_oddities
 from .planner import controller_notes, planned
 
 #: The folder in which records are looked for beside that of the diagram.
@@ -127,6 +128,7 @@ def read_measured(
     notes += [f"{name}: {text}" for text in source.provenance.get("remarks", ())]
     if repeats := source.provenance.get("repeated_rows"):
         notes.append(f"{name}: {repeats} rows said again what the row before said, and were left out")
+    notes += [f"{name}: {text}" for text in measured_oddities(Record(grids, {}))]
     grids, pairs = corrected(schedule, grids, spec.signals, notes)
     about = {
         "source": name,

@@ -16,6 +16,7 @@ from ..records.conversion import name_and_unit, unit_factor, unit_in_name
 from ..records.foreign.clock_jitter import CLEARLY, smoother_when_even
 from ..records.foreign.time_column import timed_head
 from ..records.grid import Grid, TimeAxis, TimeProblem
+from ..records.oddities import oddities
 from ..records.record import MAX_RECORD_BYTES, Record, scalar_columns
 from ..records.storage import read_record
 from ..records.timebase import JITTER, time_base
@@ -122,7 +123,7 @@ def look_at(record: Record) -> FileView:
     if others:
         shapes = listing(f"{name} ({shape})" for name, shape in others.items())
         remarks.append(f"of other lengths, and not read: {shapes}; another column of time (--time) may go with them")
-    remarks += [*alike_columns(record), *late_speeds(record)]
+    remarks += [*alike_columns(record), *late_speeds(record), *odd_columns(record)]
     for name, value in list(provenance.get("constants", {}).items())[:20]:
         remarks.append(f"a single value: {name} = {value}")
     times = tuple(time_words(grid) for grid in record.grids)
@@ -154,6 +155,22 @@ def late_speeds(record: Record) -> list[str]:
                 word = "late behind" if lag > 0 else "ahead of"
                 way = f"where it is used, map it with delay: {lag:.3g}"
                 texts.append(f"'{label}' is {1e3 * abs(lag):.3g} ms {word} the slope of '{other}' (+- {1e3 * std:.2g} ms): {way}")
+    return texts
+
+
+def odd_columns(record: Record) -> list[str]:
+    """Columns that do what nothing with a mass does, or stand out by single rows."""
+    columns = [(name, label, v) for name in record for label, v in scalar_columns(name, record[name])]
+    return [f"'{label}' {text}" for name, label, v in columns for text in oddities(record.time(name), v, record.unit(name))]
+
+
+def measured_oddities(record: Record) -> list[str]:
+    """What a measured record should not hold where something is to be found from it: odd rows, and efforts at a limit."""
+    texts = odd_columns(record)
+    for name in record:
+        if unit_factor(record.unit(name), "rad") is None and unit_factor(record.unit(name), "m") is None:
+            bounds = ((label, bound_words(v)) for label, v in scalar_columns(name, record[name]) if np.isfinite(v).all())
+            texts += [f"'{label}' is {words}" for label, words in bounds if words]
     return texts
 
 
@@ -224,11 +241,12 @@ def bound_words(values: FloatArray) -> str:
     texts = []
     if len(np.unique(values)) < MANY_LEVELS:
         return ""  # a relay, a sequence of steps
+    between = (values[1:] > values.min()) & (values[1:] < values.max())
+    moving = float(np.mean(np.diff(values)[between] != 0)) if between.any() else 0.0
     for side, bound in (("largest", float(values.max())), ("smallest", float(values.min()))):
         there = values == bound
         edges = np.flatnonzero(np.diff(np.r_[0, there, 0]))  # where each stay at the bound begins and ends
         runs, steps = np.diff(edges)[::2], np.diff(values, prepend=values[0])
-        moving = float(np.mean(steps != 0))
         arriving = float(np.median(np.abs(steps[edges[::2][runs >= STAY]]))) if runs.max() >= STAY else 0.0
         if there.sum() > CLIPPED * len(values) and moving > 0.5 and arriving > ABRUPT * float(np.sqrt(np.mean(steps**2))):
             texts.append(f"at its {side} value {bound:g} in {100 * there.mean():.2g} % of rows: a limit?")
