@@ -12,10 +12,11 @@ from ..schedule.schedule import Schedule, Unit
 from ..schedule.true_outputs import is_plant
 from ..simulation.experiment import Experiment
 from ..simulation.modes import slopes_at_start
+from .rates import CONTROLLERS
 from .upstream import signals_into
 
 #: A mode grows where its speed of growth is this share of it: rounding of differences stays below.
-GROWING = 1e-3
+GROWTH_SHARE = 1e-3
 #: Factor by which a mode must grow in a run to be worth a word.
 GROWTH = 1e3
 
@@ -36,8 +37,7 @@ def loops_of(schedule: Schedule) -> list[list[Unit]]:
 def feedback_findings(experiment: Experiment) -> Iterator[Finding]:
     """Controllers without a clock around plants, where what they close grows at the start of the run."""
     loops = [loop for loop in loops_of(experiment.schedule) if is_continuous(loop) and has_feedback(loop)]
-    slopes = slopes_at_start(experiment) if loops else []
-    if not len(slopes):
+    if not loops or not len(slopes := slopes_at_start(experiment)):
         return
     import numpy as np
 
@@ -47,11 +47,11 @@ def feedback_findings(experiment: Experiment) -> Iterator[Finding]:
         paths = {unit.path for unit in loop}
         own = [k for k, slot in enumerate(experiment.slots.x) if slot.path in paths]
         fastest = max(np.linalg.eigvals(slopes[np.ix_(own, own)]), key=lambda s: float(s.real), default=0j)
-        if fastest.real > GROWING * abs(fastest) and fastest.real * span > math.log(GROWTH):
+        if fastest.real > GROWTH_SHARE * abs(fastest) and fastest.real * span > math.log(GROWTH):
             controller = next(unit for unit in loop if not is_plant(unit.kind))
             yield Finding(
                 "unstable-loop",
-                f"the loop of '{controller.path}', linearised at the start, is unstable: it has a pole at {pole_words(fastest)} "
+                f"the loop of '{controller.path}', linearised at the start, is unstable: it has a pole at {pole_text(fastest)} "
                 f"rad/s, so that it grows tenfold in {math.log(10) / fastest.real:.2g} s.",
                 "Look at signs and gains.",
                 key_place(experiment.diagram, "blocks"),
@@ -64,10 +64,10 @@ def is_continuous(loop: list[Unit]) -> bool:
 
 def has_feedback(loop: list[Unit]) -> bool:
     """Whether a whole plant is in the loop and something around it: parts of one that act on each other are none."""
-    return any(unit.kind.family == "control" for unit in loop) or (
+    return any(unit.kind.family == CONTROLLERS for unit in loop) or (
         any(unit.kind.family == "robots" for unit in loop) and any(not is_plant(unit.kind) for unit in loop)
     )
 
 
-def pole_words(pole: complex) -> str:
-    return f"{pole.real:.3g}" + (f" +- {abs(pole.imag):.3g}j" if abs(pole.imag) > GROWING * abs(pole) else "")
+def pole_text(pole: complex) -> str:
+    return f"{pole.real:.3g}" + (f" +- {abs(pole.imag):.3g}j" if abs(pole.imag) > GROWTH_SHARE * abs(pole) else "")

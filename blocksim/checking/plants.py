@@ -10,9 +10,9 @@ from ..diagram.diagram import Ref
 from ..errors import Finding, listing
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.true_outputs import is_plant
+from .rates import CONTROLLERS
 from .upstream import signals_into, units_by_path, upstream
 
-CONTROL = "control"
 #: Ports of identifiers and observers that take what drives the plant, beside those named as the plant's own drive.
 DRIVES = ("u",)
 #: Blocks that make another effort of one: what reaches the plant is not what went into them.
@@ -37,7 +37,7 @@ def plant_findings(schedule: Schedule) -> Iterator[Finding]:
 def other_plants(unit: Unit, plant: Plant, members: set[str], units: Mapping[str, Unit]) -> Iterator[Finding]:
     """Motion that comes from plants, and from none of this one."""
     for port, refs in unit.inputs.items():
-        if is_drive(port, plant) or port not in {"y", *motion_of(plant)}:
+        if is_drive(port, plant) or port not in {"y", *motion_ports(plant)}:
             continue
         makers = sorted(set[str]().union(*(plants_behind(ref.block, units) for ref in refs)))
         if makers and not members.intersection(upstream(refs, units)) and not stands_beside(members, makers, units):
@@ -57,24 +57,24 @@ def other_outputs(unit: Unit, units: Mapping[str, Unit]) -> Iterator[Finding]:
         names = unit.settings.get(unit.kind.of(Inport)[port].like)
         named = [names] if isinstance(names, str) else names if isinstance(names, list) else []
         for name, ref in zip(named, refs, strict=False):
-            wanted, found = (plants_behind(block, units) for block in (block_of(str(name), units), ref.block))
-            if wanted and found and not wanted & found and not stands_beside(wanted, sorted(found), units):
+            partners, makers = (plants_behind(block, units) for block in (named_block(str(name), units), ref.block))
+            if partners and makers and not partners & makers and not stands_beside(partners, sorted(makers), units):
                 yield Finding(
                     "other-plant",
-                    f"{input_words(unit, port)} is '{ref}', which comes from {listing(map(repr, sorted(found)))}, and is "
+                    f"{input_words(unit, port)} is '{ref}', which comes from {listing(map(repr, sorted(makers)))}, and is "
                     f"compared with '{name}', in which that has no part.",
-                    f"Write the output of {listing(map(repr, sorted(found)))}, or connect what is measured of '{name}'.",
+                    f"Write the output of {listing(map(repr, sorted(makers)))}, or connect what is measured of '{name}'.",
                     unit.node.at("in"),
                 )
 
 
 def plants_behind(block: str, units: Mapping[str, Unit]) -> set[str]:
     """The nearest plants that have a part in what a block puts out, itself among them; behind a controller none is near."""
-    nearest = upstream([Ref(block, "")], units, lambda u: not is_plant(u.kind) and u.kind.family != CONTROL)
+    nearest = upstream([Ref(block, "")], units, lambda u: not is_plant(u.kind) and u.kind.family != CONTROLLERS)
     return {path for path, u in nearest.items() if is_plant(u.kind)}
 
 
-def block_of(name: str, units: Mapping[str, Unit]) -> str:
+def named_block(name: str, units: Mapping[str, Unit]) -> str:
     """The block of a signal by its name, 'joint.q' or 'pid'."""
     whole = name.partition("[")[0]
     return whole if whole in units else whole.rpartition(".")[0]
@@ -82,7 +82,7 @@ def block_of(name: str, units: Mapping[str, Unit]) -> str:
 
 def stands_beside(members: set[str], makers: list[str], units: Mapping[str, Unit]) -> bool:
     """Whether a plant is a model beside another: driven by what drives that, or by the other itself."""
-    own = upstream(entering(members, units), units, lambda u: u.kind.family != CONTROL and not is_plant(u.kind))
+    own = upstream(entering(members, units), units, lambda u: u.kind.family != CONTROLLERS and not is_plant(u.kind))
     drivers = {ref.block for ref in entering(set(makers), units)}
     return not drivers.union(makers).isdisjoint(own)
 
@@ -102,7 +102,7 @@ def other_efforts(unit: Unit, plant: Plant, members: set[str], units: Mapping[st
         if not is_drive(port, plant):
             continue
         for ref in refs:
-            origins = upstream([ref], units, lambda u: u.kind.family != CONTROL and not is_plant(u.kind))
+            origins = upstream([ref], units, lambda u: u.kind.family != CONTROLLERS and not is_plant(u.kind))
             if origins and not any(path in drivers for path in origins):
                 yield Finding(
                     "other-effort",
@@ -124,7 +124,7 @@ def changed_efforts(unit: Unit, port: str, plant: Plant, members: set[str], unit
         at, on_the_way = ref, list[Unit]()
         while str(at) not in map(str, own):
             source = units.get(at.block)
-            if source is None or type(source.block).__name__ not in CHANGERS or unchanged(source):
+            if source is None or type(source.block).__name__ not in CHANGERS or passes_along(source):
                 break
             on_the_way.append(source)
             at = source.inputs[next(iter(source.kind.of(Inport)))][0]
@@ -140,7 +140,7 @@ def changed_efforts(unit: Unit, port: str, plant: Plant, members: set[str], unit
                 )
 
 
-def unchanged(unit: Unit) -> bool:
+def passes_along(unit: Unit) -> bool:
     return unit.settings.get("k") in (1, 1.0)
 
 
@@ -157,7 +157,7 @@ def is_drive(port: str, plant: Plant) -> bool:
     return port in (plant.drive, *DRIVES)
 
 
-def motion_of(plant: Plant) -> tuple[str, ...]:
+def motion_ports(plant: Plant) -> tuple[str, ...]:
     """The signals of its regressor, where it has one."""
     return plant.motion if "regressor" in plant.kind.functions and plant.parameters else ()
 

@@ -11,7 +11,7 @@ from ..schedule.schedule import Schedule, Unit
 from ..simulation.experiment import Experiment
 from .upstream import signals_into, upstream
 
-CONTROL, OBSERVERS = "control", "observers"
+CONTROLLERS, OBSERVERS = "control", "observers"
 SENSORS = ("sensors", OBSERVERS)
 #: What does the work of a continuous block at sample times.
 SAMPLED_KINDS = {
@@ -40,7 +40,7 @@ def rate_findings(schedule: Schedule) -> Iterator[Finding]:
                     "Give one a whole multiple of the other's sample time.",
                     unit.node.at("Ts"),
                 )
-            elif unit.kind.family == CONTROL and source.kind.family in SENSORS and own.period > period:
+            elif unit.kind.family == CONTROLLERS and source.kind.family in SENSORS and own.period > period:
                 yield Finding(
                     "slow-controller",
                     f"controller '{unit.path}' acts every {brief_time(own.period)} s on '{source.path}', which is read every "
@@ -48,7 +48,7 @@ def rate_findings(schedule: Schedule) -> Iterator[Finding]:
                     f"Write Ts: {brief_time(period)} in '{unit.path}', or Ts: {brief_time(own.period)} in '{source.path}'.",
                     unit.node.at("Ts"),
                 )
-            elif unit.kind.family in (CONTROL, OBSERVERS) and source.kind.family == "sensors" and own.period < period:
+            elif unit.kind.family in (CONTROLLERS, OBSERVERS) and source.kind.family == "sensors" and own.period < period:
                 yield Finding(
                     "held-reading",
                     f"block '{unit.path}' ({type(unit.block).__name__}) acts every {brief_time(own.period)} s on "
@@ -82,13 +82,13 @@ def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -
     """A controller without a clock, or a transfer function in place of one, that closes a loop over a sampled sensor."""
     readings = [s for s in sources if s.kind.family in SENSORS]
     name, timed = type(unit.block).__name__, bool(type(unit.block).of(Period))
-    if not readings or not (timed if unit.kind.family == CONTROL else stands_for_controller(unit, readings, schedule)):
+    if not readings or not (timed if unit.kind.family == CONTROLLERS else stands_for_controller(unit, readings, schedule)):
         return
     period = brief_time(min(period_of(s, schedule) for s in readings))
     sampled = f"Use {SAMPLED_KINDS[name]} with" if name in SAMPLED_KINDS else "Use a sampled block with"
     yield Finding(
         "continuous-controller",
-        f"{'controller' if unit.kind.family == CONTROL else 'block'} '{unit.path}' ({name}) has no sample time and reads "
+        f"{'controller' if unit.kind.family == CONTROLLERS else 'block'} '{unit.path}' ({name}) has no sample time and reads "
         f"'{readings[0].path}', which is taken every {period} s: it runs on continuously over a staircase.",
         f"{'Write' if timed else sampled} Ts: {period} in '{unit.path}'.",
         unit.node.place,

@@ -16,7 +16,7 @@ SOURCES = "sources"
 #: Turns of a source in a run from which on nobody can mean it: a solver takes some steps for each.
 TURNS_OF_A_RUN = 1e6
 #: A record may end, or begin, within the run by this share of it.
-SHORT = 0.01
+SHORT_SHARE = 0.01
 #: Samples of a record that a run should see at least.
 FEWEST_SAMPLES = 4
 
@@ -61,13 +61,13 @@ def sampled_readers(units: Mapping[str, Unit]) -> dict[str, list[Unit]]:
     """Of every source that is no sampled one, the sampled blocks it reaches straight, or through blocks without states."""
     readers: dict[str, list[Unit]] = {}
     for unit in units.values():
-        for path, source in upstream(signals_into(unit), units, at_once).items() if unit.group is not None else ():
+        for path, source in upstream(signals_into(unit), units, passes_at_once).items() if unit.group is not None else ():
             if source.group is None and source.kind.family == SOURCES:
                 readers.setdefault(path, []).append(unit)
     return readers
 
 
-def at_once(unit: Unit) -> bool:
+def passes_at_once(unit: Unit) -> bool:
     return unit.group is None and all(isinstance(declared, Memory) for declared in unit.kind.of(State).values())
 
 
@@ -85,7 +85,7 @@ def record_source_findings(experiment: Experiment) -> Iterator[Finding]:
             f"block '{unit.path}' ({type(unit.block).__name__}) plays {basename(str(unit.settings['file']))}, which lasts from "
             f"{first:g} to {last:g} s, and the run from {start:g} to {end:g} s"
         )
-        if max(first - start, end - last) > SHORT * (end - start):
+        if max(first - start, end - last) > SHORT_SHARE * (end - start):
             words = f"{lasts}: before and after, its end values hold."
         elif inside < FEWEST_SAMPLES < len(times):
             words = f"{lasts}: {inside} of its {len(times)} samples lie in that."

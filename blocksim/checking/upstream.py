@@ -19,11 +19,11 @@ def signals_into(unit: Unit) -> list[Ref]:
 
 def upstream(refs: Iterable[Ref], units: Mapping[str, Unit], through: Callable[[Unit], bool] = lambda _: True) -> dict[str, Unit]:
     """The blocks that have a part in these signals, nearest first; nothing behind those that `through` stops at."""
-    found: dict[str, Unit] = {}
+    parts: dict[str, Unit] = {}
     waiting = list(refs)
     for ref in waiting:
         unit = units.get(ref.block)
-        if unit is not None and unit.path not in found:
-            found[unit.path] = unit
+        if unit is not None and unit.path not in parts:
+            parts[unit.path] = unit
             waiting += signals_into(unit) if through(unit) else []
-    return found
+    return parts

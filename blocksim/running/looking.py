@@ -14,9 +14,9 @@ from ..errors import RecordError, listing
 from ..estimation.encoder_pair import EncoderPair, compare_encoders, speed_lag
 from ..records.conversion import name_and_unit, unit_factor, unit_in_name
 from ..records.foreign.clock_jitter import CLEARLY, smoother_when_even
+from ..records.foreign.oddities import oddities
 from ..records.foreign.time_column import timed_head
 from ..records.grid import Grid, TimeAxis, TimeProblem
-from ..records.oddities import oddities
 from ..records.record import MAX_RECORD_BYTES, Record, scalar_columns
 from ..records.storage import read_record
 from ..records.timebase import JITTER, time_base

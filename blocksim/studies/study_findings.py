@@ -51,6 +51,7 @@ def study_findings(plan: Plan, quick: bool = False) -> tuple[Finding, ...]:
             )
         )
     findings += idle_changes(plan, set[str]().union(*parts))
+    findings += [*hidden_changes(plan), *like_methods(plan), *same_arms(plan, [ready.schedule for ready in examined])]
     return tuple(dict.fromkeys(findings))
 
 
@@ -159,6 +160,47 @@ def idle_changes(plan: Plan, parts: set[str]) -> Iterator[Finding]:
             again = next(step for step in axis.values if steps.count(repr(step)) > 1)
             words = ", ".join(f"{name}: {value}" for name, value in zip(axis.names, again, strict=True))
             yield Finding("idle-sweep", f"sweep: {words} stands in it more than once.", "Leave it out.", axis_place(axis))
+
+
+def hidden_changes(plan: Plan) -> Iterator[Finding]:
+    """Settings of the study or of a method that a sweep gives again: the last one wins, and nobody sees the first."""
+    spec = plan.spec
+    axes = {name: axis for axis in spec.axes for name in axis.names}
+    earlier = [("params", name, spec.places.get(f"params.{name}")) for name in spec.params]
+    earlier += [(f"methods: {m.name}: params", name, m.places.get(name)) for m in spec.methods for name in m.params]
+    for key, name, place in earlier:
+        if name in axes:
+            what = f"{key}: {name} is varied by the sweep too, which wins: what stands here is used in no run."
+            yield Finding("hidden-setting", what, "Leave one of the two out.", place or axis_place(axes[name]))
+
+
+def like_methods(plan: Plan) -> Iterator[Finding]:
+    """Methods that are the same diagram with the same settings, and collect the same."""
+    spec, names = plan.spec, dict[str, str]()
+    for method, variant in zip(spec.methods, plan.variants, strict=False):
+        own = repr((method.diagram or spec.diagram, sorted(method.params.items()), variant.blocks))
+        if own in names:
+            what = f"methods: '{method.name}' is the same as '{names[own]}': both will give the same numbers."
+            yield Finding("idle-sweep", what, "Change what should differ, or leave it out.", spec.places.get("methods"))
+        names.setdefault(own, method.name)
+
+
+def same_arms(plan: Plan, schedules: list[Schedule]) -> Iterator[Finding]:
+    """Ablations that set what is set already."""
+    spec = plan.spec
+    units = [{u.path: u for u in (*schedule.units, *schedule.after_run)} for schedule in schedules]
+    varied = {name for axis in spec.axes for name in axis.names} | {name for m in spec.methods for name in m.params}
+    for arm, changes in spec.ablate.items():
+        parts = [(name, *name.rpartition(".")[::2], value) for name, value in changes.items()]
+        same = [
+            name not in varied and all(path in own and own[path].settings.get(key) == value for own in units)
+            for name, path, key, value in parts
+        ]
+        if same and all(same):
+            settings = ", ".join(f"{name}: {value}" for name, value in changes.items())
+            place = spec.places.get(f"ablate.{arm}.{parts[0][0]}")
+            what = f"ablate: {arm}: {settings} is so already: with and without it the runs are the same."
+            yield Finding("idle-sweep", what, "Set what turns the defect off.", place)
 
 
 def has_part(plan: Plan, name: str, parts: set[str]) -> bool:

@@ -28,7 +28,17 @@ STUDIES = [
         "params: {encoder.noise_std: 0}",
         "study.yaml:4: warning: repeat: 5, but nothing that",
     ),
-    ("  idle: {type: Sum, in: [encoder, joint.q]}\n", "params: {encoder.noise_std: 0}\nsweep: {encoder.noise_std: [0, 1]}", ""),
+    ("", "params: {pid.kp: 20}\nsweep: {pid.kp: [10, 20]}", "params: pid.kp is varied by the sweep too, which wins"),
+    (
+        "",
+        "methods: {a: {params: {pid.kp: 5}}}\nsweep: {pid.kp: [10, 20]}",
+        "methods: a: params: pid.kp is varied by the sweep too",
+    ),
+    ("", "methods: {a: {params: {pid.kp: 5}}, b: {params: {pid.kp: 5}}}", "'b' is the same as 'a': both will give"),
+    ("", "methods: {a: {params: {pid.kp: 5}}, b: {params: {pid.kp: 6}}}", ""),
+    ("", "ablate: {noise: {encoder.noise_std: 0.3}}", "ablate: noise: encoder.noise_std: 0.3 is so already"),
+    ("", "ablate: {noise: {encoder.noise_std: 0}}", ""),
+    ("  idle: {type: Sum, in: [encoder, joint.q]}\n", "sweep: {encoder.noise_std: [0, 1]}", ""),
 ]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blocksim as bs
-from blocksim.records.oddities import oddities
+from blocksim.records.foreign.oddities import oddities
 
 T = np.arange(0, 6.0005, 1e-3)
 RNG = np.random.default_rng(2)

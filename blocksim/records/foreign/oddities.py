@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .conversion import unit_factor
+from ..conversion import unit_factor
 
 if TYPE_CHECKING:
-    from ..contract.arrays import FloatArray
+    from ...contract.arrays import FloatArray
 
 #: A change from row to row is odd from so many times that of nearly all rows on, and from this share of the range.
-TIMES, SHARE, NEARLY_ALL = 20.0, 0.03, 0.99
+ODD_TIMES, ODD_SHARE, NEARLY_ALL = 20.0, 0.03, 0.99
 #: Odd rows are few.
 MOST_ODD = 0.005
-FEWEST_ROWS = 100
+FEWEST_READINGS = 100
 #: Jumps by the same amount, to this share of it, are a counter that begins again.
 ALIKE = 0.05
 #: What has inertia cannot jump; an effort can.
@@ -25,12 +25,12 @@ POSITIONS = ("rad", "m")
 
 def oddities(t: FloatArray, values: FloatArray, unit: str) -> Iterator[str]:
     """In words: jumps of a position and single rows that stand out, with the time of the first."""
-    if len(values) < FEWEST_ROWS or not np.isfinite(values).all():
+    if len(values) < FEWEST_READINGS or not np.isfinite(values).all():
         return
     change = np.diff(values)
     size = np.abs(change)
     common = float(np.quantile(size, NEARLY_ALL))
-    odd = np.flatnonzero(size > max(TIMES * common, SHARE * float(np.ptp(values))))
+    odd = np.flatnonzero(size > max(ODD_TIMES * common, ODD_SHARE * float(np.ptp(values))))
     if not common or not 0 < len(odd) <= max(2.0, MOST_ODD * len(values)):
         return
     follows = np.isin(odd + 1, odd) & (change[np.minimum(odd + 1, len(change) - 1)] * change[odd] < 0)
