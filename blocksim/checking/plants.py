@@ -37,7 +37,7 @@ def plant_findings(schedule: Schedule) -> Iterator[Finding]:
 def other_plants(unit: Unit, plant: Plant, members: set[str], units: Mapping[str, Unit]) -> Iterator[Finding]:
     """Motion that comes from plants, and from none of this one."""
     for port, refs in unit.inputs.items():
-        if is_drive(port, plant) or port not in {"y", *motion_ports(plant)}:
+        if is_drive(port, plant) or port not in {"y", *regressor_ports(plant)}:
             continue
         makers = sorted(set[str]().union(*(plants_behind(ref.block, units) for ref in refs)))
         if makers and not members.intersection(upstream(refs, units)) and not stands_beside(members, makers, units):
@@ -157,7 +157,7 @@ def is_drive(port: str, plant: Plant) -> bool:
     return port in (plant.drive, *DRIVES)
 
 
-def motion_ports(plant: Plant) -> tuple[str, ...]:
+def regressor_ports(plant: Plant) -> tuple[str, ...]:
     """The signals of its regressor, where it has one."""
     return plant.motion if "regressor" in plant.kind.functions and plant.parameters else ()
 
