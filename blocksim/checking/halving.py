@@ -9,6 +9,7 @@ from ..schedule.clock import RunClock
 from ..simulation.experiment import Experiment
 from ..simulation.noise import draw_noise
 from ..simulation.simulation import Simulation
+from ..solvers import stores
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -19,7 +20,7 @@ STRETCH = LOOKS_AHEAD * STEPS_BETWEEN
 #: A longer program is not run under CPython for that: its steps take long.
 LONGEST_PROGRAM = 40_000
 #: Sample hits in the stretch, beyond which it takes too long; a step between two hits is short anyway.
-MOST_HITS = 20 * STRETCH
+MOST_HITS = 8 * STRETCH
 #: Ticks up to which twice as many are counted exactly.
 EXACT_TICKS = 2**52
 #: A state that moves by less, against its size, only shows rounding.
@@ -43,7 +44,7 @@ def change_by_halving(experiment: Experiment) -> float:
     clock = experiment.clock
     ticks = STRETCH * clock.step
     ends = clock.end < clock.start + ticks or 2 * clock.end > EXACT_TICKS
-    busy = sum(ticks // period for _, period in clock.hits if period) > MOST_HITS
+    busy = regular_steps(replace(clock, end=clock.start + ticks)) > MOST_HITS
     if ends or busy or not len(experiment.numbers.x) or len(experiment.program.source.text) > LONGEST_PROGRAM:
         return 0.0
     try:
@@ -62,12 +63,18 @@ def change_by_halving(experiment: Experiment) -> float:
     return float(np.max(np.nan_to_num(change[moving] / motion[moving], nan=np.inf), initial=0.0))
 
 
+def regular_steps(clock: RunClock) -> int:
+    """Steps from the start to the end without events; a law that switches again and again takes many more, and too long."""
+    return sum((clock.end - clock.start) // period for period in (clock.step, *(period for _, period in clock.hits)) if period)
+
+
 def states_of(experiment: Experiment) -> FloatArray:
     """The continuous states at the looks, from a run under CPython; nan from where it fails."""
     import numpy as np
 
     clock = experiment.clock
     run = Simulation(experiment, {}, draw_noise(experiment, 0), "python")
+    run.machine.f[stores.BUDGET] = 2 * regular_steps(clock) + STRETCH
     rows = np.full((LOOKS_AHEAD + 1, len(run.machine.x)), np.nan)
     for look in range(LOOKS_AHEAD + 1):
         if run.machine.run_plain(clock.start + look * (clock.end - clock.start) // LOOKS_AHEAD):

@@ -39,6 +39,8 @@ LATER = (50, 10, 3, 500)
 MOST_NUMBERS, MOST_TRIED = 40, 20
 #: Steps up to which it is simulated until then (else it is looked at where it starts), and evaluations in all.
 MOST_STEPS, MOST_EVALUATIONS = 2000, 20000
+#: Steps of that simulation, those that end at events among them.
+MOST_TRIES = 10_000
 #: Relative change of a number for a difference, and what it is at least.
 NUDGE = 1e-5
 #: Relative difference between two such differences from which on there is a corner or a jump, and no linearisation.
@@ -156,7 +158,7 @@ def poles_later(experiment: Experiment, loops: Schedule, period: Fraction, sampl
     cheap = clock.step > 0 and span <= MOST_STEPS * clock.base * clock.step and span <= clock.base * (clock.end - clock.start)
     at = clock.base * clock.start + span if cheap else None
     diagram = replace(experiment.diagram, simulate=experiment.options)
-    local = LocalMap(loops, [], [], (), period, starting(diagram, experiment.schedule, at, 0.0, hit=False))
+    local = LocalMap(loops, [], [], (), period, starting(diagram, experiment.schedule, at, 0.0, hit=False, limit=MOST_TRIES))
     if len(local.names) > MOST_NUMBERS:
         return None
     local.most_evaluations = MOST_EVALUATIONS

@@ -65,9 +65,11 @@ def flattened(diagram: Diagrammatic, params: Mapping[str, Any] | None, options: 
     return result, flatten(result)
 
 
-def starting(diagram: Diagram, schedule: Schedule, at: LinearizeAt, t: float, hit: bool = True) -> Situation:
+def starting(
+    diagram: Diagram, schedule: Schedule, at: LinearizeAt, t: float, hit: bool = True, limit: int | None = None
+) -> Situation:
     """The situation `at` names: None (initial states), {state: value}, or a time that a run reaches. With `hit`, sampled blocks
-    have acted at that instant; without, the initial situation is that before the first hit."""
+    have acted at that instant; without, the initial situation is that before the first hit. `limit`: of steps."""
     if isinstance(at, OperatingPoint):
         return at.situation
     if isinstance(at, bool) or not (at is None or isinstance(at, Mapping) or hasattr(at, "__float__")):
@@ -82,7 +84,7 @@ def starting(diagram: Diagram, schedule: Schedule, at: LinearizeAt, t: float, hi
         settings = replace(settings, stop=start + 1, every=1, solver="euler", step=1)
     first = LogSpec(next(f"{u.path}.{port}" for u in schedule.units for port in u.kind.of(Outport)))
     experiment = make_experiment(replace(diagram, log=[first], simulate=settings))
-    sim = Simulation(experiment)
+    sim = Simulation(experiment, limit=limit)
     if isinstance(at, Mapping):
         override(experiment, sim.machine, at)
     if end is not None and end > start:

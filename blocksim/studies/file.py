@@ -203,7 +203,11 @@ class StudyReader(SpecReader):
             return None
         import numpy as np
 
-        numbers = np.linspace(first, last, count) if kind == "linspace" else np.geomspace(first, last, count)
+        with np.errstate(all="ignore"):
+            numbers = (np.linspace if kind == "linspace" else np.geomspace)(float(first), float(last), count)
+        if not np.isfinite(numbers).all():
+            self.complain(f"{where}: {name}: {kind}: from {first} to {last} is too far for numbers.", at)
+            return None
         return [float(v) for v in numbers]
 
     def methods(self, at: Lined, spec: StudySpec) -> None:

@@ -1,12 +1,15 @@
 """What `check` says before a run of diagrams that run and cannot be meant; and that it is silent on those that can."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loop_file import LOOP, blocksim
 
 import blocksim as bs
+from blocksim.checking.halving import STRETCH, states_of
 from blocksim.checking.loops import loop_poles
 from blocksim.contract.library import library
 from blocksim.diagram.files import bundled_root
@@ -274,6 +277,22 @@ blocks:
     assert not [f for f in bs.findings(text) if f.name == "coarse-step"]
     with pytest.raises(bs.SimulationError):
         bs.simulate(text)
+
+
+def test_a_law_that_switches_all_the_time_is_not_followed_for_long():
+    """A relay without a band around an integrator that starts where it switches: events without end in every step."""
+    relay = """
+format: 1
+simulate: {stop: 5, solver: rk4, step: 1e-3}
+blocks:
+  r: {type: Relay, on_point: 1e-13, off_point: -1e-13, on_value: -1, off_value: 1, in: i}
+  i: {type: Integrator, x: 1e-3, in: r}
+"""
+    ready = bs.experiment(relay)
+    clock = replace(ready.clock, end=ready.clock.start + STRETCH * ready.clock.step)
+    rows = states_of(replace(ready, clock=clock))
+    assert np.isfinite(rows[0]).all() and np.isnan(rows[-1]).all()  # given up on the way, and not an event after the other
+    assert not bs.findings(relay)
 
 
 def test_who_looks_on_beside_a_loop_has_no_say_in_its_poles():

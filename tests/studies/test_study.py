@@ -17,6 +17,7 @@ import pytest
 import study_toys as toys
 
 import blocksim as bs
+from blocksim.studies.file import load_study
 from blocksim.studies.plan import seeds_of
 from blocksim.studies.study import rerun_study
 
@@ -203,6 +204,8 @@ def test_spaced_values():
     sweep = {"noise.std": {"logspace": [0.01, 1, 3]}, "level.value": {"linspace": [1, 2, 2]}}
     points = bs.run_study({**BASIC, "repeat": 1, "sweep": sweep}, jobs=1).about["points"]
     assert [p["noise.std"] for p in points[::2]] == pytest.approx([0.01, 0.1, 1]) and points[1]["level.value"] == 2
+    whole = {**BASIC, "sweep": {"level.value": {"logspace": [1, 2**64, 2]}}}  # beyond the whole numbers of numpy
+    assert [step[0] for step in load_study(whole).axes[0].values] == [1.0, 2.0**64]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak of memory has another unit, or none is told")
