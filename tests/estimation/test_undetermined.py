@@ -134,12 +134,13 @@ SEARCH = (
     "{type: OutputError, model: robot, output: robot.w_m, in: {u: u, y: y}, "
     "parameters: {robot.Fv: {}, robot.q: {start: 2e-4, min: 0, max: 1}}}"
 )
+LOOPED = SEARCH.replace("OutputError, model: robot", "CLOE").replace("in: {u: u, y: y}", "in: y")
 
 
 @pytest.mark.parametrize(
     "block",
-    [HYBRID.replace("SECOND", "q: 2e-4"), RPEM.replace("SECOND", "q"), JOINT_EKF, SEARCH],
-    ids=["RPEMHybrid", "RPEM", "JointEKF", "OutputError"],
+    [HYBRID.replace("SECOND", "q: 2e-4"), RPEM.replace("SECOND", "q"), JOINT_EKF, SEARCH, LOOPED],
+    ids=["RPEMHybrid", "RPEM", "JointEKF", "OutputError", "CLOE"],
 )  # fmt: skip
 def test_a_gap_that_never_opens_again_is_the_reason(block):
     estimates = bs.simulate(ONE_SIDED.replace("FOUND", block)).estimates["found"]
