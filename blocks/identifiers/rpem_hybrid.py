@@ -192,6 +192,8 @@ blocks:
                     raise RecordError(
                         f"{setting}: no parameter '{name}'. There are: {listing(options)}." + did_you_mean(name, options)
                     )
+        if both := [name for name in self.start if name in self.known]:
+            raise RecordError(f"{listing(both)}: either estimated or known, not both. See start and known.")
         if not self.start:
             raise RecordError("start: at least one parameter is wanted, {k1: 2e6}.")
         start = np.array([checked_number("start", n, v, plant) for n, v in self.start.items()])

@@ -32,6 +32,7 @@ def plant_findings(schedule: Schedule) -> Iterator[Finding]:
                 yield from other_efforts(unit, plant, members, units)
         if not unit.plants:
             yield from other_outputs(unit, units)
+        yield from idle_parameters(unit, units)
 
 
 def other_plants(unit: Unit, plant: Plant, members: set[str], units: Mapping[str, Unit]) -> Iterator[Finding]:
@@ -66,6 +67,33 @@ def other_outputs(unit: Unit, units: Mapping[str, Unit]) -> Iterator[Finding]:
                     f"Write the output of {listing(map(repr, sorted(makers)))}, or connect what is measured of '{name}'.",
                     unit.node.at("in"),
                 )
+
+
+def idle_parameters(unit: Unit, units: Mapping[str, Unit]) -> Iterator[Finding]:
+    """Parameters that are sought and have no part in the signals they are sought by, where a search says which those are."""
+    names, sought = unit.settings.get("output"), unit.settings.get("parameters")
+    outputs = [names] if isinstance(names, str) else names if isinstance(names, list) else []
+    if not outputs or not isinstance(sought, (list, dict)):
+        return
+    driven = {plant.path for plant in unit.plants.values() if plant.path in units}
+    scope = f"{unit.path.rpartition('.')[0]}." if "." in unit.path else ""
+    ends = [Ref(named_block(f"{scope}{name}", units), "") for name in outputs]
+    parts = upstream(ends, units, lambda u: u.path not in driven)
+    idle = [name for name in map(str, sought) if not taking_part_in(f"{scope}{name}", units, parts)]
+    if idle and len(parts) > 0:
+        yield Finding(
+            "idle-parameter",
+            f"block '{unit.path}' ({type(unit.block).__name__}) seeks {listing(idle)}: no part of {listing(outputs)} depends on "
+            "that.",
+            f"Seek parameters of {listing(path for path in parts if parts[path].inputs)}, or compare another output.",
+            unit.node.at("parameters"),
+        )
+
+
+def taking_part_in(name: str, units: Mapping[str, Unit], parts: Mapping[str, Unit]) -> bool:
+    """Whether a setting is one of these blocks, or of none that there is."""
+    path = name.partition("[")[0].rpartition(".")[0]
+    return path in parts or path not in units
 
 
 def plants_behind(block: str, units: Mapping[str, Unit]) -> set[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..contract.declarations import Memory, State
 from ..contract.plant import Plant
 from ..errors import RecordError, listing
-from ..schedule.named_starts import start_keys
+from ..schedule.named_starts import awaited, start_keys
 from ..simulation.overrides import Overrides
 
 if TYPE_CHECKING:
@@ -88,6 +88,13 @@ def begins_at_truth(estimates: Estimates, unit: Unit, changes: Mapping[str, Any]
         f"starts at the truth: {listing(same)} began at the value the plant has, so that a small error is no merit. Start "
         "elsewhere, or say truth where that is meant."
     ]
+
+
+def unsettled_starts(unit: Unit, record: Record) -> list[str]:
+    """In words: the blocks that this one starts from and that did not come to an end."""
+    paths = [path for path in awaited(unit) if path in record.estimates and not record.estimates[path].converged]
+    words = f"starts from {listing(map(repr, paths))}, which gave no answer: look there first, and whether this search got away"
+    return [words] if paths else []
 
 
 def held_readings(unit: Unit, record: Record, schedule: Schedule) -> list[str]:

@@ -12,7 +12,7 @@ from ..errors import RecordError
 from ..simulation.elements import number_at, split_element
 from ..simulation.overrides import Overrides
 from .estimates import Estimates
-from .input_warnings import begins_at_truth, held_readings, leaks
+from .input_warnings import begins_at_truth, held_readings, leaks, unsettled_starts
 from .undetermined import held_truth, unexplained_words, verdict_words
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def score(
             unit = schedule.unit(path)
             stairs = held_readings(unit, record, schedule) if simulated and unit.after else []
             true = begins_at_truth(scored[path], unit, changes or {}) if simulated else []
-            scored[path] = scored[path].warned(*leaks(unit, record), *stairs, *true)
+            scored[path] = scored[path].warned(*leaks(unit, record), *stairs, *true, *unsettled_starts(unit, record))
             if simulated:
                 scored[path] = scored[path].warned(*held_truth(scored[path], unit, schedule))
             scored[path] = scored[path].warned(*verdict_words(scored[path], schedule, record))

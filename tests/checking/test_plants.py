@@ -30,6 +30,9 @@ MISTAKES = [
     (SEARCH, "y: encoder2", "y: encoder", "other-plant", "is encoder.q_hat, which comes from 'joint', and its model is 'joint2'"),
     (SEARCH, "u: pid2", "u: pid", "other-effort", "'u' of block 'more' (OutputError) is 'pid.u', which has no part"),
     (LOOPED, "encoder2]", "encoder]", "other-plant", "q_hat', which comes from 'joint', and is compared with 'joint2.q'"),
+    (SEARCH, "[joint2.J]", "[joint.J]", "idle-parameter", "seeks joint.J: no part of joint2.q depends on that"),
+    (SEARCH, "[joint2.J]", "[joint2.J, encoder2.noise_std]", "idle-parameter", "seeks encoder2.noise_std: no part"),
+    (LOOPED, "[joint2.J]", "[joint2.J, joint.J]", "idle-parameter", "seeks joint.J: no part of pid2, joint2.q depends on that"),
     (FILTER, "y: encoder2", "y: encoder", "other-plant", "'y' of block 'more' (EKF) is encoder.q_hat, which comes from 'joint'"),
     (FILTER, "u: pid2", "u: pid", "other-effort", "'u' of block 'more' (EKF) is 'pid.u', which has no part"),
 ]  # fmt: skip

@@ -57,6 +57,23 @@ def test_parameters_held_at_their_true_values_are_told_by_all():
     assert not any("held at" in w for w in bs.simulate(PUSH.replace("FOUND", whole)).estimates["found"].warnings)
 
 
+def test_a_start_from_a_search_that_gave_no_answer_is_told():
+    search = "{type: OutputError, model: joint, parameters: [joint.J, joint.Fv], MORE, output: joint.q, in: [push, q_hat]}"
+    for most, words in (("1", 1), ("100", 0)):
+        text = PUSH.replace("FOUND", search.replace("MORE", "start: first"))
+        text += f"  first: {search.replace('MORE', f'max_iterations: {most}')}\n"
+        told = bs.simulate(text).estimates["found"].warnings
+        assert sum("starts from 'first', which gave no answer" in w for w in told) == words
+
+
+def test_what_is_named_twice_or_both_sought_and_known_is_refused():
+    twice = "{type: OutputError, model: joint, parameters: [joint.J, joint.J], output: joint.q, in: [push, q_hat]}"
+    both = "{type: RPEMHybrid, model: joint, signal: q, start: {J: 0.01}, known: {J: 0.02}, in: [push, q_hat]}"
+    for block, words in ((twice, "parameters: 'joint.J' is named twice"), (both, "J: either estimated or known, not both")):
+        with pytest.raises(bs.DiagramError, match=words):
+            bs.findings(PUSH.replace("FOUND", block))
+
+
 FLEXIBLE = """
 format: 1
 simulate: {stop: 2, solver: rk4, step: 1e-3, every: 5e-3, seed: 1}

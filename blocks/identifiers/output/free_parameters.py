@@ -53,6 +53,8 @@ def free_parameters(block: Any, path: str, schedule: Any, run: Run | None) -> li
     scope = path.rpartition(".")[0]
     entry = block.settings["parameters"]
     entries = entry if isinstance(entry, Mapping) else dict.fromkeys(entry)
+    if len(entries) < len(entry):
+        raise DiagramError(f"parameters: '{next(name for name in entries if list(entry).count(name) > 1)}' is named twice.")
     overrides = Overrides(run.changes if run is not None else {})
     parameters = []
     for name, more in entries.items():
