@@ -11,7 +11,11 @@ from ..schedule.clock import key_place
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.true_outputs import is_plant
 from ..simulation.experiment import Experiment
+from ..simulation.failures import LOOP_REMEDY, failure
 from ..simulation.modes import slopes_at_start
+from ..simulation.noise import draw_noise
+from ..simulation.simulation import Simulation
+from ..solvers import kernel
 from .rates import CONTROLLERS
 from .upstream import signals_into
 
@@ -56,6 +60,21 @@ def feedback_findings(experiment: Experiment) -> Iterator[Finding]:
                 "Look at signs and gains.",
                 key_place(experiment.diagram, "blocks"),
             )
+
+
+def start_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Algebraic loops without a solution at the first instant."""
+    if not experiment.program.source.loops:
+        return
+    run = Simulation(experiment, {}, draw_noise(experiment, 0), "python")
+    try:
+        status = run.machine.run_plain(experiment.clock.start)
+    except Exception:  # of anybody's block: the run will say what is wrong, a look ahead must not fail
+        return
+    if status == kernel.LOOP:
+        error = failure(experiment, run.machine, status)
+        what = str(error).removesuffix(LOOP_REMEDY).rstrip()
+        yield Finding("no-solution", what, LOOP_REMEDY, experiment.schedule.by_path[error.block].node.place)
 
 
 def is_continuous(loop: list[Unit]) -> bool:

@@ -13,7 +13,7 @@ from ..records.record import Record
 from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
-from .feedback import feedback_findings
+from .feedback import feedback_findings, start_findings
 from .loops import LoopPoles, loop_findings, loop_poles, step_findings
 from .plants import plant_findings
 from .rates import rate_findings, sample_findings
@@ -76,7 +76,13 @@ def by_line(everything: Iterable[Finding]) -> list[Finding]:
 def examine(ready: Experiment) -> Examination:
     """Look at a diagram that is ready to run."""
     poles = loop_poles(ready)
-    slower = [*staircase_findings(ready), *step_findings(ready), *loop_findings(ready, poles), *feedback_findings(ready)]
+    slower = [
+        *start_findings(ready),
+        *staircase_findings(ready),
+        *step_findings(ready),
+        *loop_findings(ready, poles),
+        *feedback_findings(ready),
+    ]
     everything = by_line([*quick_findings(ready), *slower])
     identifiers = [r for r in record_readings(ready) if r.unit.kind.family == "identification"]
     return Examination(ready, tuple(everything), tuple(identifiers), poles)

@@ -19,6 +19,7 @@ ESTIMATE_ADVICE = (
     "It is the estimate that flew apart, and not what it looks at: look at its first values and at how far they may be off, at "
     "the noises it believes in (Q, R), and at whether its steps follow the plant (substeps, discretisation)."
 )
+LOOP_REMEDY = "Break it with a lag or a UnitDelay."
 #: Relative tolerances below this ask for more digits than numbers have.
 FINEST_RTOL = 1e-13
 
@@ -53,7 +54,7 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
         names = " -> ".join([*paths, paths[0]])
         return SimulationError(
             f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds, or any number is "
-            "one, where its gain is 1. Break it with a lag or a UnitDelay.",
+            f"one, where its gain is 1. {LOOP_REMEDY}",
             time=t,
             block=experiment.schedule.units[source.loops[number][0][0]].path,
         )

@@ -192,8 +192,17 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 28
-    elsewhere = {"coarse-step", "many-samples", "nothing-random", "idle-sweep", "growing", "short-record", "hidden-setting"}
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 29
+    elsewhere = {
+        "coarse-step",
+        "many-samples",
+        "nothing-random",
+        "idle-sweep",
+        "growing",
+        "short-record",
+        "hidden-setting",
+        "no-solution",
+    }
     assert names == {name for *_, name, _ in WRONG} | elsewhere | {
         "other-plant",
         "other-effort",
@@ -279,7 +288,10 @@ blocks:
   b: {type: Function, expression: u + 1, in: a}
   x: {type: Integrator, in: a}
 """
-    assert not [f for f in bs.findings(text) if f.name == "coarse-step"]
+    (finding,) = bs.findings(text)
+    assert finding.name == "no-solution" and "at t = 0 s the algebraic loop a -> b -> a has no solution" in finding.what
+    assert finding.where.line in (5, 6)
+    assert not bs.findings(text.replace("u + 1", "0.5 * u + 1"))
     with pytest.raises(bs.SimulationError):
         bs.simulate(text)
 
