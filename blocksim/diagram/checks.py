@@ -131,6 +131,10 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_finite_number(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value)
+
+
 def is_reference(value: Any) -> bool:
     """Whether a value is written ${...}."""
     return isinstance(value, str) and "${" in value

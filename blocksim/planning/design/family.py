@@ -6,6 +6,7 @@ the rms asked for is met exactly. It names the type of its block and never impor
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...contract.block import Block
 from ...contract.declarations import Outport
 from ...contract.library import find
-from ...diagram.checks import is_number
+from ...diagram.checks import brief_value, is_finite_number
 from ...diagram.diagram import Diagram
 from ...errors import DiagramError, did_you_mean, listing
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 #: Keys of families that are above 0, and those of them that count something.
 SIZES = ("peak", "rms", "f_min", "f_max", "base_frequency", "clock", "least", "speed", "acceleration")
-COUNTS = ("lines", "harmonics", "points", "joints", "switches", "bits")
+COUNTS = {"lines": 1000, "harmonics": 500, "points": 1000, "joints": 100, "switches": 10_000, "bits": 24}  # and how many may be
+PLACES = ("min", "max", "start", "peak", "speed", "acceleration", "pause")  # of joints
 
 
 @dataclass
@@ -48,6 +50,8 @@ class Family(ABC):
             raise DiagramError(f"vary: {self.block}: no key '{strange[0]}'. This family takes: {listing(self.keys)}.{close}")
         for key in (key for key in (*SIZES, *COUNTS) if key in self.words):
             self.check_size(key)
+        for key in (key for key in PLACES if key in self.words and "joints" in self.keys):
+            self.check_joints(key)
         self.prepare()
 
     @abstractmethod
@@ -58,16 +62,26 @@ class Family(ABC):
         """A size is above 0, and what is counted is whole; a list has one for each joint."""
         words = self.words[key]
         for value in words if isinstance(words, list) and key not in COUNTS else [words]:
-            if not is_number(value) or not value > 0 or (key in COUNTS and value != int(value)):
+            if not is_finite_number(value) or not value > 0 or (key in COUNTS and value != int(value)):
                 what = "a whole number" if key in COUNTS else "a number"
-                raise DiagramError(f"vary: {self.block}: {key}: {what} above 0 is wanted, found {words!r}.")
+                raise DiagramError(f"vary: {self.block}: {key}: {what} above 0 is wanted, found {brief_value(words)}.")
+            if value > COUNTS.get(key, math.inf):
+                raise DiagramError(f"vary: {self.block}: {key}: at most {COUNTS[key]}, found {brief_value(words)}.")
+
+    def check_joints(self, key: str) -> None:
+        """Any numbers, one for all joints or one for each."""
+        words, joints = self.words[key], self.words.get("joints", 1)
+        numbers = words if isinstance(words, list) else [words]
+        if not all(map(is_finite_number, numbers)) or (isinstance(words, list) and len(words) != joints):
+            what = "a number, or one for each joint," if joints != 1 else "a number"
+            raise DiagramError(f"vary: {self.block}: {key}: {what} is wanted, found {brief_value(words)}.")
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self.words.get(key, default)
         if value is None:
             raise DiagramError(f"vary: {self.block}: '{key}' is missing. This family takes: {listing(self.keys)}.")
-        if not is_number(value):
-            raise DiagramError(f"vary: {self.block}: {key}: a number is wanted, found {value!r}.")
+        if not is_finite_number(value):
+            raise DiagramError(f"vary: {self.block}: {key}: a number is wanted, found {brief_value(value)}.")
         return float(value)
 
     def draw(self, random: np.random.Generator) -> FloatArray:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from ...diagram.checks import brief_value, is_number, raise_all, simulate_problems, time_problem
+from ...diagram.checks import brief_value, is_finite_number, is_number, raise_all, simulate_problems, time_problem
 from ...diagram.files import find_named, read_file
 from ...diagram.loader import SpecReader
 from ...diagram.spec import SimulateSpec
@@ -119,7 +119,10 @@ class DesignReader(SpecReader):
         if "plant" in top:
             spec.plant = self.text(top["plant"], "plant")
         if "effort_std" in top:
-            spec.effort_std = top["effort_std"].plain()
+            spec.effort_std = stds = top["effort_std"].plain()
+            if not all(is_finite_number(one) and one > 0 for one in (stds if isinstance(stds, list) and stds else [stds])):
+                self.complain(f"effort_std: numbers above 0 are wanted, found {brief_value(stds)}.", top["effort_std"])
+                spec.effort_std = 1.0
 
     def weights(self, at: Lined, spec: DesignSpec) -> None:
         """At least one parameter, and each with a weight."""
@@ -146,7 +149,7 @@ class DesignReader(SpecReader):
         return {name: self.number_at(item, f"{where}: {name}") for name, item in self.mapping(at, where).items()}
 
     def number_at(self, at: Lined, where: str) -> float:
-        if not is_number(at.value) or at.value < 0:
+        if not is_finite_number(at.value) or at.value < 0:
             self.complain(f"{where}: found {brief_value(at.value)}. A number of at least 0 is wanted.", at)
             return 0.0
         return float(at.value)
@@ -200,7 +203,7 @@ class DesignReader(SpecReader):
         """One key of search:, a number that makes sense of it; the step of the solver may be a text."""
         value = at.plain()
         least = {"seconds": 0.0, "target": 0.0, "seed": 0}.get(key, 1)
-        if key != "step" and (not is_number(value) or value < least or (isinstance(least, int) and value != int(value))):
+        if key != "step" and (not is_finite_number(value) or value < least or (isinstance(least, int) and value != int(value))):
             what = "whole number" if isinstance(least, int) else "number"
             self.complain(f"search: {key}: found {brief_value(value)}. A {what} of at least {least:g} is wanted.", at)
             return getattr(SearchSpec, key)
@@ -218,7 +221,7 @@ class DesignReader(SpecReader):
         if plain.get("take", "worst") not in TAKES:
             self.complain(f"prior: take: found '{plain['take']}'. One of {listing(TAKES)} is wanted.", at)
         quantile, samples = plain.get("quantile", 0.9), plain.get("samples", 8)
-        if not (is_number(quantile) and 0 <= quantile <= 1) or not (is_number(samples) and samples == int(samples) >= 1):
+        if not (is_number(quantile) and 0 <= quantile <= 1) or not (is_finite_number(samples) and samples == int(samples) >= 1):
             self.complain("prior: samples is a whole number of at least 1, and quantile a share between 0 and 1.", at)
         rest = {key: plain[key] for key in ("samples", "seed", "take", "quantile") if key in plain}
         return PriorSpec(shares, **{"samples": 8, **rest})
