@@ -103,14 +103,17 @@ def scalar_or_text(text: str) -> Any:
 
 def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
+    from ..diagram.checks import brief_value
     from ..diagram.yaml_lines import read_yaml
 
-    problems, settings = [], {}
+    problems, settings = [], dict[str, Any]()
     for item in items:
         name, equals, text = (part.strip() for part in item.partition("="))
         if not (name and equals and text):
             problems.append(Problem(f"--set {item}: write BLOCK.PARAM=VALUE, e.g. --set pid.kp=5, or NAME=VALUE."))
             continue
+        if name in settings:
+            problems.append(Problem(f"--set {item}: {name} is given twice, first as {brief_value(settings[name])}."))
         try:
             root, more = read_yaml(text, "")
             problems += [Problem(f"--set {item}: {p.what}") for p in more]

@@ -192,6 +192,10 @@ class TestFailure:
     def test_a_bad_setting_is_said_in_words(self, item, words):
         assert words in blocksim("run", "loop.yaml", "--set", item, code=2).stderr
 
+    def test_a_setting_that_is_given_twice_is_refused(self):
+        told = blocksim("run", "loop.yaml", "--set", "gain.k=2", "--set", "gain.k=3", code=2).stderr
+        assert told == "--set gain.k=3: gain.k is given twice, first as 2.\n"
+
     def test_bad_options_are_reported_together(self):
         words = blocksim("run", "loop.yaml", "--step", "soon", "--stop", "0", "--solver", "rk5", "--seed", "-1", code=2).stderr
         assert "--step: found 'soon'" in words and "--seed: found -1" in words and "Did you mean 'rk4'?" in words
