@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Rows of a log up to which grids are looked at.
 MOST_GRID_ROWS = 2_000_000
 #: Settings that bound a band, in Hz.
-BANDS = ("cutoff", "bandwidth")
+BANDS = ("cutoff", "bandwidth", "f_min", "f_max")
 IDENTIFICATION = "identification"
 
 

@@ -51,6 +51,13 @@ def test_the_unit_of_a_column_goes_along_the_wire(tmp_path, unit, words):
     assert [f.name for f in told] == ["unit-mismatch"] * bool(words) and all(words in f.what for f in told)
 
 
+def test_a_band_above_half_the_sampling_rate_is_told():
+    block = "  more: {type: FrequencyResponse, quantity: angle, f_max: 400, in: [pid, encoder]}\n"
+    assert not bs.findings(LOOP + block)
+    told = bs.findings(LOOP + block.replace("400", "600"))
+    assert [f.name for f in told] == ["above-nyquist"] and "f_max: 600 Hz" in told[0].what
+
+
 def test_what_cannot_be_estimated_is_refused_before_the_run():
     for old, new, words in [
         ("decimate: 10", "known: {J: 1, Fv: 1, Fc: 1, Ms: 1}", "block 'ls': no parameter is left to estimate."),
