@@ -18,7 +18,7 @@ from .loops import LoopPoles, loop_findings, loop_poles, step_findings
 from .plants import plant_findings
 from .rates import rate_findings, sample_findings
 from .readings import RecordReading, reading_findings, record_readings, row_findings, staircase_findings
-from .sources import record_source_findings, source_findings
+from .sources import late_findings, record_source_findings, source_findings
 from .wires import wire_findings
 
 
@@ -48,7 +48,7 @@ def quick_findings(ready: Experiment) -> list[Finding]:
     """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read."""
     schedule = ready.schedule
     speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
-    ends = [*record_source_findings(ready), *row_findings(ready)]
+    ends = [*late_findings(ready), *record_source_findings(ready), *row_findings(ready)]
     return by_line([*wire_findings(schedule), *plant_findings(schedule), *speeds, *ends, *reading_findings(ready)])
 
 

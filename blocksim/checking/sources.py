@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from os.path import basename
 
 from ..contract.declarations import Memory, Param, State
+from ..contract.times import exact
 from ..errors import Finding
 from ..schedule.schedule import Unit
 from ..simulation.experiment import Experiment
@@ -13,6 +14,8 @@ from .rates import brief_time, period_of
 from .upstream import signals_into, upstream
 
 SOURCES = "sources"
+#: Settings in seconds that say when a block begins.
+BEGINNINGS = ("time", "start", "delay", "offset")
 #: Turns of a source in a run from which on nobody can mean it: a solver takes some steps for each.
 TURNS_OF_A_RUN = 1e6
 #: A record may end, or begin, within the run by this share of it.
@@ -69,6 +72,25 @@ def sampled_readers(units: Mapping[str, Unit]) -> dict[str, list[Unit]]:
 
 def passes_at_once(unit: Unit) -> bool:
     return unit.group is None and all(isinstance(declared, Memory) for declared in unit.kind.of(State).values())
+
+
+def late_findings(experiment: Experiment) -> Iterator[Finding]:
+    """Blocks that begin when the run is over: a step after the end, a delay as long as the run, a first sample after it."""
+    clock = experiment.clock
+    start, end = clock.seconds(clock.start), clock.seconds(clock.end)
+    for unit in experiment.schedule.units:
+        for name, declared in unit.kind.declared.items():
+            value = unit.settings.get(name)
+            if name not in BEGINNINGS or getattr(declared, "unit", "") != "s" or not isinstance(value, (int, float, str)):
+                continue
+            try:
+                begins = float(exact(value)) + (start if name == "delay" else 0.0)
+            except ValueError:
+                continue
+            if begins >= end > start:
+                what = f"block '{unit.path}' ({type(unit.block).__name__}) has {name}: {value} s, and the run ends at {end:g} s"
+                remedy = f"Times are in seconds: make {name} shorter or the run longer."
+                yield Finding("never-begins", f"{what}: nothing of it is seen.", remedy, unit.node.at(name))
 
 
 def record_source_findings(experiment: Experiment) -> Iterator[Finding]:
