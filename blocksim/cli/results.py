@@ -83,6 +83,7 @@ def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:
 
 def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any], engine: str, progress: Progress) -> Outcome:
     """Simulate; a run that fails half way, or is interrupted, still has an outcome."""
+    from ..checking.bounds import bound_findings
     from ..checking.findings import growth_findings, quick_findings
     from ..estimation.process import process
     from ..simulation.failures import InterruptedRun
@@ -101,7 +102,7 @@ def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any
     try:
         record = run_experiment(ready, rest, draw_noise(ready, seed), engine, progress, rest)
         watch.lap("simulated")
-        findings += growth_findings(record)
+        findings += [*growth_findings(record), *bound_findings(ready.schedule, record, rest)]
         record, failure = process(ready.schedule, record, rest), None
     except InterruptedRun as interrupt:
         record, failure = interrupt.record, interrupt

@@ -101,6 +101,28 @@ def test_a_run_repeats_what_it_costs_nothing_to_know(tmp_path, monkeypatch):
     assert blocksim("run", "loop.yaml", "--stop", "0.5", "--quiet").stderr == ""
 
 
+TABLE = """
+format: 1
+simulate: {stop: 10, step: 1e-2, solver: rk4}
+blocks:
+  ramp:  {type: Ramp, slope: 1}
+  table: {type: LookupTable, points: [0, 1, 2], values: [0, 1, 4], in: ramp}
+"""
+
+
+@pytest.mark.parametrize("text, changes, words", [
+    (LOOP, "pid.limit=0.05", "'pid' (PID) stood at its limit in 100 % of the run: what goes into it had no say there."),
+    (LOOP, "pid.limit=5", ""),
+    (TABLE, "ramp.slope=1", "'table' (LookupTable) went from 0 to 10, and its points from 0 to 2: beyond them its end"),
+    (TABLE, "ramp.slope=0.2", ""),
+])  # fmt: skip
+def test_a_run_tells_of_limits_that_held_and_of_tables_that_ended(tmp_path, monkeypatch, text, changes, words):
+    monkeypatch.chdir(tmp_path)
+    Path("loop.yaml").write_text(text, encoding="utf-8")
+    told = blocksim("run", "loop.yaml", "--set", changes).stderr
+    assert words in told and bool(words) == bool(told)
+
+
 @pytest.mark.parametrize(
     "solver, step, coarse", [("rk4", 0.4, True), ("rk4", 0.05, False), ("euler", 0.05, True), ("dopri5", 1, False)]
 )
@@ -196,7 +218,7 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 30
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 32
     elsewhere = {
         "coarse-step",
         "many-samples",
