@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from ..diagram.spec import RunOptions
@@ -44,12 +44,27 @@ def findings(
     return examine(experiment(source, {}, **options)).findings
 
 
-def quick_findings(ready: Experiment) -> list[Finding]:
-    """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read."""
+def quick_findings(ready: Experiment, changes: Mapping[str, Any] | None = None) -> list[Finding]:
+    """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read.
+
+    `changes` are settings the run has beside the experiment's.
+    """
+    ready = with_changes(ready, Overrides(changes)) if changes else ready
     schedule = ready.schedule
     speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
     ends = [*late_findings(ready), *record_source_findings(ready), *row_findings(ready)]
     return by_line([*wire_findings(schedule), *plant_findings(schedule), *speeds, *ends, *reading_findings(ready)])
+
+
+def with_changes(ready: Experiment, overrides: Overrides) -> Experiment:
+    """The experiment with settings of its blocks changed, to be looked at and not to be run."""
+    schedule = ready.schedule
+    blocks = {unit.path: overrides.block(unit) for unit in (*schedule.units, *schedule.after_run)}
+    units, after_run = (
+        [replace(unit, block=blocks[unit.path], settings=blocks[unit.path].settings) for unit in part]
+        for part in (schedule.units, schedule.after_run)
+    )
+    return replace(ready, schedule=replace(schedule, units=units, after_run=after_run))
 
 
 def growth_findings(record: Record) -> list[Finding]:

@@ -93,7 +93,7 @@ def run_diagram(diagram: Diagram, params: dict[str, Any], options: dict[str, Any
 
     clock, seed = time.perf_counter(), options.get("seed")
     ready, rest = prepared(diagram, params, {n: v for n, v in options.items() if n != "seed"})
-    findings = quick_findings(ready)
+    findings = quick_findings(ready, rest)
     code, watch = ready.program.code, Stopwatch()
     before = code.compile_seconds
     if hasattr(progress, "doing"):

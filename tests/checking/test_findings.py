@@ -99,6 +99,9 @@ def test_a_run_repeats_what_it_costs_nothing_to_know(tmp_path, monkeypatch):
     told = blocksim("run", "loop.yaml", "--stop", "0.5")
     assert "loop.yaml:7: warning: controller 'pid' (PID) has no sample time" in told.stderr
     assert blocksim("run", "loop.yaml", "--stop", "0.5", "--quiet").stderr == ""
+    Path("loop.yaml").write_text(LOOP, encoding="utf-8")  # what is set beside the file counts, too
+    assert "ref.q" in blocksim("run", "loop.yaml", "--stop", "0.5").stdout
+    assert "[fast-source]" in blocksim("run", "loop.yaml", "--stop", "0.5", "--set", "ref.base_frequency=600").stderr
 
 
 TABLE = """
