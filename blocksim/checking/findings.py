@@ -15,6 +15,7 @@ from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
 from .feedback import feedback_findings, start_findings
 from .loops import LoopPoles, loop_findings, loop_poles, step_findings
+from .parameters import parameter_findings
 from .plants import plant_findings
 from .rates import rate_findings, sample_findings
 from .readings import RecordReading, reading_findings, record_readings, row_findings, staircase_findings
@@ -52,7 +53,7 @@ def quick_findings(ready: Experiment, changes: Mapping[str, Any] | None = None) 
     ready = with_changes(ready, Overrides(changes)) if changes else ready
     schedule = ready.schedule
     speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
-    ends = [*late_findings(ready), *record_source_findings(ready), *row_findings(ready)]
+    ends = [*parameter_findings(ready.diagram), *late_findings(ready), *record_source_findings(ready), *row_findings(ready)]
     return by_line([*wire_findings(schedule), *plant_findings(schedule), *speeds, *ends, *reading_findings(ready)])
 
 

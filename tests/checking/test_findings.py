@@ -53,6 +53,7 @@ WRONG = [
      "'kick' (Step) has time: 5 s, and the run ends at 2 s"),
     ("in: error}", "in: error}\n  late: {type: TransportDelay, Ts: 1e-3, delay: 2, in: ref.q}", "never-begins",
      "has delay: 2 s, and the run"),
+    ("blocks:", "parameters: {gain: 20}\nblocks:", "unused-parameter", "parameter 'gain' of the file is used by nothing in it"),
     ("seed: 7", "seed: 7, every: 5", "one-row", "'ref.q' has a row every 5 s, and the run lasts 2 s"),
     ("in: error}", "in: error}\n  hum: {type: Sine, frequency: 80}\n  ear: {type: ZeroOrderHold, Ts: 0.01, in: hum}",
      "fast-source", "'ear' reads it every 0.01 s, which holds nothing above 50 Hz"),
@@ -221,7 +222,7 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 32
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 33
     elsewhere = {
         "coarse-step",
         "many-samples",
