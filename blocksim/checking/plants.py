@@ -131,7 +131,8 @@ def other_efforts(unit: Unit, plant: Plant, members: set[str], units: Mapping[st
             continue
         for ref in refs:
             origins = upstream([ref], units, lambda u: u.kind.family != CONTROLLERS and not is_plant(u.kind))
-            if origins and not any(path in drivers for path in origins):
+            played = any("file" in origin.settings for origin in origins.values())  # measured: no plant of the file made it
+            if origins and not played and not any(path in drivers for path in origins):
                 yield Finding(
                     "other-effort",
                     f"{input_words(unit, port)} is '{ref}', which has no part in what drives '{plant.path}', the plant of "

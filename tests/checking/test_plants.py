@@ -71,3 +71,10 @@ def test_a_model_that_stands_beside_its_plant_is_meant():
     beside = "  rigid: {type: GravityJoint, J: 0.03, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}\n"
     assert bs.findings(LOOP.replace("model: joint", "model: rigid") + beside) == ()
     assert [f.name for f in bs.findings(LOOP.replace("model: joint", "model: rigid") + beside.replace("in: pid", "in: ref.q"))]
+
+
+def test_an_effort_that_was_recorded_is_of_no_plant_of_the_file(tmp_path):
+    (tmp_path / "lab.csv").write_text("t,torque [N m]\n0,0\n1,1\n2,0\n", encoding="utf-8")
+    text = LOOP.replace("tau: pid}", "tau: lab}") + "  lab: {type: FromRecord, file: lab.csv, signal: torque}\n"
+    (tmp_path / "file.yaml").write_text(text, encoding="utf-8")
+    assert bs.findings(tmp_path / "file.yaml") == ()
