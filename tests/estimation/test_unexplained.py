@@ -96,3 +96,24 @@ blocks:
         bs.simulate(text)
     assert "It is the estimate that flew apart, and not what it looks at: look at its first values" in str(caught.value)
     assert "signs and gains" not in str(caught.value)
+
+
+def test_estimates_that_no_plant_can_have_are_kept_and_their_bias_is_not_told():
+    # Sensor noise drowns a joint at rest: dry friction comes out below 0, and the experiment cannot be simulated again with that.
+    text = """
+format: 1
+simulate: {stop: 1, solver: rk4, step: 1e-3, seed: 1}
+blocks:
+  ref:     {type: Constant, value: 0}
+  error:   {type: Sum, signs: "+-", in: [ref, encoder]}
+  pid:     {type: PID, Ts: 1e-3, kp: 20, ki: 10, kd: 0.3, Tf: 5e-3, in: error}
+  joint:   {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
+  encoder: {type: Encoder, Ts: 1e-3, resolution: 1e-4, noise_std: 0.3, in: joint.q}
+  motion:  {type: BandPassDerivatives, cutoff: 60, factor: 1, in: encoder}
+  ls:      {type: LeastSquares, model: joint, bias: told, decimate: 10,
+            in: {q: motion.q, qd: motion.qd, qdd: motion.qdd, tau: pid}}
+"""
+    estimates = bs.simulate(text).estimates["ls"]
+    assert estimates["Fc"].value < 0 and len(estimates) == 4
+    told = " ".join(estimates.warnings)
+    assert "bias: with these estimates the experiment cannot be simulated again: block 'joint': Fc: must be at least 0" in told

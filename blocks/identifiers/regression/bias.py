@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from blocksim.contract.block import Block
-from blocksim.errors import RecordError
+from blocksim.errors import DiagramError, RecordError
 from blocksim.estimation.estimates import Estimates
 from blocksim.estimation.process import Run
 from blocksim.estimation.twin_diagram import pruned
@@ -51,6 +51,10 @@ class Bias:
         ]
         again = ", ".join(f"{std:.2g} to {signal}" for signal, std in self.noise.items())
         return f"bias {', '.join(shares)} ({self.draws} draws{f' of noise added again: {again}' if again else ''})"
+
+
+class UnphysicalPlantError(RecordError):
+    """Estimates that no plant can have for parameters."""
 
 
 def drawn_bias(run: Run, model: str, names: Sequence[str], values: np.ndarray, draws: int) -> Bias:
@@ -101,7 +105,11 @@ def drawn_values(
     def collected(record: Any) -> np.ndarray | None:
         return values_of_run(record.estimates, top, names)
 
-    rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
+    try:
+        rows = simulate_many(diagram, params=[changes], seeds=seeds, collect=collected, on_error="keep", **options)
+    except DiagramError as error:  # a value that its block cannot have
+        words = "; ".join(problem.what for problem in error.problems)
+        raise UnphysicalPlantError(f"{setting}: with these estimates the experiment cannot be simulated again: {words}") from None
     table = np.array([row for row in rows if isinstance(row, np.ndarray) and np.isfinite(row).all()])
     if len(table) < FEWEST_DRAWS:
         raise RecordError(f"{setting}: with the estimates for parameters only {len(table)} of {draws} runs led to an estimate.")

@@ -15,7 +15,7 @@ from blocksim.errors import DiagramError, RecordError
 from ..arm_channel import channel_rows, projected_out
 from ..physical import PHYSICAL, physical_found, with_physical
 from ..weight_angle import UnsaidTorques
-from .bias import drawn_bias, with_bias, with_draws, with_noise_told
+from .bias import UnphysicalPlantError, drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
@@ -178,8 +178,11 @@ blocks:
         if self.bias == "untold":
             return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), with_noise_told(result, run)
         if self.bias != "off":
-            bias = drawn_bias(run, self.settings["model"], solution.names, solution.fit.values, self.draws)
-            result = with_bias(result, bias, self.bias)
+            try:
+                bias = drawn_bias(run, self.settings["model"], solution.names, solution.fit.values, self.draws)
+                result = with_bias(result, bias, self.bias)
+            except UnphysicalPlantError as error:
+                result = result.warned(f"{error} So their bias is not known, and they are no answer.")
         return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), result
 
     def judged_rows(self, plant: Plant, signals: Mapping[str, Any]) -> np.ndarray | None:
