@@ -13,6 +13,7 @@ from ..records.record import Record
 from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
+from .excitation import rest_findings
 from .feedback import feedback_findings, start_findings
 from .loops import LoopPoles, loop_findings, loop_poles, step_findings
 from .parameters import parameter_findings
@@ -53,7 +54,13 @@ def quick_findings(ready: Experiment, changes: Mapping[str, Any] | None = None) 
     ready = with_changes(ready, Overrides(changes)) if changes else ready
     schedule = ready.schedule
     speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
-    ends = [*parameter_findings(ready.diagram), *late_findings(ready), *record_source_findings(ready), *row_findings(ready)]
+    ends = [
+        *parameter_findings(ready.diagram),
+        *rest_findings(schedule),
+        *late_findings(ready),
+        *record_source_findings(ready),
+        *row_findings(ready),
+    ]
     return by_line([*wire_findings(schedule), *plant_findings(schedule), *speeds, *ends, *reading_findings(ready)])
 
 

@@ -222,7 +222,7 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
     sources = [p.read_text(encoding="utf-8") for p in homes]
     names = {name for text in sources for name in re.findall(r'Finding\(\s*"([a-z-]+)"', text)}
     page = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
-    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 33
+    assert names == set(re.findall(r"^### (\S+)$", page, re.MULTILINE)) and len(names) == 34
     elsewhere = {
         "coarse-step",
         "many-samples",
@@ -232,7 +232,7 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
         "short-record",
         "at-limit",
         "outside-table",
-        *("other-plant", "other-effort", "changed-effort", "idle-parameter"),
+        *("no-excitation", "other-plant", "other-effort", "changed-effort", "idle-parameter"),
         "hidden-setting",
         "no-solution",
     }
@@ -244,6 +244,16 @@ def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
     from blocksim.solvers import find_tableau
 
     assert mode_error(find_tableau("rk4"), complex(1e4, 0.0), 1.0) == float("inf")
+
+
+def test_a_loop_that_nothing_moves_is_told_before_the_run():
+    trajectory = "{type: FourierTrajectory, base_frequency: 0.5, a: [0.8, 0, 0.4], b: [-0.4, 0.3, 0.1]}"
+    still = LOOP.replace(trajectory, "{type: Constant, value: 0}").replace("[ref.q,", "[ref,")
+    (finding,) = bs.findings(still)
+    assert finding.name == "no-excitation" and finding.where.line == 5
+    assert "ref is 0 throughout, and all starts at rest: ls would identify from noise" in finding.what
+    for moved in (still.replace("value: 0}", "value: 0.5}"), still.replace("N: 1, in: pid", "N: 1, q: 0.3, in: pid")):
+        assert not bs.findings(moved)
 
 
 #: A loop in which nothing is sampled.
