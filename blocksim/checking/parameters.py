@@ -12,12 +12,12 @@ from ..schedule.clock import key_place
 
 
 def parameter_findings(diagram: Diagram) -> Iterator[Finding]:
-    """Parameters that stand in no ${...}: whoever changes them changes nothing."""
+    """Parameters that stand in no ${...}: whoever changes them changes nothing. A text may be a name for tables."""
     if diagram.spec is None:
         return
     text = repr(replace(diagram.spec, text="", description=""))
-    for name in diagram.spec.parameters:
-        if not re.search(rf"\$\{{[^}}]*\b{re.escape(name)}\b", text):
+    for name, value in diagram.spec.parameters.items():
+        if not isinstance(value, str) and not re.search(rf"\$\{{[^}}]*\b{re.escape(name)}\b", text):
             yield Finding(
                 "unused-parameter",
                 f"parameter '{name}' of the file is used by nothing in it.",
