@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..errors import SimulationError
 from ..schedule.clock import RunClock
 from ..simulation.experiment import Experiment
 from ..simulation.noise import draw_noise
 from ..simulation.simulation import Simulation
-from ..solvers import stores
+from ..solvers import kernel, stores
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -77,7 +78,10 @@ def states_of(experiment: Experiment) -> FloatArray:
     run.machine.f[stores.BUDGET] = 2 * regular_steps(clock) + STRETCH
     rows = np.full((LOOKS_AHEAD + 1, len(run.machine.x)), np.nan)
     for look in range(LOOKS_AHEAD + 1):
-        if run.machine.run_plain(clock.start + look * (clock.end - clock.start) // LOOKS_AHEAD):
+        status = run.machine.run_plain(clock.start + look * (clock.end - clock.start) // LOOKS_AHEAD)
+        if status == kernel.PAUSED:
+            raise SimulationError("events follow each other too closely to be looked at.", time=run.t)
+        if status:
             break
         rows[look] = run.machine.x
     return rows

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: A mode is drawn wrongly where after one radian of it the error has this share of it.
 COARSE = 0.05
+#: A change by halving is not believed beyond this.
+MOST_CHANGE = 1e3
 #: Modes that turn by less than this in a step are as good as none.
 SLOW = 1e-6
 #: |z| from which on a sampled loop grows: rounding of differences stays below.
@@ -88,7 +90,7 @@ def halving_findings(experiment: Experiment, method: Tableau, step: float) -> li
     change = change_by_halving(experiment)
     if change <= COARSE:
         return []
-    fine = step * min(0.5, (COARSE / 5 / change) ** (1 / method.order))
+    fine = step * min(0.5, (COARSE / 5 / min(change, MOST_CHANGE)) ** (1 / method.order))
     words = f"with half of it a state moves otherwise by {100 * min(change, 9.99):.2g} % in the first {STRETCH} steps."
     return [coarse_step(experiment, step, words, fine, "dopri5")]
 
