@@ -27,7 +27,7 @@ def bound_findings(schedule: Schedule, record: Record, changes: Mapping[str, Any
     overrides = Overrides(changes)
     for unit in schedule.units:
         settings = overrides.block(unit).settings
-        bounds, port = limits_of(unit, settings), next(iter(unit.kind.of(Outport)), "")
+        bounds, port = unit_limits(unit, settings), next(iter(unit.kind.of(Outport)), "")
         values = logged_values(record, f"{unit.path}.{port}")
         if bounds is not None and values is not None:
             low, high = (value - NEAR_BOUND * abs(value) for value in (-bounds[0], bounds[1]))
@@ -43,7 +43,7 @@ def bound_findings(schedule: Schedule, record: Record, changes: Mapping[str, Any
         yield from outside_findings(unit, settings, record)
 
 
-def limits_of(unit: Unit, settings: Mapping[str, Any]) -> tuple[float, float] | None:
+def unit_limits(unit: Unit, settings: Mapping[str, Any]) -> tuple[float, float] | None:
     """The smallest and largest output of a controller or a saturation, where it has such."""
     declared = unit.kind.of(Param)
     if "limit" in declared and unit.kind.family == "control":

@@ -29,8 +29,8 @@ def rest_findings(schedule: Schedule) -> Iterator[Finding]:
 def is_silent(source: Unit) -> bool:
     """Whether a source is 0 whatever the time."""
     sizes = [source.settings[name] for name in ("value", "amplitude", "bias", "std") if name in source.settings]
-    told = "value" in source.settings or "amplitude" in source.settings
-    return told and not source.kind.of(Noise) and all(map(is_zero, sizes))
+    sized = "value" in source.settings or "amplitude" in source.settings
+    return sized and not source.kind.of(Noise) and all(map(is_zero, sizes))
 
 
 def is_zero(value: Any) -> bool:

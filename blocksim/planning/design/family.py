@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Keys of families that are above 0, and those of them that count something.
 SIZES = ("peak", "rms", "f_min", "f_max", "base_frequency", "clock", "least", "speed", "acceleration")
 COUNTS = {"lines": 1000, "harmonics": 500, "points": 1000, "joints": 100, "switches": 10_000, "bits": 24}  # and how many may be
-PLACES = ("min", "max", "start", "peak", "speed", "acceleration", "pause")  # of joints
+JOINT_KEYS = ("min", "max", "start", "peak", "speed", "acceleration", "pause")  # of joints
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Family(ABC):
             raise DiagramError(f"vary: {self.block}: no key '{strange[0]}'. This family takes: {listing(self.keys)}.{close}")
         for key in (key for key in (*SIZES, *COUNTS) if key in self.words):
             self.check_size(key)
-        for key in (key for key in PLACES if key in self.words and "joints" in self.keys):
+        for key in (key for key in JOINT_KEYS if key in self.words and "joints" in self.keys):
             self.check_joints(key)
         self.prepare()
 

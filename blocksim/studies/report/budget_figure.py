@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .panels import (
-    PANEL,
-    PANEL_COLUMNS,
-    SweptAxis,
-    TableLine,
-    colour,
-    figure_legend,
-    is_finite_number,
-    label_of,
-    leftmost,
-    panels,
-    titles,
-    unique,
-)
+from ...diagram.checks import is_finite_number
+from .panels import PANEL, PANEL_COLUMNS, SweptAxis, TableLine, colour, figure_legend, label_of, leftmost, panels, titles, unique
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...diagram.checks import is_finite_number
 from ...pictures.palette import Look, look
-from .panels import PANEL, TableLine, figure_legend, is_finite_number, panels, unique
+from .panels import PANEL, TableLine, figure_legend, panels, unique
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,25 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...diagram.checks import is_finite_number
 from ...pictures.palette import Look, look
 from ...records.writing import writing
 from ..study import StudyResult
 from .budget_figure import budget_figure
 from .clouds import clouds_figure
-from .panels import (
-    PANEL,
-    SweptAxis,
-    TableLine,
-    colour,
-    figure_legend,
-    is_finite_number,
-    label_of,
-    leftmost,
-    main_axis,
-    panels,
-    titles,
-    unique,
-)
+from .panels import PANEL, SweptAxis, TableLine, colour, figure_legend, label_of, leftmost, main_axis, panels, titles, unique
 from .text import records
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...diagram.checks import is_finite_number
 from ...notation import unit_label
 from ...pictures.figures import blank_figure
 from ...pictures.palette import look
@@ -71,10 +71,6 @@ def main_axis(result: StudyResult, scores: list[TableLine]) -> SweptAxis | None:
     return SweptAxis(
         name, f"{name} [{unit_label(unit)}]" if unit else name, tuple(values[name]), tuple(n for n in values if n != name)
     )
-
-
-def is_finite_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
