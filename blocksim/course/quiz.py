@@ -28,6 +28,9 @@ FORM = """
     const words = ({judge})(new FormData(form).get("answer"), data);
     form.querySelector("[role=status]").textContent = words;
   }});
+  window.addEventListener("keydown", function (event) {{ // a notebook takes Enter and arrows for itself
+    if (form.contains(event.target) && !event.ctrlKey && !event.metaKey) event.stopPropagation();
+  }}, true);
 }})();
 </script>
 """
