@@ -20,7 +20,7 @@ from ..diagram.diagram import Diagram
 from ..errors import DiagramError, Problem
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
-from .settings import find_setting, kind_of_change, reshapes, settings_of_unit, subsystem_parameters, used_in_tables
+from .settings import find_setting, kind_of_change, reshapes, settings_of_unit, subsystem_parameters, used_in_tables, weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -195,7 +195,7 @@ def only_a_number(experiment: Experiment, name: str) -> bool:
             return False
         unit, key = find_setting(experiment.schedule, name)
         number = kind_of_change(experiment.schedule, unit, key) == "number"
-        experiment.free[name] = number and type(unit.block).variant is Block.variant
+        experiment.free[name] = number and type(unit.block).variant is Block.variant and key not in weights(unit)
     return experiment.free[name]
 
 

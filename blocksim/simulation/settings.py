@@ -81,6 +81,10 @@ def reshapes(schedule: Schedule, experiment: Experiment | None, unit: Unit, sett
     for key, value in settings.items():
         if kind_of_change(schedule, unit, key) == "code" or value_shape(value) != value_shape(unit.settings.get(key)):
             return True
+        if key in weights(unit) and bool(value) != bool(unit.settings.get(key)):
+            return (
+                True  # its inverse model has this parameter where it is not 0: those that name it as their model are others then
+            )
     block = type(unit.block)(**{**settings_of_unit(unit), **settings})
     if unit.plants:
         bind(block, unit.plants)
@@ -94,6 +98,12 @@ def reshapes(schedule: Schedule, experiment: Experiment | None, unit: Unit, sett
     slots = experiment.slots
     fixed = [r for r in slots.regions if r.unit == unit.index and r.index in slots.fixed and r.name in unit.kind.of(Table)]
     return any(array_value(changed, r.name).size != slots.fixed[r.index] for r in fixed)
+
+
+def weights(unit: Unit) -> tuple[str, ...]:
+    """Parameters that a plant's inverse model has only where they are not 0."""
+    names: tuple[str, ...] = getattr(unit.kind, "weight_parameters", ())
+    return names
 
 
 def value_shape(value: Any) -> tuple[int, ...]:

@@ -144,3 +144,14 @@ def test_a_run_in_progress_takes_parameters_and_nothing_else():
             sim.set(name, value)
     with pytest.raises(bs.DiagramError, match=r"block 'joint': J: must be above 0, found -1"):
         sim.set("joint.J", -1.0)
+
+
+def test_a_parameter_that_its_model_has_only_where_it_is_not_zero():
+    from blocksim.contract.library import library
+
+    ready = bs.experiment(library()["RecursiveLeastSquares"].example, stop=1.0)
+    without = bs.simulate(ready, params={"joint.J": 2e-4})
+    record = bs.simulate(ready, params={"joint.offset": 0.004})
+    assert "offset" in record.estimates["rls"] and "offset" not in without.estimates["rls"]
+    again = bs.simulate(ready, params={"joint.offset": 0.0})
+    assert list(again.estimates["rls"]) == list(without.estimates["rls"])
