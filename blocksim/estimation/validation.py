@@ -159,7 +159,7 @@ class Validation(Mapping[str, SignalFit]):
 
         `name` stands above it: that of the model, where several are judged.
         """
-        return extension("plots", "validation")(self, path, name)
+        return extension("plots", "validation")(self, path, *([name] if name else []))
 
 
 def fit_of(
