@@ -78,6 +78,26 @@ def test_frequencies_and_power_split_for_a_second_order_system():
     assert share[top].sum() > 0.9 * p[top].sum()
 
 
+@pytest.mark.parametrize(("criterion", "weights", "share"), [("D", (1, 1), 0.5), ("A", (3, 1), 0.75), ("D", (3, 1), 0.5)])
+def test_a_power_that_two_sines_share(criterion, weights, share):
+    """y_i = k_i u_i under mean(u1 + u2)^2 <= 1: D wants halves, whatever the weights; A wants powers as the weights are."""
+    two = """
+format: 1
+simulate: {stop: 9.99, solver: euler, step: 0.01}
+blocks:
+  u1: {type: Sine, frequency: 1.0}
+  u2: {type: Sine, frequency: 2.0}
+  y1: {type: Gain, k: 2.0, in: u1}
+  y2: {type: Gain, k: 2.0, in: u2}
+  u:  {type: Sum, in: [u1, u2]}
+"""
+    result = made(two, parameters={"y1.k": weights[0], "y2.k": weights[1]}, outputs={"y1": 0.1, "y2": 0.1}, criterion=criterion,
+                  vary={f"u{k}.amplitude": {"min": 0.1, "max": 2.0} for k in (1, 2)}, limits={"u": {"power": 1.0}},
+                  search={"simulations": 900, "candidates": 16})  # fmt: skip
+    power = [result.params[f"u{k}.amplitude"] ** 2 / 2 for k in (1, 2)]
+    assert power[0] / sum(power) == pytest.approx(share, rel=0.01) and sum(power) == pytest.approx(1.0, rel=0.01)
+
+
 def test_a_known_optimal_switching():
     """All torques of ten bits on T x' + x = u, one by one, by dx/dT = -s / (T s + 1)^2 u: the search finds the best."""
     n, hold, dt = 10, 25, 0.02

@@ -7,6 +7,7 @@ of threads finds the same design.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...simulation.many.threads import cores, share_out
 from .bench import Bench
-from .trial import Trial
+from .trial import ENOUGH_DESCENT, Settled, Slope, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
 #: Candidates that are tried together in an exchange, and how many in a row without an improvement, for each bit, end it.
 TOGETHER, FRUITLESS = 8, 3
-#: Step of the differences of the criterion, in units of an unknown.
-GRADIENT_STEP = 1e-4
-#: A descent that lowers the logarithm of the criterion by less has ended.
-ENOUGH_DESCENT = 1e-5
+#: What is left of a limit, as a share, where a descent goes on along it.
+NEAR_LIMIT = 1e-2
 #: Random steps around a candidate: the first and the last length, in units of an unknown, and their change after luck and none.
 FIRST_WANDER, LAST_WANDER, WANDER_LONGER, WANDER_SHORTER = 0.05, 5e-4, 1.5, 0.8
 #: How many bests are remembered: the last one may break a limit on the fine grid, where an earlier one keeps it.
@@ -165,28 +164,22 @@ class DesignSearch:
     # ---- numbers ---------------------------------------------------------------------------------------------------
 
     def descend(self, trial: Trial) -> Trial:
-        """Down the gradient within the bounds, by L-BFGS-B; bits stay."""
-        import numpy as np
+        """Down the gradient within the bounds; where that ends at limits, along them by quadratic programs. Bits stay."""
         from scipy.optimize import minimize
 
-        free = np.flatnonzero(~self.binary)
-        best = [trial]
-
-        def whole(part: FloatArray) -> FloatArray:
-            x = trial.x.copy()
-            x[free] = part
-            return x
-
-        def merit(part: FloatArray) -> tuple[float, FloatArray]:
-            steps = np.where(part + GRADIENT_STEP <= 1.0, GRADIENT_STEP, -GRADIENT_STEP)
-            points = [whole(part), *(whole(part + steps * (np.arange(len(free)) == k)) for k in range(len(free)))]
-            trials = self.tried(points, best[0].merit, *[-math.inf] * len(free))
-            best[0] = min([best[0], trials[0]], key=lambda one: one.merit)
-            return trials[0].merit, np.array([t.merit - trials[0].merit for t in trials[1:]]) / steps
-
-        bounds = [(float(low), 1.0) for low in self.low[free]]
-        minimize(merit, trial.x[free], jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200, "ftol": 1e-7})
-        return best[0]
+        slope = Slope(self, trial)
+        bounds, free = [(float(low), 1.0) for low in self.low[slope.free]], slope.free
+        options = {"maxiter": 200, "ftol": 1e-7}
+        with contextlib.suppress(Settled):
+            minimize(slope.merit, trial.x[free], jac=slope.merit_gradient, method="L-BFGS-B", bounds=bounds, options=options)
+        if any(margin.excess > -NEAR_LIMIT for margin in slope.best.margins):
+            slope = Slope(self, slope.best)
+            limits = {"type": "ineq", "fun": slope.room, "jac": slope.room_gradient}
+            options = {"maxiter": 40, "ftol": 0.1 * ENOUGH_DESCENT}
+            with contextlib.suppress(Settled):
+                minimize(slope.value, slope.best.x[free], jac=slope.gradient, method="SLSQP", bounds=bounds, constraints=limits,
+                         options=options)  # fmt: skip
+        return slope.best
 
     def wander(self, trial: Trial) -> Trial:
         """Random steps, longer after one that helps and shorter after none: along limits, where a gradient has a kink."""

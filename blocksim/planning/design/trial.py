@@ -1,4 +1,4 @@
-"""Trial: a candidate that was tried, and how it was judged."""
+"""Trial: a candidate that was tried, and how it was judged; Slope: how that changes around it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from .limits import Margin
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
+    from .search import DesignSearch
 
 #: A limit that is broken costs so many times its excess, in the logarithm of the criterion.
 PENALTY = 20.0
+#: Step of the differences of the criterion, in units of an unknown.
+GRADIENT_STEP = 1e-4
+#: A descent that lowers the logarithm of the criterion by less has ended.
+ENOUGH_DESCENT = 1e-5
+#: Gradients without any such gain that end it as well: kinks of limits can keep it busy for ever.
+PATIENCE = 4
+#: Along limits a step of an unknown that is the last one; and what is left of a limit there, as a share, so that it is kept.
+SHORT_STEP, SPARE = 1e-4, 1e-4
 
 
 @dataclass(frozen=True)
@@ -50,3 +59,90 @@ def merit_of(criterion: float, margins: Sequence[Margin]) -> float:
 
 def excess_of(margins: Sequence[Margin]) -> float:
     return sum(max(margin.excess, 0.0) for margin in margins)
+
+
+class Settled(Exception):
+    """A descent gets no further."""
+
+
+class Slope:
+    """The logarithm of the criterion and what is left of every limit around a trial, with their gradients, by its numbers."""
+
+    def __init__(self, search: DesignSearch, trial: Trial):
+        import numpy as np
+
+        self.search, self.best, self.middle = search, trial, trial
+        self.x, self.free = trial.x, np.flatnonzero(~search.binary)
+        self.around: list[Trial] = []
+        self.before = math.inf
+        self.last: FloatArray | None = None  # where the last gradient was taken
+        self.patience = self.most = PATIENCE if trial.margins else math.inf
+
+    def whole(self, part: FloatArray) -> FloatArray:
+        x = self.x.copy()
+        x[self.free] = part
+        return x
+
+    def move(self, part: FloatArray) -> Trial:
+        """The trial at these numbers."""
+        x = self.whole(part)
+        if not (x == self.middle.x).all():
+            self.middle, self.around = self.search.tried([x], self.best.merit)[0], []
+            self.best = min([self.best, self.middle], key=lambda one: one.merit)
+        return self.middle
+
+    def neighbours(self, part: FloatArray) -> tuple[list[Trial], FloatArray]:
+        """Trials a step away in each number, all in one batch, and those steps."""
+        import numpy as np
+
+        self.move(part)
+        steps = np.where(part + GRADIENT_STEP <= 1.0, GRADIENT_STEP, -GRADIENT_STEP)
+        if not self.around:
+            points = [self.whole(part + steps * (np.arange(len(part)) == k)) for k in range(len(part))]
+            self.around = self.search.tried(points, -math.inf)
+        return self.around, steps
+
+    def value(self, part: FloatArray) -> float:
+        return math.log(self.move(part).criterion)
+
+    def gradient(self, part: FloatArray) -> FloatArray:
+        import numpy as np
+
+        if self.last is not None and np.abs(part - self.last).max() < SHORT_STEP:
+            raise Settled
+        self.last = part.copy()
+        trials, steps = self.neighbours(part)
+        return np.array([math.log(trial.criterion) - self.value(part) for trial in trials]) / steps
+
+    def settle(self) -> None:
+        """End where the last gradients gained nothing."""
+        gain, self.before = self.before - self.best.merit, self.best.merit
+        self.patience = self.most if gain > ENOUGH_DESCENT else self.patience - 1
+        if not self.patience:
+            raise Settled
+
+    def merit(self, part: FloatArray) -> float:
+        return self.move(part).merit
+
+    def merit_gradient(self, part: FloatArray) -> FloatArray:
+        import numpy as np
+
+        self.settle()
+        trials, steps = self.neighbours(part)
+        return np.array([trial.merit - self.merit(part) for trial in trials]) / steps
+
+    def room(self, part: FloatArray) -> FloatArray:
+        return room_of(self.move(part), len(self.best.margins))
+
+    def room_gradient(self, part: FloatArray) -> FloatArray:
+        import numpy as np
+
+        trials, steps = self.neighbours(part)
+        return np.array([room_of(trial, len(self.best.margins)) - self.room(part) for trial in trials]).T / steps
+
+
+def room_of(trial: Trial, count: int) -> FloatArray:
+    """What is left of every limit, as a share; nothing of one that did not run."""
+    import numpy as np
+
+    return np.array([-margin.excess - SPARE for margin in trial.margins] or [0.0] * count, float)
