@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Candidates that are tried together in an exchange, and how many in a row without an improvement, for each bit, end it.
 TOGETHER, FRUITLESS = 8, 3
 #: What is left of a limit, as a share, where a descent goes on along it; of more unknowns random steps are cheaper.
-NEAR_LIMIT, FEW = 1e-2, 12
+NEAR_LIMIT, FEW_UNKNOWNS = 1e-2, 12
 #: Random steps around a candidate: the first and the last length, in units of an unknown, and their change after luck and none.
 FIRST_WANDER, LAST_WANDER, WANDER_LONGER, WANDER_SHORTER = 0.05, 5e-4, 1.5, 0.8
 #: How many bests are remembered: the last one may break a limit on the fine grid, where an earlier one keeps it.
@@ -172,7 +172,7 @@ class DesignSearch:
         options = {"maxiter": 200, "ftol": 1e-7}
         with contextlib.suppress(Settled):
             minimize(slope.merit, trial.x[free], jac=slope.merit_gradient, method="L-BFGS-B", bounds=bounds, options=options)
-        if len(free) <= FEW and any(margin.excess > -NEAR_LIMIT for margin in slope.best.margins):
+        if len(free) <= FEW_UNKNOWNS and any(margin.excess > -NEAR_LIMIT for margin in slope.best.margins):
             slope = Slope(self, slope.best)
             limits = {"type": "ineq", "fun": slope.room, "jac": slope.room_gradient}
             options = {"maxiter": 40, "ftol": 0.1 * ENOUGH_DESCENT}

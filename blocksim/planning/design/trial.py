@@ -21,9 +21,9 @@ GRADIENT_STEP = 1e-4
 #: A descent that lowers the logarithm of the criterion by less has ended.
 ENOUGH_DESCENT = 1e-5
 #: Gradients without any such gain that end it as well: kinks of limits can keep it busy for ever.
-PATIENCE = 4
+GRADIENTS_IN_VAIN = 4
 #: Along limits a step of an unknown that is the last one; and what is left of a limit there, as a share, so that it is kept.
-SHORT_STEP, SPARE = 1e-4, 1e-4
+SHORT_STEP, LIMIT_SPARE = 1e-4, 1e-4
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Slope:
         self.around: list[Trial] = []
         self.before = math.inf
         self.last: FloatArray | None = None  # where the last gradient was taken
-        self.patience = self.most = PATIENCE if trial.margins else math.inf
+        self.patience = self.most = GRADIENTS_IN_VAIN if trial.margins else math.inf
 
     def whole(self, part: FloatArray) -> FloatArray:
         x = self.x.copy()
@@ -145,4 +145,4 @@ def room_of(trial: Trial, count: int) -> FloatArray:
     """What is left of every limit, as a share; nothing of one that did not run."""
     import numpy as np
 
-    return np.array([-margin.excess - SPARE for margin in trial.margins] or [0.0] * count, float)
+    return np.array([-margin.excess - LIMIT_SPARE for margin in trial.margins] or [0.0] * count, float)
