@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..contract.syntax import parse
 from ..tracing.specialise import constant, specialise
 from .stores import passed
 
@@ -26,7 +27,7 @@ def folded(function: Callable[..., Any], numbers: dict[str, Any], name: str = ""
 
 def expanded(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[..., Any]:
     """The function without what only its author needs: `unrolled` loops, `weighted` sums, `*rest`."""
-    tree = ast.parse(texts(function.__module__)[function.__name__])
+    tree = parse(texts(function.__module__)[function.__name__])
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     writer = Writer({**function.__globals__, **numbers}, named=[a.arg for a in definition.args.args])
@@ -37,7 +38,7 @@ def expanded(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[
     definition.returns = None
     words = [s for s in definition.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]  # no docstring
     definition.body = [s for statement in words for s in writer.statements(statement)]
-    names = [ast.parse(f"k{j + 1} = k[{j}]").body[0] for j in sorted(writer.rows)]
+    names = [parse(f"k{j + 1} = k[{j}]").body[0] for j in sorted(writer.rows)]
     definition.body[:0] = names
     ast.fix_missing_locations(tree)
     scope = dict(function.__globals__)
@@ -51,7 +52,7 @@ def expanded(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[
 def texts(module: str) -> dict[str, str]:
     """The functions of a module as they are written."""
     lines = inspect.getsource(sys.modules[module]).splitlines(True)
-    functions = [node for node in ast.parse("".join(lines)).body if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in parse("".join(lines)).body if isinstance(node, ast.FunctionDef)]
     return {node.name: "".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions}
 
 

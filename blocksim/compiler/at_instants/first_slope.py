@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...contract.syntax import parse
 from ...solvers.stores import FRESH, passed
 
 #: Stores that a derivative may read here, by numbers that are written out.
@@ -117,7 +118,7 @@ def number_in(node: ast.expr) -> int | None:
 
 
 def definition_in(text: str) -> ast.FunctionDef:
-    definition = ast.parse(text).body[0]
+    definition = parse(text).body[0]
     assert isinstance(definition, ast.FunctionDef)
     return definition
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ...contract.syntax import parse
 from .branches import Branches, OpenLoop, RestartError
 from .memory import PLACE_TYPE
 from .refusal import UnsupportedError
@@ -27,7 +28,7 @@ class ProgramUnit:
     """A whole program: its functions by name, and those compiled so far."""
 
     def __init__(self, text: str, module: Any, lanes: int, inline: bool):
-        tree = ast.parse(text)
+        tree = parse(text)
         self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         self.module, self.lanes, self.inline = module, lanes, inline
         self.compiled: dict[Any, Compiled] = {}
@@ -143,7 +144,7 @@ class Lowering(Branches):
             self.put(target_machine, value)
 
     def do_augassign(self, node: ast.AugAssign) -> None:
-        load = ast.parse(ast.unparse(node.target), mode="eval").body
+        load = parse(ast.unparse(node.target), mode="eval").body
         value = self.binary(node.op, self.one(load), self.one(node.value))
         self.put(node.target, value)
 
