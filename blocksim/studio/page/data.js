@@ -104,8 +104,10 @@ class DataPane {
     this.parts.sources.replaceChildren(...answer.sources.map((name) => make("option", { value: name })));
     this.parts.times.replaceChildren(...answer.times.map((name) => make("option", { value: name })));
     const names = answer.columns.map((column) => column.name);
-    for (const select of [this.parts.one, this.parts.other]) select.replaceChildren(...names.map((name) => make("option", { value: name, text: name })));
-    if (names.length > 1) this.parts.other.value = names[1];
+    for (const [place, select] of [this.parts.one, this.parts.other].entries()) {
+      const chosen = names.includes(select.value) ? select.value : names[Math.min(place, names.length - 1)];  // what was chosen stays
+      select.replaceChildren(...names.map((name) => make("option", { value: name, text: name, selected: name === chosen })));
+    }
     for (const signal of answer.signals) if (names.includes(signal.column) && !this.map.has(signal.column)) this.map.set(signal.column, { signal: signal.name });
     this.parts.columns.replaceChildren(...answer.columns.map((column, place) => this.columnRow(column, answer, place)));
   }
