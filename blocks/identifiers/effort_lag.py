@@ -15,6 +15,7 @@ from blocksim.estimation.encoder_pair import shifted_by
 EFFORT_ROUNDS = 6  # of shifting by the lag that is left
 GAIN_TO_TELL = 0.2  # share of the residual that a cause must explain to be told
 CERTAIN = 4.0  # standard deviations
+LEFT_AT_ONCE = 0.25  # share of a lag that may be left once it was taken away
 MOVED = 2.0  # standard deviations of a parameter by which a lag must move it to be told, where it explains little
 
 
@@ -50,13 +51,17 @@ def sought_effort_lag(
 ) -> float | None:
     """The lag of the effort, shifted away from a first value on until none is left; None where it does not settle.
 
-    `left` gives the lag that is left in an effort, and its standard deviation, or a lower bound of it.
+    `left` gives the lag that is left in an effort, and its standard deviation, or a lower bound of it. A lag is away at once,
+    or nearly. What goes by small steps is no lag: noise of the sensor that a controller put into the effort looks like one.
     """
-    for _ in range(EFFORT_ROUNDS):
+    first = 0.0
+    for k in range(EFFORT_ROUNDS):
         change, std = left(put_right(effort, lag / step))
         if not np.isfinite(change) or abs(lag + change) > 0.1 * len(effort) * step:
             return None
-        lag += change
+        if k and abs(change) > max(LEFT_AT_ONCE * abs(first), std):
+            return None
+        lag, first = lag + change, first or change
         if abs(change) < max(1e-3 * step, 0.1 * std):
             return lag
     return None
