@@ -208,6 +208,19 @@ def with_theta(values, theta, spots, d):
     return own
 
 
+#: More steps between two samples than this are no discretisation of a plant, and a program of them never ends.
+MOST_SUBSTEPS = 10_000
+
+
+def substeps_problem(substeps: int) -> str | None:
+    """What is wrong with so many steps per sample, in words."""
+    if substeps < 1:
+        return f"substeps: must be at least 1, found {substeps}."
+    if substeps > MOST_SUBSTEPS:
+        return f"substeps: at most {MOST_SUBSTEPS} steps between two samples are taken, found {substeps}."
+    return None
+
+
 class PlantObserver(SampledBlock):
     """A block that knows the equations of a plant, gets readings of it and what drives it: what all such are told."""
 
@@ -240,7 +253,7 @@ class PlantObserver(SampledBlock):
 
     @staticmethod
     def check(substeps):
-        return None if substeps >= 1 else f"substeps: must be at least 1, found {substeps}."
+        return substeps_problem(substeps)
 
     def decided(self, plants: Mapping[str, Plant]) -> Mapping[str, Any]:
         if "model" not in plants:  # a block with mistakes, which are told elsewhere

@@ -9,7 +9,7 @@ from blocksim.contract.plant import Plant
 from blocksim.contract.vocabulary import add, diagonal, identity, multiply, part, rows, scale, symmetric, transpose, zeros
 from blocksim.errors import DiagramError
 
-from .observed import equations_of
+from .observed import equations_of, substeps_problem
 
 __all__: list[str] = []
 
@@ -63,8 +63,8 @@ def steps(settings: Mapping[str, Any]) -> int:
 
 def steps_problem(substeps: int, discretisation: str) -> str | None:
     """What is wrong with these settings, in words."""
-    if substeps < 1:
-        return f"substeps: must be at least 1, found {substeps}."
+    if problem := substeps_problem(substeps):
+        return problem
     if substeps > 1 and discretisation == "euler":
         return "substeps: Euler's rule takes one step; for more, say discretisation: rk4."
     return None

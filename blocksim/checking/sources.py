@@ -75,7 +75,12 @@ def passes_at_once(unit: Unit) -> bool:
 
 
 def late_findings(experiment: Experiment) -> Iterator[Finding]:
-    """Blocks that begin when the run is over: a step after the end, a delay as long as the run, a first sample after it."""
+    """Blocks that begin when the run is over: a step after the end, a delay as long as the run, a first sample after it.
+
+    A part, which has ports and no times of its own, runs only in something else.
+    """
+    if experiment.diagram.ports is not None:
+        return
     clock = experiment.clock
     start, end = clock.seconds(clock.start), clock.seconds(clock.end)
     for unit in experiment.schedule.units:
