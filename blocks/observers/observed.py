@@ -208,8 +208,8 @@ def with_theta(values, theta, spots, d):
     return own
 
 
-#: More steps between two samples than this are no discretisation of a plant, and a program of them never ends.
-MOST_SUBSTEPS = 10_000
+#: More steps between two samples than this are a plant too stiff for its samples, and each costs a look ahead its time.
+MOST_SUBSTEPS = 200
 
 
 def substeps_problem(substeps: int) -> str | None:

@@ -223,7 +223,7 @@ def refusal(settings, text=LOOP):
         ),
         ("measures: qdd", "depends on its input at the same instant"),
         ("discretisation: rk4, substeps: 0", "substeps: must be at least 1, found 0"),
-        ("discretisation: rk4, substeps: 10001", "substeps: at most 10000 steps"),
+        ("discretisation: rk4, substeps: 201", "substeps: at most 200 steps"),
         ("substeps: 4", "Euler's rule takes one step"),
         ("sigma_w2: -1", "sigma_w2"),
         ("factor: 0", "factor"),

@@ -296,7 +296,7 @@ def test_last_estimates_know_the_truth_of_every_parameter():
         ("start: {b1: 0}, factor: 0.5,", "scale: 'b1' starts at 0, which says nothing of its size"),
         ("factor: 0.5, scale: [1, 2, 3],", "scale: found 3 numbers"),
         ("substeps: 0,", "substeps: must be at least 1"),
-        ("substeps: 2147483648,", "substeps: at most 10000 steps"),
+        ("substeps: 2147483648,", "substeps: at most 200 steps"),
         ("printed: all,", "printed"),
         ("forgetting: 1.5,", "forgetting"),
     ],
