@@ -75,8 +75,9 @@ def view_of_file(path: str | os.PathLike[str], axis: TimeAxis = TimeAxis()) -> t
         record = read_record(path, MAX_RECORD_BYTES, TimeAxis(every=1))
         view = look_at(record)
         why = str(error).removeprefix(f"{path}: ")
-        hints = likely_times(record)
-        remarks = (why.partition(" It may be")[0] if hints else why, *hints, *view.remarks)
+        plain, _, choices = why.partition(" It may be")
+        hints = likely_times(record) if choices.count("--time") < 2 else []  # one is asked about, several are listed
+        remarks = (plain if hints else why, *hints, *view.remarks)
         return record, replace(view, times=(f"{len(record.t)} rows; their time is not known",), remarks=remarks, timed=False)
     return record, look_at(record)
 

@@ -35,7 +35,7 @@ def rounding(text):
 def test_what_the_page_of_identification_prints():
     """Its first example, to the last digit."""
     page = (DOCS / "identification.md").read_text(encoding="utf-8").partition("```\n")[2].partition("```")[0].strip()
-    assert page == f"didim: {bs.simulate('one_dof/identify').estimates['didim']}".strip()
+    assert page.split() == f"didim: {bs.simulate('one_dof/identify').estimates['didim']}".split()  # lines fold at 80 columns
 
 
 @pytest.mark.parametrize(
