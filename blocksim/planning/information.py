@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ..contract.times import Seconds
 from ..simulation.prepare import Diagrammatic, prepared
 from .fisher import Fisher, fisher
-from .measuring import Measuring, measuring_of
-from .readings import NoiseWords
+from .measuring.measuring import Measuring, measuring_of
+from .measuring.readings import NoiseWords
 from .sensitivities import Column, Differences
 from .surroundings import Surroundings, surroundings_of
 

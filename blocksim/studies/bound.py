@@ -13,8 +13,8 @@ from ..estimation.process import Run
 from ..estimation.twin import twin_of
 from ..estimation.twin_diagram import Played
 from ..planning.fisher import Fisher, fisher
-from ..planning.measuring import reading_rows
-from ..planning.readings import setting_value, whole_name
+from ..planning.measuring.measuring import reading_rows
+from ..planning.measuring.readings import setting_value, whole_name
 from ..planning.sensitivities import Differences
 
 if TYPE_CHECKING:

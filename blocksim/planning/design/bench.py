@@ -19,14 +19,15 @@ from ...simulation.elements import parameter_number, run_settings
 from ...simulation.noise import draw_noise
 from ...simulation.prepare import prepared
 from ...simulation.simulation import Simulation, run_experiment
-from ..colour import Colour
-from ..measuring import logging, put_settings, reading_rows, with_faults
-from ..readings import noise_colour, noisy_outputs, own_noise, refuse_other_way, whole_name
+from ..measuring.colour import Colour
+from ..measuring.known_inputs import KnownInputs
+from ..measuring.measuring import logging, reading_rows, with_faults
+from ..measuring.readings import noise_colour, noisy_outputs, own_noise, refuse_other_way, whole_name
+from ..measuring.renumbering import put_settings
 from ..sensitivities import DISAGREE, side_by_side
 from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
 from .families import DURATION, AnyNumber, RunLength, refuse_shaping
 from .family import Family, unknowns_by_family, with_sources
-from .known_inputs import KnownInputs
 from .limits import Margin, margins_of
 from .regressor import regressor_criterion
 from .spec import DesignSpec

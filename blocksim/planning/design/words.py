@@ -15,8 +15,8 @@ from ...diagram.files import find_bundled
 from ...errors import DiagramError, Place, Problem
 from ...simulation.elements import parameter_number, settings_in_diagram
 from ...simulation.overrides import Overrides
-from ..measuring import refuse_other_code
-from ..readings import whole_name
+from ..measuring.measuring import refuse_other_code
+from ..measuring.readings import whole_name
 from .families import family_of
 from .spec import DesignSpec
 

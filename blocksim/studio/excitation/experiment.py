@@ -12,7 +12,7 @@ from ...contract.declarations import Model, Outport, Param, State
 from ...diagram.diagram import Diagram, outports, resolve
 from ...errors import BlocksimError, listing
 from ...planning.design.limits import Margin, margins_of
-from ...planning.measuring import logging
+from ...planning.measuring.measuring import logging
 from ...running.signals import sources
 from ...simulation.noise import draw_noise
 from ...simulation.prepare import prepared

@@ -12,7 +12,7 @@ from ...errors import BlocksimError, listing
 from ...notation import unit_label
 from ...planning.design.design import file_numbers
 from ...planning.information import information_of
-from ...planning.measuring import measuring_of
+from ...planning.measuring.measuring import measuring_of
 from ...records.record import scalar_columns
 from ...running.signals import Analysis, sources
 from ...simulation.prepare import prepared

@@ -5,29 +5,26 @@ It is made once; other settings of the sources are only other numbers to it, whi
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.slots import array_value
-from ..contract.block import Block
-from ..contract.declarations import Param, Period, State, Static, Table
-from ..contract.definition import arguments
-from ..contract.times import Seconds, exact
-from ..diagram.spec import LogSpec
-from ..errors import DiagramError
-from ..estimation.process import Run
-from ..estimation.twin import twin_of
-from ..estimation.twin_diagram import Played, edited
-from ..schedule.flatten import kind_for
-from ..simulation.elements import parameter_number, run_settings, split_element
-from ..simulation.noise import draw_noise
-from ..simulation.overrides import Overrides
-from ..simulation.prepare import experiment
-from ..simulation.settings import find_setting, settings_of_unit
-from ..simulation.simulation import run_experiment
+from ...contract.block import Block
+from ...contract.times import Seconds, exact
+from ...diagram.spec import LogSpec
+from ...errors import DiagramError
+from ...estimation.process import Run
+from ...estimation.twin import twin_of
+from ...estimation.twin_diagram import Played, edited
+from ...simulation.elements import parameter_number, run_settings, split_element
+from ...simulation.noise import draw_noise
+from ...simulation.overrides import Overrides
+from ...simulation.prepare import experiment
+from ...simulation.settings import find_setting
+from ...simulation.simulation import run_experiment
+from ..sensitivities import side_by_side
+from ..surroundings import watched_signals
 from .readings import (
     NOISE_RUNS,
     NoiseWords,
@@ -39,16 +36,13 @@ from .readings import (
     rounding_steps,
     whole_name,
 )
-from .sensitivities import side_by_side
-from .surroundings import watched_signals
+from .renumbering import only_numbers, renumbered_experiment
 
 if TYPE_CHECKING:
-    from ..compiler.slots import Numbers
-    from ..contract.arrays import FloatArray
-    from ..diagram.diagram import Diagram
-    from ..estimation.twin import Twin
-    from ..schedule.schedule import Unit
-    from ..simulation.experiment import Experiment
+    from ...contract.arrays import FloatArray
+    from ...diagram.diagram import Diagram
+    from ...estimation.twin import Twin
+    from ...simulation.experiment import Experiment
     from .colour import Colour
 
 #: While settings change from one moment to the next, noise is estimated from so many readings at least, and so many runs.
@@ -101,18 +95,6 @@ class Measuring:
             count = min(max(FEW_NOISE_RUNS, -(-ENOUGH_READINGS // len(self.t))), NOISE_RUNS)
             colour = own_noise(ready, {}, self.signals, side_by_side(twin.run({}), self.signals), None, count, self.rows)
         return replace(self, changes=dict(settings), twin=twin, colour=colour)
-
-
-def renumbered_experiment(base: Experiment, settings: Mapping[str, Any]) -> Experiment | None:
-    """An experiment with other settings of its blocks, as other numbers of the same program; None where that cannot be."""
-    other = copy.copy(base)  # with all that was computed of it
-    other.numbers = base.numbers.copy()
-    for path, own in Overrides(settings).by_path.items():
-        unit = base.schedule.unit(path)
-        if not only_numbers(unit, own):
-            return None
-        put_settings(base, other.numbers, unit, own)
-    return other
 
 
 def measuring_of(
@@ -232,32 +214,3 @@ def reading_rows(t: FloatArray, every: Seconds | None, skip: float = 0.0) -> sli
     if skip > t[-1] - t[0] - interval:
         raise DiagramError(f"skip: without its first {skip:g} s nothing is left of a run of {t[-1] - t[0]:g} s.")
     return slice(round(skip / interval) or None, None, step)
-
-
-def only_numbers(unit: Unit, settings: Mapping[str, Any]) -> bool:
-    """Whether new settings of a block are seen by its code through numbers and tables alone."""
-    for key in (name for name, value in settings.items() if value != unit.settings.get(name)):
-        shaped = isinstance(unit.kind.declared.get(key), Static)
-        coded = (f for name, f in unit.kind.functions.items() if not name.startswith(("table_", "size_", "check")))
-        if shaped and any(key in arguments(function) for function in coded):
-            return False
-    block = type(unit.block)(**{**settings_of_unit(unit), **settings})
-    return kind_for(block, unit.inputs) is unit.kind
-
-
-def put_settings(experiment: Experiment, numbers: Numbers, unit: Any, settings: Mapping[str, Any]) -> None:
-    """Write a block's new settings into the numbers of its program: scalars, and tables computed from them."""
-    changed = replace(unit, settings={**unit.settings, **settings}, tables={})
-    for name, declared in unit.kind.declared.items():
-        region = experiment.slots.arrays.get((unit.index, name))
-        if region is not None and isinstance(declared, (Param, Table)) and not isinstance(declared, State):
-            value = array_value(changed, name).reshape(-1)
-            begin, end = int(numbers.o[region.index]), int(numbers.o[region.index + 1])
-            if end - begin != value.size:
-                raise DiagramError(f"block '{unit.path}': {name} has {value.size} numbers where the program has {end - begin}.")
-            numbers.a[begin:end] = value
-            continue
-        places = experiment.slots.where.get((unit.index, name))
-        if places and isinstance(declared, Param) and not isinstance(declared, Period) and name in settings:
-            store = numbers.m if name in unit.kind.of(State) else numbers.p
-            store[places] = settings[name]

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import DiagramError
+from ...errors import DiagramError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..contract.arrays import FloatArray
+    from ...contract.arrays import FloatArray
 
 #: Readings that a prediction looks back.
 LONGEST_LAG = 64

@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..contract.definition import arguments
-from ..diagram.diagram import Diagram, signals
-from ..errors import DiagramError, listing
-from ..simulation.noise import draw_noise
-from ..simulation.overrides import Overrides
-from ..simulation.simulation import run_experiment
+from ...contract.definition import arguments
+from ...diagram.diagram import Diagram, signals
+from ...errors import DiagramError, listing
+from ...simulation.noise import draw_noise
+from ...simulation.overrides import Overrides
+from ...simulation.simulation import run_experiment
+from ..sensitivities import side_by_side
 from .colour import Colour, independent, of_samples, of_spectrum
-from .sensitivities import side_by_side
 
 if TYPE_CHECKING:
-    from ..contract.arrays import FloatArray
-    from ..records.record import Record
-    from ..simulation.experiment import Experiment
+    from ...contract.arrays import FloatArray
+    from ...records.record import Record
+    from ...simulation.experiment import Experiment
 
 #: Runs from which the diagram's own noise is learnt.
 NOISE_RUNS = 24

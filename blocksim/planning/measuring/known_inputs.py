@@ -14,7 +14,7 @@ from ...errors import DiagramError, listing
 from ...estimation.process import Run
 from ...estimation.twin import settings_in, twin_of
 from ...estimation.twin_diagram import Played, player_path
-from ..measuring import put_settings
+from .renumbering import put_settings
 
 if TYPE_CHECKING:
     from ...contract.arrays import FloatArray
