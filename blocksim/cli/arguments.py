@@ -102,7 +102,7 @@ def scalar_or_text(text: str) -> Any:
 
 
 def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`--set` as values: the diagram's own parameters by name, and the blocks' settings by path."""
+    """`--set` as values: the diagram's own parameters by name, and by path the blocks' settings, and elements of lists."""
     from ..diagram.checks import brief_value
     from ..diagram.yaml_lines import read_yaml
 
@@ -122,7 +122,8 @@ def read_settings(items: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
             problems += [Problem(f"--set {item}: {p.what}") for p in error.problems]
     if problems:
         raise DiagramError(problems)
-    return {n: v for n, v in settings.items() if "." not in n}, {n: v for n, v in settings.items() if "." in n}
+    outer = {n: v for n, v in settings.items() if "." not in n and "[" not in n}
+    return outer, {n: v for n, v in settings.items() if n not in outer}
 
 
 def record_options(

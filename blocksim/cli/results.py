@@ -68,7 +68,7 @@ def changed_diagram(diagram: Diagram, params: dict[str, Any]) -> Diagram:
     from ..simulation.overrides import Overrides
 
     readied(diagram, params)
-    return Overrides(params).put_into(diagram)
+    return Overrides(params).diagram(diagram)
 
 
 def readied(diagram: Diagram, params: dict[str, Any]) -> Experiment:

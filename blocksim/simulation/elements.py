@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..diagram.diagram import Diagram
 from ..errors import DiagramError
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule
-from .overrides import Overrides
+from .settings import find_setting, parameter_in, value_shape
 
 ELEMENT_NAME = re.compile(r"^(?P<name>.*[^\]\s])\s*\[\s*(?P<row>\d+)\s*(?:,\s*(?P<column>\d+)\s*)?\]$")
 
@@ -35,14 +35,28 @@ def element_names(name: str, value: Any) -> list[str]:
     return [f"{name}[{i}]" for i in range(len(rows))]
 
 
-def number_at(value: Any, place: Sequence[int]) -> float | None:
-    """The number at a place of a list or matrix; None where there is none."""
+def value_at(value: Any, place: Sequence[int]) -> Any:
+    """What stands at a place of a list or matrix; None where there is no such place."""
     for index in place:
         rows = value.tolist() if hasattr(value, "tolist") else value
         if not isinstance(rows, (list, tuple)) or not 0 <= index < len(rows):
             return None
         value = rows[index]
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return value
+
+
+def number_at(value: Any, place: Sequence[int]) -> float | None:
+    """The number at a place of a list or matrix; None where there is none."""
+    number = value_at(value, place)
+    return float(number) if isinstance(number, (int, float)) and not isinstance(number, bool) else None
+
+
+def flat_place(value: Any, place: Sequence[int]) -> int:
+    """How many numbers of a list or matrix come before a place, row by row."""
+    flat = 0
+    for size, index in zip(value_shape(value), place, strict=True):
+        flat = flat * size + index
+    return flat
 
 
 def with_element(value: Any, place: Sequence[int], number: float) -> Any:
@@ -54,15 +68,25 @@ def with_element(value: Any, place: Sequence[int], number: float) -> Any:
     return rows
 
 
+def elements_of(value: Any, setting: str) -> dict[str, float]:
+    """The numbers in a list or matrix by name; {} where it has none, or something else among them."""
+    numbers = {name: number_at(value, split_element(name)[1]) for name in element_names(setting, value) if name != setting}
+    return {name: n for name, n in numbers.items() if n is not None} if None not in numbers.values() else {}
+
+
 def whole_settings(changes: Mapping[str, Any], value_of: Callable[[str], Any]) -> dict[str, Any]:
-    """Changes in which elements are put into the lists they are of; `value_of` gives a setting as it is without them."""
+    """Changes in which elements are put into the lists they are of; `value_of` gives a setting as it is without them.
+
+    Elements of what it knows nothing of stay as they are.
+    """
     result: dict[str, Any] = {}
     for name, number in changes.items():
         setting, place = split_element(name)
-        if not place:
+        known = next((of for of in (result, changes) if place and setting in of), None)
+        value = known[setting] if known else value_of(setting) if place else None
+        if value is None:
             result[name] = number
             continue
-        value = result.get(setting, changes.get(setting)) if setting in result or setting in changes else value_of(setting)
         if number_at(value, place) is None:
             raise DiagramError(f"'{name}': {setting} = {value} has no such element.")
         result[setting] = with_element(value, place, number)
@@ -73,17 +97,29 @@ def parameter_number(schedule: Schedule, changes: Mapping[str, Any], name: str) 
     """What a parameter is with these changes: the setting, or its element; None where it has no such element."""
     setting, place = split_element(name)
     whole = run_settings(schedule, changes)
-    value = Overrides(whole).value(schedule, setting)
+    value = whole[setting] if setting in whole else setting_value(schedule, setting)
     return number_at(value, place) if place else value
+
+
+def setting_value(schedule: Schedule, name: str) -> Any:
+    unit, key = find_setting(schedule, name)
+    return unit.settings.get(key)
 
 
 def run_settings(schedule: Schedule, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes in which elements stand in the lists they are of, which are otherwise those of the schedule."""
-    if not any("[" in name for name in changes):
-        return dict(changes)
-    return whole_settings(changes, lambda name: Overrides().value(schedule, name))
+    return whole_settings(changes, lambda name: setting_value(schedule, name)) if any_element(changes) else dict(changes)
+
+
+def whole_parameters(diagram: Diagram, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes in which elements of parameters, of the file or of subsystems, stand in their lists; those of blocks stay."""
+    return whole_settings(changes, lambda name: parameter_in(diagram, name)) if any_element(changes) else dict(changes)
 
 
 def settings_in_diagram(diagram: Diagram, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for a diagram."""
-    return run_settings(flatten(diagram), changes) if any("[" in name for name in changes) else dict(changes)
+    """Changes in which elements of settings stand in the lists they are of, which are otherwise those of a diagram."""
+    return run_settings(flatten(diagram), changes) if any_element(changes) else dict(changes)
+
+
+def any_element(names: Iterable[str]) -> bool:
+    return any("[" in name for name in names)

@@ -1,7 +1,8 @@
 """Overrides: settings given beside the diagram, {"plant.J": 0.02}.
 
-A name is a parameter of the file ('Ts'), of a subsystem ('motor.J' where motor is a part with a parameter J), or a setting of a
-block ('plant.J', 'motor.rotor.J'). What a change of a setting changes (a number, a table, the code) `settings` says.
+A name is a parameter of the file ('Ts'), of a subsystem ('motor.J' where motor is a part with a parameter J), a setting of a
+block ('plant.J', 'motor.rotor.J'), or an element of one of these ('pid.kp[0]', 'plant.A[1,0]'), which `elements` puts into its
+list. What a change of a setting changes (a number, a table, the code) `settings` says.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..diagram.diagram import Diagram
 from ..errors import DiagramError, Problem
 from ..schedule.flatten import flatten
 from ..schedule.schedule import Schedule, Unit
+from .elements import flat_place, run_settings, settings_in_diagram, split_element, whole_parameters
 from .settings import find_setting, kind_of_change, reshapes, settings_of_unit, subsystem_parameters, used_in_tables, weights
 
 if TYPE_CHECKING:
@@ -135,19 +137,25 @@ class Overrides:
 
     def into_running(self, experiment: Experiment, p: np.ndarray) -> None:
         """Put parameters into the numbers of a run in progress; its states and its tables are what they are."""
-        shaping = self.shaping(experiment.schedule, experiment)
+        schedule = experiment.schedule
+        shaping = Overrides(run_settings(schedule, self.changes)).shaping(schedule, experiment)
         for name, value in self.changes.items():
-            unit, key = find_setting(experiment.schedule, name)
+            setting, place = split_element(name)
+            unit, key = find_setting(schedule, setting)
             addresses = experiment.slots.where.get((unit.index, key))
-            fixed = name in shaping or used_in_tables(unit, key) or isinstance(unit.kind.declared[key], State)
+            fixed = setting in shaping or used_in_tables(unit, key) or isinstance(unit.kind.declared[key], State)
             if unit.after or fixed or addresses is None:
                 raise DiagramError(f"'{name}' cannot change while the simulation runs.")
-            p[addresses] = value
+            p[addresses[flat_place(unit.settings[key], place)] if place else addresses] = value
 
     def diagram(self, source: Any) -> Diagram:
         """Whatever names a diagram, opened, with everything changed and every value checked."""
-        result = open_diagram(source, self.of_file)
-        inner = self.without(self.of_file)
+        elements = [name for name in self.changes if "[" in name]
+        result = open_diagram(source, self.without(elements).of_file)
+        overrides = Overrides(whole_parameters(result, self.changes))
+        if elements:
+            result = open_diagram(source, overrides.of_file)
+        inner = Overrides(settings_in_diagram(result, overrides.without(overrides.of_file).changes))
         if not inner.changes:
             return result
         inner.without(subsystem_parameters(result, inner.changes)).by_unit(flatten(result))
@@ -191,7 +199,7 @@ class Overrides:
 def only_a_number(experiment: Experiment, name: str) -> bool:
     """Whether any number for this setting leaves the code as it is, without asking which. Looked up once."""
     if name not in experiment.free:
-        if "." not in name or name in subsystem_parameters(experiment.diagram, [name]):
+        if "." not in name or "[" in name or subsystem_parameters(experiment.diagram, [name]):
             return False
         unit, key = find_setting(experiment.schedule, name)
         number = kind_of_change(experiment.schedule, unit, key) == "number"

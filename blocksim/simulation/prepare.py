@@ -10,6 +10,7 @@ from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
 from ..diagram.spec import Spec
 from ..errors import DiagramError
+from .elements import run_settings, whole_parameters
 from .experiment import Experiment
 from .file_parameters import MoreThanSettingsError, settings_of_parameters
 from .overrides import Overrides
@@ -46,12 +47,14 @@ def prepared(diagram: Diagrammatic, params: Mapping[str, Any], options: Mapping[
         overrides = overrides.without(overrides.of_file)
     if base.experiment is not None and overrides.plain_numbers(base.experiment):
         return base.experiment, overrides.changes
+    overrides = Overrides(whole_parameters(base.diagram, overrides.changes))
     parameters = overrides.of_parameters(base.diagram)
     if parameters:
         settings = as_settings(base, overrides)
         if settings is not None and not settings.shaping(base.schedule, base.experiment):
             return base.ready(), settings.changes
         base, overrides = variant(base, overrides.only(parameters)), overrides.without(parameters)
+    overrides = Overrides(run_settings(base.schedule, overrides.changes))
     shaping = overrides.shaping(base.schedule, base.experiment)
     if shaping:
         base, overrides = variant(base, overrides.only(shaping)), overrides.without(shaping)
@@ -75,7 +78,7 @@ def opened(diagram: Diagrammatic, options: Mapping[str, Any], parameters: Mappin
 def as_settings(base: OpenedDiagram, overrides: Overrides) -> Overrides | None:
     """The changes with those of parameters as settings of blocks; None where they are more, or wrong, which building tells."""
     try:
-        settings = Overrides(settings_of_parameters(base.diagram, overrides.changes))
+        settings = Overrides(run_settings(base.schedule, settings_of_parameters(base.diagram, overrides.changes)))
         settings.by_unit(base.schedule)
     except (MoreThanSettingsError, DiagramError):
         return None

@@ -50,18 +50,25 @@ def settings_of_unit(unit: Unit) -> dict[str, Any]:
     return {n: v for n, v in unit.settings.items() if n in type(unit.block).declared}
 
 
+def parameter_home(diagram: Diagram, name: str) -> Diagram | None:
+    """The file or the subsystem whose parameter a name means: 'motor.J' where motor is a part with a parameter J."""
+    *path, key = name.split(".")
+    part: Any = diagram
+    for step in path:
+        node = part.nodes.get(step) if isinstance(part, Diagram) else None
+        part = node.block if node else None
+    return part if isinstance(part, Diagram) and key in part.parameters else None
+
+
+def parameter_in(diagram: Diagram, name: str) -> Any:
+    """The value of a parameter of the file or of a subsystem; None where the name means none."""
+    home = parameter_home(diagram, name)
+    return None if home is None else home.parameters[name.rpartition(".")[2]]
+
+
 def subsystem_parameters(diagram: Diagram, names: Iterable[str]) -> list[str]:
-    """Those of the names that mean a parameter of a subsystem: 'motor.J' where motor is a part with a parameter J."""
-    meant = []
-    for name in names:
-        *path, key = name.split(".")
-        part: Any = diagram
-        for step in path:
-            node = part.nodes.get(step) if isinstance(part, Diagram) else None
-            part = node.block if node else None
-        if path and isinstance(part, Diagram) and key in part.parameters:
-            meant.append(name)
-    return meant
+    """Those of the names that mean a parameter of a subsystem."""
+    return [name for name in names if "." in name and parameter_home(diagram, name) is not None]
 
 
 def kind_of_change(schedule: Schedule, unit: Unit, key: str) -> Kind:

@@ -12,6 +12,7 @@ from ..contract.declarations import Outport
 from ..diagram.diagram import Diagram, signals, walk
 from ..diagram.spec import LogSpec
 from ..errors import DiagramError, Place, Problem, did_you_mean, listing
+from ..simulation.elements import split_element
 from ..simulation.experiment import Experiment, make_experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import prepared
@@ -94,7 +95,7 @@ def check_changes(ready: Experiment, base: dict[str, Any], changes: dict[str, An
     for name in changes:
         try:
             if not is_parameter(ready.diagram, name):
-                find_setting(ready.schedule, name)
+                find_setting(ready.schedule, split_element(name)[0])
         except DiagramError as error:
             return Problem(error.problems[0].what, places.get(name))
     if not changes:
@@ -109,7 +110,8 @@ def check_changes(ready: Experiment, base: dict[str, Any], changes: dict[str, An
 
 
 def is_parameter(diagram: Diagram, name: str) -> bool:
-    """Whether a name is a parameter of the diagram or of a subsystem; other names are settings of blocks."""
+    """Whether a name is a parameter of the diagram or of a subsystem, or an element of one; others are settings of blocks."""
+    name, _ = split_element(name)
     if "." not in name and diagram.spec is not None and name in diagram.spec.parameters:
         return True
     return bool(subsystem_parameters(diagram, [name]))

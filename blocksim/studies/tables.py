@@ -20,6 +20,7 @@ from ..contract.block import Block
 from ..diagram.diagram import walk
 from ..estimation.estimates import NAN
 from ..records.writing import cell_text, text_cell, writing
+from ..simulation.elements import split_element
 from . import budget as ablation
 from . import scores
 from .method_results import MethodResults, RunsOfRow, gathered, seen_blocks
@@ -154,7 +155,7 @@ def units_of(plan: Plan) -> dict[str, str]:
     blocks = {path: node.block for path, node in walk(diagram) if isinstance(node.block, Block)}
     result = {}
     for name, column in swept_columns(plan).items():
-        path, _, key = name.rpartition(".")
+        path, _, key = split_element(name)[0].rpartition(".")
         settings = [(path, key)]
         if not path and diagram.spec is not None:
             plain, entries = f"${{{name}}}", diagram.spec.blocks.values()

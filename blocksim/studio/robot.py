@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..contract.block import Block
 from ..contract.declarations import StatePort
-from ..diagram.diagram import walk
 from ..diagram.spec import LogSpec
 from ..errors import BlocksimError
 from ..notation import unit_label
 from ..simulation.noise import draw_noise
+from ..simulation.overrides import Overrides
 from ..simulation.prepare import experiment, prepared
 from ..simulation.simulation import run_experiment
 from .bench import curves, fitting_labels, logged_names, values_at
@@ -22,8 +23,8 @@ from .running.defects import defects_off, rewired
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..diagram.diagram import Diagram
     from ..records.record import Record
+    from ..simulation.experiment import Experiment
     from .session import Session
 
 MOST_POSES = 1500
@@ -74,17 +75,14 @@ def labelled(name: str, values: Any) -> list[tuple[str, float]]:
     return [(name, float(values))] if values.ndim == 0 else [(f"{name}[{k}]", float(v)) for k, v in enumerate(values)]
 
 
-def find_figures(diagram: Diagram, changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def find_figures(ready: Experiment, changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """How each block is seen to move, by path, with its settings of this run."""
-    figures = {}
-    for path, node in walk(diagram):
-        if not isinstance(node.block, Block) or node.block.after_run:
-            continue
-        own = {n.rpartition(".")[2]: v for n, v in changes.items() if n.rpartition(".")[0] == path}
-        block = type(node.block)(**{**node.block.settings, **own}) if own else node.block
+    overrides, figures = Overrides(changes), {}
+    for unit in ready.schedule.units:
+        block = overrides.block(unit)
         figure = dict(block.figure()) or fallback_figure(block)
         if figure:
-            figures[path] = figure
+            figures[unit.path] = figure
     return figures
 
 
@@ -106,7 +104,7 @@ def motion_record(session: Session) -> tuple[Record, dict[str, dict[str, Any]]]:
     own = session.shelf.setdefault("robot", {})
     if own.get("number") == live.number:
         return own["record"], own["figures"]
-    figures = find_figures(diagram, session.changes)
+    figures = find_figures(live.experiment, live.changes)
     names = [f"{path}.{signal}" for path, figure in figures.items() for signal in figure["signals"]]
     record = live.record
     if any(name not in record for name in names):

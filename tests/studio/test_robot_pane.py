@@ -61,7 +61,7 @@ blocks:
       - {a: 0.5, ZZ: 1, M: 1}
     in: tau
 """
-    figure = find_figures(bs.open_diagram(text), {})["arm"]
+    figure = find_figures(bs.experiment(text, stop=1), {})["arm"]
     q1, q2 = 0.4, 0.7
     places = figure["points"](np.array([[q1, q2, 0.0]]))[0]
     elbow = 0.5 * np.array([np.cos(q1), 0, np.sin(q1)])
@@ -70,5 +70,5 @@ blocks:
 
 
 def test_a_plant_that_says_nothing_turns_by_its_angle():
-    figures = find_figures(bs.open_diagram("two_mass/from_parts"), {})
+    figures = find_figures(bs.experiment("two_mass/from_parts"), {})
     assert figures and all(figure["kind"] == "link" for figure in figures.values())

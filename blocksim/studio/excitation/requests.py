@@ -247,5 +247,5 @@ def keep(session: Session, request: Request) -> Answer:
     diagram = runnable_diagram(session)
     question = question_of(diagram, request)
     refuse_broken(diagram, question)
-    write_settings(document_of(session), question.settings, f"{question.source} from Excitation")
+    write_settings(document_of(session), diagram, question.settings, f"{question.source} from Excitation")
     return Answer({"words": f"{question.source} is in the text; Save in the Edit pane writes the file."})

@@ -17,7 +17,7 @@ from ...simulation.prepare import experiment
 from ..bench import variant_of
 from ..handlers import answers, handler_of
 from ..protocol import Answer, buffers, failure_data, header
-from ..running.fields import block_fields, file_fields, first_pins
+from ..running.fields import block_fields, file_fields, first_pins, with_elements
 from ..session import Session, diagram_data
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ LOG_FROM = 10.0  # a range that ends at so many times its beginning is logarithm
 def explore(diagram: DiagramSource, seed: int | None = None, /, **ranges: Any) -> Any:
     """Show a diagram's bench in a notebook, with a slider for each range.
 
-    A name is a parameter of the file (`gain`) or a setting of a block ("smooth.bandwidth", passed with **). A range is (low,
-    high), or (low, high, first value). Without ranges, sliders are chosen. The result has `values`, the sliders' values, which
-    may be set too; `record` and `estimates` are those of `simulate` with these values.
+    A name is a parameter of the file (`gain`), a setting of a block ("smooth.bandwidth", passed with **), or an element of a list
+    ("pd.kp[0]"). A range is (low, high), or (low, high, first value). Without ranges, sliders are chosen. The result has
+    `values`, the sliders' values, which may be set too; `record` and `estimates` are those of `simulate` with these values.
     """
     session = opened_session(diagram)
     pins = [field_of(session, name, limits) for name, limits in ranges.items()] if ranges else suggested(session)
@@ -61,12 +61,12 @@ def suggested(session: Session) -> list[dict[str, Any]]:
 def field_of(session: Session, name: str, limits: Any) -> dict[str, Any]:
     """The slider of a setting or a parameter between these limits."""
     assert session.diagram is not None
-    block, _, _ = name.rpartition(".")
+    block = name.rpartition(".")[0]
     nodes = session.diagram.nodes
     if block and block.partition(".")[0] not in nodes:
         raise DiagramError(f"'{name}': there is no block '{block}'. Blocks are: {listing(nodes)}." + did_you_mean(block, nodes))
     fields = block_fields(nodes[block]) if block in nodes else [] if block else file_fields(session.diagram)
-    own = {field["path"]: field for field in fields}
+    own = {field["path"]: field for field in with_elements(fields)}
     if name not in own:
         whose = f"block '{block}'" if block else "the diagram"
         kind = "setting" if block else "parameter"

@@ -9,20 +9,9 @@ from pathlib import Path
 PAGE_FILES = Path(__file__).parents[1] / "page"
 #: Modules of the page in the order in which they use each other; the last one says what a notebook calls.
 JOINED = (
-    "dom",
-    "bands",
-    "store",
-    "wire",
-    "sliders",
-    "controls",
-    "defects",
-    "diagram",
-    "estimates",
-    "ellipse",
-    "scopes",
-    "bench",
-    "explore",
-)
+    "dom", "bands", "elements", "store", "wire", "sliders", "controls", "defects", "diagram", "estimates", "ellipse", "scopes",
+    "bench", "explore",
+)  # fmt: skip
 SHEETS = ("style", "bench", "explore")
 IMPORT = re.compile(r"^import .*? from \"\./\w+\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)

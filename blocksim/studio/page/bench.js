@@ -3,6 +3,7 @@ import { make } from "./dom.js";
 import { Controls } from "./controls.js";
 import { DefectSwitches } from "./defects.js";
 import { DiagramView, sizeButton } from "./diagram.js";
+import { isSame, withChange } from "./elements.js";
 import { EllipsePlot } from "./ellipse.js";
 import { EstimateTable } from "./estimates.js";
 import { Scopes } from "./scopes.js";
@@ -123,10 +124,9 @@ export class Bench {
 
   change(field, value, last) {
     this.beginChange();
-    const changes = { ...this.changes(), [field.path]: value };
-    if (isSame(value, field.value)) delete changes[field.path];
+    const changes = withChange(this.changes(), field, value);
     this.app.store.set("changes", changes);
-    this.controls.follow(field, value);
+    this.controls.follow(changes);
     this.run(last);
   }
 
@@ -285,8 +285,5 @@ export class Bench {
     this.zoom();
   }
 }
-
-/** Whether two values say the same; a list is its numbers. */
-function isSame(one, other) { return JSON.stringify(one) === JSON.stringify(other); }
 
 export const benchPane = { name: "bench", title: "Bench", key: "1", mount(root, app) { benchPane.bench = new Bench(root, app); } };

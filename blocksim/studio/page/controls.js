@@ -1,5 +1,6 @@
 // The controls: pinned sliders, and the settings of the block that is chosen, with unit, limits and meaning from its declarations.
 import { brief, make } from "./dom.js";
+import { valueOf } from "./elements.js";
 import { Slider } from "./sliders.js";
 
 export class Controls {
@@ -31,7 +32,7 @@ export class Controls {
   pin(field) {
     if (this.sliders.has(field.path) || !field.slider) return;
     if (!this.sliders.size) this.pins.replaceChildren();
-    const value = this.owner.changes()[field.path] ?? field.value;
+    const value = valueOf(field, this.owner.changes());
     const slider = new Slider(field, value, { move: (number, last) => this.owner.change(field, number, last), unpin: () => this.unpin(field.path) });
     this.sliders.set(field.path, slider);
     this.pins.append(slider.root);
@@ -60,16 +61,27 @@ export class Controls {
   }
 
   makeField(field) {
-    const value = this.owner.changes()[field.path] ?? field.value;
-    const input = this.makeInput(field, value);
+    const input = this.makeInput(field, valueOf(field, this.owner.changes()));
     const pin = field.slider && make("button", { type: "button", class: "pin", text: "pin", title: "make it a slider", "aria-pressed": this.sliders.has(field.path), "aria-label": `pin ${field.path} as slider`, testid: `pin-${field.path}`,
       onclick: () => { if (this.sliders.has(field.path)) this.unpin(field.path); else this.pin(field); } });
     const words = make("p", { class: "refusal", role: "alert", hidden: true, testid: `field-refusal-${field.path}` });
     const row = { input, pin, words, field };
     this.rows.set(field.path, row);
-    const limits = field.limits ? `, ${field.limits}` : "";
-    return make("div", { class: "field" }, make("label", { for: input.id }, make("span", { text: field.name }), " ", make("span", { class: "unit", text: field.unit })), input, pin || make("span"),
-      make("p", { class: "doc", text: field.doc + limits }), words);
+    const limits = field.limits ? `, ${field.limits}` : "", each = field.elements.length ? this.makeElements(field) : null;
+    return make("div", { class: "field" }, make("label", { for: input.id }, make("span", { text: field.name }), " ", make("span", { class: "unit", text: field.unit })), input, pin || each?.button || make("span"),
+      field.doc || limits ? make("p", { class: "doc", text: field.doc + limits }) : null, words, each?.rows);
+  }
+
+  /** The elements of a list one by one, each to be typed and pinned; folded at first. */
+  makeElements(field) {
+    const rows = make("div", { class: "elements", hidden: true, testid: `elements-${field.path}` });
+    const button = make("button", { type: "button", class: "pin", text: "each", title: "its elements one by one, each to be typed or pinned", "aria-expanded": "false", "aria-label": `elements of ${field.path}`, testid: `each-${field.path}`,
+      onclick: () => {
+        if (!rows.children.length) rows.append(...field.elements.map((element) => this.makeField({ ...element, doc: "", limits: "" })));
+        rows.hidden = !rows.hidden;
+        button.setAttribute("aria-expanded", !rows.hidden);
+      } });
+    return { button, rows };
   }
 
   makeInput(field, value) {
@@ -102,15 +114,14 @@ export class Controls {
 
   /** Show these changes, and for the rest the file's values. */
   showAll(changes) {
-    for (const [path, slider] of this.sliders) slider.show(changes[path] ?? slider.field.value);
-    for (const [path, row] of this.rows) row.input.value = this.write(row.field, changes[path] ?? row.field.value);
+    for (const slider of this.sliders.values()) slider.show(valueOf(slider.field, changes));
+    for (const row of this.rows.values()) row.input.value = this.write(row.field, valueOf(row.field, changes));
   }
 
-  /** Show a value wherever its field stands. */
-  follow(field, value) {
-    const slider = this.sliders.get(field.path), row = this.rows.get(field.path);
-    if (slider && slider.value !== value) slider.show(value);
-    if (row && document.activeElement !== row.input) row.input.value = this.write(field, value);
+  /** The same while a hand moves one of them: it is left alone. */
+  follow(changes) {
+    for (const slider of this.sliders.values()) { const value = valueOf(slider.field, changes); if (slider.value !== value) slider.show(value); }
+    for (const row of this.rows.values()) if (document.activeElement !== row.input) row.input.value = this.write(row.field, valueOf(row.field, changes));
   }
 
   /** Refuse the value of a field with these words, or none. */
@@ -124,8 +135,8 @@ export class Controls {
   accept(changes) {
     for (const path of new Set([...this.sliders.keys(), ...this.rows.keys()])) {
       const slider = this.sliders.get(path), row = this.rows.get(path);
-      if (slider && !slider.words.hidden) slider.show(changes[path] ?? slider.field.value);
-      if (row && !row.words.hidden) row.input.value = this.write(row.field, changes[path] ?? row.field.value);
+      if (slider && !slider.words.hidden) slider.show(valueOf(slider.field, changes));
+      if (row && !row.words.hidden) row.input.value = this.write(row.field, valueOf(row.field, changes));
       this.refuse(path, "");
     }
   }

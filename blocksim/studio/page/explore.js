@@ -1,5 +1,6 @@
 // The bench in a notebook: the same scopes, sliders and estimates, over the kernel's line instead of a WebSocket.
 import { Bench } from "./bench.js";
+import { valueOf } from "./elements.js";
 import { Store } from "./store.js";
 import { Wire } from "./wire.js";
 
@@ -34,15 +35,14 @@ function renderExplorer({ model, el }) {
   const bench = new Bench(inner, app, { only: true, pins: start.pins, chunk: 4 });
   const fields = Object.fromEntries(start.pins.map((field) => [field.path, field]));
   store.on("changes", (changes) => {
-    const values = Object.fromEntries(start.pins.map((field) => [field.path, changes[field.path] ?? field.value]));
+    const values = Object.fromEntries(start.pins.map((field) => [field.path, valueOf(field, changes)]));
     if (JSON.stringify(values) === JSON.stringify(model.get("values"))) return;
     model.set("values", values);
     model.save_changes();
   });
   const follow = () => {
     for (const [path, value] of Object.entries(model.get("values"))) {
-      const now = store.get("changes")[path] ?? fields[path]?.value;
-      if (fields[path] && value !== now) bench.change(fields[path], value, true);
+      if (fields[path] && value !== valueOf(fields[path], store.get("changes"))) bench.change(fields[path], value, true);
     }
   };
   model.on("change:values", follow);

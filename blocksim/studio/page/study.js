@@ -1,5 +1,6 @@
 // The Study pane: sliders dropped on "sweep" or "hold" make an ordinary study file; it runs while its dots appear.
 import { brief, make } from "./dom.js";
+import { valueOf } from "./elements.js";
 import { PlotCanvas } from "./plots.js";
 import { benchPane } from "./bench.js";
 
@@ -78,14 +79,14 @@ class StudyPane {
     const order = [...this.fields].sort((one, other) => (other.path in changes) - (one.path in changes));
     const some = order.filter((field) => field.path.toLowerCase().includes(words) && !(field.path in this.sweep) && !(field.path in this.held));
     this.parts.chips.replaceChildren(...some.map((field) => make("div", { class: `chip-row${field.path in changes ? " changed" : ""}`, draggable: "true", title: field.doc, testid: `study-chip-${field.path}`, ondragstart: (event) => event.dataTransfer.setData("text/plain", field.path) },
-      make("span", { class: "name", text: field.path }), make("span", { class: "unit", text: `${brief(changes[field.path] ?? field.value)} ${field.unit}` }),
+      make("span", { class: "name", text: field.path }), make("span", { class: "unit", text: `${brief(valueOf(field, changes))} ${field.unit}` }),
       make("button", { type: "button", class: "quiet small", text: "sweep", testid: `sweep-${field.path}`, onclick: () => this.put(field.path, "sweep") }), make("button", { type: "button", class: "quiet small", text: "hold", testid: `hold-${field.path}`, onclick: () => this.put(field.path, "repeat") }))));
   }
 
   put(path, zone) {
     const field = this.fields.find((one) => one.path === path);
     if (!field) return;
-    const present = (this.app.store.get("changes") || {})[path] ?? field.value;
+    const present = valueOf(field, this.app.store.get("changes") || {});
     if (zone === "sweep") this.sweep[path] = { low: Number(Math.max(field.slider.low, present / 4).toPrecision(3)), high: Number(Math.min(field.slider.high, present * 4 || field.slider.high).toPrecision(3)), count: 5, log: field.slider.log, whole: field.slider.whole };
     else this.held[path] = present;
     this.paintZones();

@@ -15,6 +15,7 @@ from typing import Any
 from ...contract.block import Block
 from ...contract.declarations import Noise
 from ...diagram.diagram import Diagram, Node
+from ...simulation.elements import split_element, whole_settings
 
 #: A step so much finer is none; noise that counts in steps is made so many times larger.
 STEP_SHARE = 1e-6
@@ -52,25 +53,42 @@ def defects_data(diagram: Diagram) -> list[dict[str, str]]:
 def cure(block: Block, kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The settings without this defect; {} where there is none, or where they would be refused."""
     settings = {**block.settings, **changes}
-    values = {name: v for name, v in settings.items() if isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0}
     new: dict[str, Any]
     if kind == "noise":
-        new = {n: 0.0 for n in ("std", "noise_std") if n in values} if block.of(Noise) else {}
+        new = {n: zeros_like(settings[n]) for n in ("std", "noise_std") if is_there(settings.get(n))} if block.of(Noise) else {}
     elif kind == "delay":
-        new = {"delay": 0.0} if "delay" in values and block.colour != "source" else {}
+        new = {"delay": zeros_like(settings["delay"])} if is_there(settings.get("delay")) and block.colour != "source" else {}
     else:
-        new = finer(settings, values)
+        new = finer(settings)
     return new if new and not type(block).problems({**settings, **new}) else {}
 
 
-def finer(settings: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def is_there(value: Any) -> bool:
+    """Whether a setting is a number above 0, or a list with one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_there, value))
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def zeros_like(value: Any) -> Any:
+    return [0.0] * len(value) if isinstance(value, (list, tuple)) else 0.0
+
+
+def finer(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a sensor that does not round: a resolution of 0, or for an encoder, which must have one, one so much finer."""
-    if "counts_per_turn" not in settings:
-        return {"resolution": 0.0} if "resolution" in values else {}
-    if not {"resolution", "counts_per_turn"} & values.keys():
-        return {}  # one for each element
-    step = values.get("resolution") or 2 * math.pi / values["counts_per_turn"]
-    return {"resolution": STEP_SHARE * step, "counts_per_turn": 0.0, "noise_std": settings["noise_std"] / STEP_SHARE}
+    import numpy as np
+
+    counts, resolution = settings.get("counts_per_turn"), settings.get("resolution")
+    if counts is None:
+        return {"resolution": zeros_like(resolution)} if is_there(resolution) else {}
+    if not (is_there(resolution) or is_there(counts)):
+        return {}
+    step = resolution if is_there(resolution) else 2 * math.pi / np.asarray(counts, float)
+    return {
+        "resolution": (STEP_SHARE * np.asarray(step, float)).tolist(),
+        "counts_per_turn": 0.0,
+        "noise_std": (np.asarray(settings["noise_std"], float) / STEP_SHARE).tolist(),
+    }
 
 
 def is_fed_back(diagram: Diagram, node: Node) -> bool:
@@ -98,12 +116,19 @@ def defects_off(diagram: Diagram, off: Collection[str], changes: Mapping[str, An
     """Settings beside the file with these defects switched off; what was changed already counts as the file's own."""
     result = dict(changes)
     for defect in find_defects(diagram):
-        if defect.name in off and defect.kind != "loop":
-            block = diagram.nodes[defect.block].block
-            own = {n.rpartition(".")[2]: v for n, v in result.items() if n.rpartition(".")[0] == defect.block}
-            if isinstance(block, Block):
-                result |= {f"{defect.block}.{n}": v for n, v in cure(block, defect.kind, own).items()}
+        block = diagram.nodes[defect.block].block
+        if defect.name in off and defect.kind != "loop" and isinstance(block, Block):
+            cured = {
+                f"{defect.block}.{n}": v for n, v in cure(block, defect.kind, own_settings(defect.block, block, result)).items()
+            }
+            result = {name: v for name, v in result.items() if split_element(name)[0] not in cured} | cured
     return result
+
+
+def own_settings(name: str, block: Block, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changed settings of one block, elements in their lists."""
+    own = {n[len(name) + 1 :]: v for n, v in changes.items() if n.rpartition(".")[0] == name}
+    return whole_settings(own, block.settings.get)
 
 
 def rewired(diagram: Diagram, off: Collection[str]) -> Diagram:

@@ -11,6 +11,7 @@ from ...contract.declarations import Declared, Model, Param, Period, State, Stat
 from ...contract.limits import Interval
 from ...diagram.diagram import Diagram
 from ...notation import unit_label
+from ...simulation.elements import elements_of, split_element
 
 if TYPE_CHECKING:
     from ...diagram.diagram import Node
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 FACTOR = 10.0
 #: A slider of a sample time or of a whole number, whose change makes the program anew, goes less far.
 NEAR_FACTOR = 4.0
+#: Of a list or matrix with more numbers than this, single ones cannot be pinned.
+MOST_ELEMENTS = 100
 
 
 def block_fields(node: Node) -> list[dict[str, Any]]:
-    """Every setting of a block; of a subsystem its parameters."""
+    """Every setting of a block, a list with its elements; of a subsystem its parameters."""
     block = node.block
     if isinstance(block, Diagram):
         return [parameter_field(node.name, name, value) for name, value in block.parameters.items()]
@@ -36,8 +39,13 @@ def file_fields(diagram: Diagram) -> list[dict[str, Any]]:
 
 
 def all_fields(diagram: Diagram) -> list[dict[str, Any]]:
-    """Every setting that has a name of its own: the file's parameters, then block by block."""
-    return [*file_fields(diagram), *(field for node in diagram.nodes.values() for field in block_fields(node))]
+    """Every setting that has a name of its own, elements of lists too: the file's parameters, then block by block."""
+    return with_elements([*file_fields(diagram), *(field for node in diagram.nodes.values() for field in block_fields(node))])
+
+
+def with_elements(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fields, each followed by those of its elements."""
+    return [one for field in fields for one in (field, *field["elements"])]
 
 
 def parameter_field(path: str, name: str, value: Any) -> dict[str, Any]:
@@ -46,36 +54,40 @@ def parameter_field(path: str, name: str, value: Any) -> dict[str, Any]:
     whose = "of the subsystem" if path else "of the file"
     number = number_of(value)
     facts = {"path": full, "name": name, "value": value, "unit": "", "doc": f"parameter {whose}", "limits": "", "choices": []}
-    return {**facts, "kind": "text" if number is None else "number", "slider": None if number is None else slider(number)}
+    if number is not None:
+        return {**facts, "kind": "number", "slider": slider(number), "elements": []}
+    elements = element_fields(facts, value, Interval())
+    return {**facts, "kind": "list" if elements else "text", "slider": None, "elements": elements}
+
+
+def element_fields(field: dict[str, Any], value: Any, limits: Interval) -> list[dict[str, Any]]:
+    """The numbers of a list or matrix, each a field that a slider can be made of."""
+    numbers = elements_of(value, field["path"])
+    if len(numbers) > MOST_ELEMENTS:
+        return []
+    most = max(map(abs, numbers.values()), default=0.0) or 1.0
+    signed = limits == Interval() and any(number <= 0 for number in numbers.values())
+    return [
+        {
+            **field,
+            "path": path,
+            "name": path[len(field["path"]) - len(field["name"]) :],
+            "value": number,
+            "kind": "number",
+            "slider": slider(number, Interval(-2 * most, 2 * most) if signed else limits),
+            "elements": [],
+        }
+        for path, number in numbers.items()
+    ]
 
 
 def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[str, Any]:
     """One setting: what it is, what it may be, and how it is slid."""
     number = number_of(value)
     limits = declared.limits if isinstance(declared, Param) else Interval(0.0, open_low=True)
-    kind, choices, scale = "text", [], None
-    if isinstance(declared, (Param, State)):
-        kind = "number" if number is not None else "list"
-        unlimited = isinstance(declared, State) and limits == Interval()  # a first value may as well be negative
-        scale = (
-            None
-            if number is None
-            else slider(number, Interval(-4 * abs(number) - 1, 4 * abs(number) + 1) if unlimited else limits)
-        )
-    elif isinstance(declared, Period):
-        kind, scale = "number" if number is not None else "text", None if not number else slider(number, limits, NEAR_FACTOR)
-    elif isinstance(declared, Static) and not isinstance(declared, Model):
-        choices = list(declared.choices)
-        if isinstance(value, bool):
-            kind, choices = "choice", [False, True]
-        elif choices:
-            kind = "choice"
-        elif isinstance(value, int):
-            kind, scale = "whole", slider(value, Interval(min(value, 1)), NEAR_FACTOR, whole=True)
-        elif number is not None:
-            kind, scale = "number", slider(number)
+    kind, choices, scale = kind_of_field(declared, value, number, limits)
     words = str(limits) if isinstance(declared, Param) else "above 0" if isinstance(declared, Period) else ""
-    return {
+    field = {
         "path": path,
         "name": path.rpartition(".")[2],
         "value": value if number is None else number,
@@ -87,7 +99,32 @@ def field_data(path: str, declared: Declared, value: Any, block: Block) -> dict[
         "kind": kind,
         "slider": scale,
         "start": isinstance(declared, State),
+        "elements": [],
     }
+    field["elements"] = element_fields(field, value, limits if isinstance(declared, Param) else Interval())
+    return field
+
+
+def kind_of_field(
+    declared: Declared, value: Any, number: float | None, limits: Interval
+) -> tuple[str, list[Any], dict[str, Any] | None]:
+    """Whether a setting is typed, chosen or slid; what there is to choose from; the slider's range."""
+    if isinstance(declared, (Param, State)):
+        if number is None:
+            return "list", [], None
+        unlimited = isinstance(declared, State) and limits == Interval()  # a first value may as well be negative
+        return "number", [], slider(number, Interval(-4 * abs(number) - 1, 4 * abs(number) + 1) if unlimited else limits)
+    if isinstance(declared, Period):
+        return "text" if number is None else "number", [], slider(number, limits, NEAR_FACTOR) if number else None
+    if not isinstance(declared, Static) or isinstance(declared, Model):
+        return "text", [], None
+    if isinstance(value, bool) or declared.choices:
+        return "choice", [False, True] if isinstance(value, bool) else list(declared.choices), None
+    if isinstance(value, int):
+        return "whole", [], slider(value, Interval(min(value, 1)), NEAR_FACTOR, whole=True)
+    if number is not None:
+        return "number", [], slider(number)
+    return "list" if elements_of(value, "") else "text", [], None
 
 
 def number_of(value: Any) -> float | None:
@@ -131,7 +168,8 @@ def first_pins(diagram: Diagram, most: int) -> list[dict[str, Any]]:
     ranked = sorted(nodes, key=lambda node: order.index(families[node.name]))
     pinned: list[dict[str, Any]] = []
     for node in ranked:
-        fields = [f for f in block_fields(node) if f["slider"] and f["kind"] == "number" and not f["start"] and f["value"]]
-        explicit = [f for f in fields if f["name"] in node.places and f["unit"] != "s"] or fields
+        fields = with_elements(block_fields(node))
+        fields = [f for f in fields if f["slider"] and f["kind"] == "number" and not f["start"] and f["value"]]
+        explicit = [f for f in fields if split_element(f["name"])[0] in node.places and f["unit"] != "s"] or fields
         pinned += explicit[:1]
     return pinned[:most]
