@@ -82,8 +82,8 @@ def whole_settings(changes: Mapping[str, Any], value_of: Callable[[str], Any]) -
     result: dict[str, Any] = {}
     for name, number in changes.items():
         setting, place = split_element(name)
-        known = next((of for of in (result, changes) if place and setting in of), None)
-        value = known[setting] if known else value_of(setting) if place else None
+        home = next((of for of in (result, changes) if place and setting in of), None)
+        value = home[setting] if home else value_of(setting) if place else None
         if value is None:
             result[name] = number
             continue

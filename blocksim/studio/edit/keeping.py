@@ -42,9 +42,9 @@ def written_list(text: str, diagram: Diagram, setting: str, place: tuple[int, ..
     """A list as the text has it, expressions in it included; one that the text does not write out, as the diagram has it."""
     block, _, key = setting.rpartition(".")
     meaning = meaning_of(text)
-    written = (meaning["blocks"][block] if block else meaning["parameters"]).get(key)
-    if value_at(written, place) is not None:
-        return written
+    value = (meaning["blocks"][block] if block else meaning["parameters"]).get(key)
+    if value_at(value, place) is not None:
+        return value
     owner = diagram.nodes[block].block if block else diagram
     return owner.parameters[key] if isinstance(owner, Diagram) else owner.settings[key]
 

@@ -21,7 +21,7 @@ FACTOR = 10.0
 #: A slider of a sample time or of a whole number, whose change makes the program anew, goes less far.
 NEAR_FACTOR = 4.0
 #: Of a list or matrix with more numbers than this, single ones cannot be pinned.
-MOST_ELEMENTS = 100
+MOST_PINNABLE = 100
 
 
 def block_fields(node: Node) -> list[dict[str, Any]]:
@@ -63,7 +63,7 @@ def parameter_field(path: str, name: str, value: Any) -> dict[str, Any]:
 def element_fields(field: dict[str, Any], value: Any, limits: Interval) -> list[dict[str, Any]]:
     """The numbers of a list or matrix, each a field that a slider can be made of."""
     numbers = elements_of(value, field["path"])
-    if len(numbers) > MOST_ELEMENTS:
+    if len(numbers) > MOST_PINNABLE:
         return []
     most = max(map(abs, numbers.values()), default=0.0) or 1.0
     signed = limits == Interval() and any(number <= 0 for number in numbers.values())
