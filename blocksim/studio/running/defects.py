@@ -55,9 +55,9 @@ def cure(block: Block, kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     settings = {**block.settings, **changes}
     new: dict[str, Any]
     if kind == "noise":
-        new = {n: zeros_like(settings[n]) for n in ("std", "noise_std") if is_there(settings.get(n))} if block.of(Noise) else {}
+        new = {n: all_zeros(settings[n]) for n in ("std", "noise_std") if is_there(settings.get(n))} if block.of(Noise) else {}
     elif kind == "delay":
-        new = {"delay": zeros_like(settings["delay"])} if is_there(settings.get("delay")) and block.colour != "source" else {}
+        new = {"delay": all_zeros(settings["delay"])} if is_there(settings.get("delay")) and block.colour != "source" else {}
     else:
         new = finer(settings)
     return new if new and not type(block).problems({**settings, **new}) else {}
@@ -70,7 +70,7 @@ def is_there(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
-def zeros_like(value: Any) -> Any:
+def all_zeros(value: Any) -> Any:
     return [0.0] * len(value) if isinstance(value, (list, tuple)) else 0.0
 
 
@@ -80,7 +80,7 @@ def finer(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     counts, resolution = settings.get("counts_per_turn"), settings.get("resolution")
     if counts is None:
-        return {"resolution": zeros_like(resolution)} if is_there(resolution) else {}
+        return {"resolution": all_zeros(resolution)} if is_there(resolution) else {}
     if not (is_there(resolution) or is_there(counts)):
         return {}
     step = resolution if is_there(resolution) else 2 * math.pi / np.asarray(counts, float)
@@ -119,13 +119,13 @@ def defects_off(diagram: Diagram, off: Collection[str], changes: Mapping[str, An
         block = diagram.nodes[defect.block].block
         if defect.name in off and defect.kind != "loop" and isinstance(block, Block):
             cured = {
-                f"{defect.block}.{n}": v for n, v in cure(block, defect.kind, own_settings(defect.block, block, result)).items()
+                f"{defect.block}.{n}": v for n, v in cure(block, defect.kind, settings_of_block(defect.block, block, result)).items()
             }
             result = {name: v for name, v in result.items() if split_element(name)[0] not in cured} | cured
     return result
 
 
-def own_settings(name: str, block: Block, changes: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of_block(name: str, block: Block, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changed settings of one block, elements in their lists."""
     own = {n[len(name) + 1 :]: v for n, v in changes.items() if n.rpartition(".")[0] == name}
     return whole_settings(own, block.settings.get)
