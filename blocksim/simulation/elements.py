@@ -68,7 +68,7 @@ def with_element(value: Any, place: Sequence[int], number: float) -> Any:
     return rows
 
 
-def numbers_of(value: Any, setting: str) -> dict[str, float]:
+def element_numbers(value: Any, setting: str) -> dict[str, float]:
     """The numbers in a list or matrix by name; {} where it has none, or something else among them."""
     numbers = {name: number_at(value, split_element(name)[1]) for name in element_names(setting, value) if name != setting}
     return {name: n for name, n in numbers.items() if n is not None} if None not in numbers.values() else {}
@@ -97,18 +97,18 @@ def parameter_number(schedule: Schedule, changes: Mapping[str, Any], name: str) 
     """What a parameter is with these changes: the setting, or its element; None where it has no such element."""
     setting, place = split_element(name)
     whole = run_settings(schedule, changes)
-    value = whole[setting] if setting in whole else value_in(schedule, setting)
+    value = whole[setting] if setting in whole else setting_as_is(schedule, setting)
     return number_at(value, place) if place else value
 
 
-def value_in(schedule: Schedule, name: str) -> Any:
+def setting_as_is(schedule: Schedule, name: str) -> Any:
     unit, key = find_setting(schedule, name)
     return unit.settings.get(key)
 
 
 def run_settings(schedule: Schedule, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes in which elements stand in the lists they are of, which are otherwise those of the schedule."""
-    return whole_settings(changes, lambda name: value_in(schedule, name)) if any_element(changes) else dict(changes)
+    return whole_settings(changes, lambda name: setting_as_is(schedule, name)) if any_element(changes) else dict(changes)
 
 
 def whole_parameters(diagram: Diagram, changes: Mapping[str, Any]) -> dict[str, Any]:

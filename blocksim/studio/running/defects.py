@@ -118,14 +118,13 @@ def defects_off(diagram: Diagram, off: Collection[str], changes: Mapping[str, An
     for defect in find_defects(diagram):
         block = diagram.nodes[defect.block].block
         if defect.name in off and defect.kind != "loop" and isinstance(block, Block):
-            cured = {
-                f"{defect.block}.{n}": v for n, v in cure(block, defect.kind, settings_of_block(defect.block, block, result)).items()
-            }
+            own = changed_settings(defect.block, block, result)
+            cured = {f"{defect.block}.{n}": v for n, v in cure(block, defect.kind, own).items()}
             result = {name: v for name, v in result.items() if split_element(name)[0] not in cured} | cured
     return result
 
 
-def settings_of_block(name: str, block: Block, changes: Mapping[str, Any]) -> dict[str, Any]:
+def changed_settings(name: str, block: Block, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changed settings of one block, elements in their lists."""
     own = {n[len(name) + 1 :]: v for n, v in changes.items() if n.rpartition(".")[0] == name}
     return whole_settings(own, block.settings.get)

@@ -11,7 +11,7 @@ from ...contract.declarations import Declared, Model, Param, Period, State, Stat
 from ...contract.limits import Interval
 from ...diagram.diagram import Diagram
 from ...notation import unit_label
-from ...simulation.elements import numbers_of, split_element
+from ...simulation.elements import element_numbers, split_element
 
 if TYPE_CHECKING:
     from ...diagram.diagram import Node
@@ -62,7 +62,7 @@ def parameter_field(path: str, name: str, value: Any) -> dict[str, Any]:
 
 def element_fields(field: dict[str, Any], value: Any, limits: Interval) -> list[dict[str, Any]]:
     """The numbers of a list or matrix, each a field that a slider can be made of."""
-    numbers = numbers_of(value, field["path"])
+    numbers = element_numbers(value, field["path"])
     if len(numbers) > MOST_PINNABLE:
         return []
     most = max(map(abs, numbers.values()), default=0.0) or 1.0
@@ -124,7 +124,7 @@ def kind_of_field(
         return "whole", [], slider(value, Interval(min(value, 1)), NEAR_FACTOR, whole=True)
     if number is not None:
         return "number", [], slider(number)
-    return "list" if numbers_of(value, "") else "text", [], None
+    return "list" if element_numbers(value, "") else "text", [], None
 
 
 def number_of(value: Any) -> float | None:
