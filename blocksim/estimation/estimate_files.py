@@ -34,6 +34,7 @@ def as_dict(estimates: Estimates) -> dict[str, Any]:
         },
         "covariance": estimates.covariance,
         "warnings": estimates.warnings,
+        "remarks": estimates.remarks,
         "reason": estimates.reason,
         "details": estimates.details,
     }  # fmt: skip
@@ -47,15 +48,14 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
         items = tuple(read_estimate(name, one) for name, one in data["parameters"].items())
         matrix = data.get("covariance")
         covariance = None if matrix is None else np.array([[number_or_nan(v) for v in row] for row in matrix])
-        rest = {k: data.get(k) or "" for k in ("model", "reason")}
+        rest: dict[str, Any] = {k: data.get(k) or "" for k in ("model", "reason")}
         details = data.get("details") or {}
         if not isinstance(details, Mapping) or not isinstance(details.get("assumed", {}), Mapping):
             raise ValueError("details: names and values are wanted")
         if not all(isinstance(text, str) for text in (data["method"], *rest.values())):
             raise ValueError("method, model and reason are texts")
-        return Estimates(
-            data["method"], items, covariance, warnings=tuple(data.get("warnings", ())), details=dict(details), **rest
-        )
+        rest |= {k: tuple(data.get(k, ())) for k in ("warnings", "remarks")}
+        return Estimates(data["method"], items, covariance, details=dict(details), **rest)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise RecordError(f"these are not estimates as blocksim writes them ({type(error).__name__}: {error}).") from None
 

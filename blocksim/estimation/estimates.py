@@ -102,9 +102,10 @@ class Estimates(Mapping[str, Estimate]):
     entries: tuple[Estimate, ...]
     covariance: np.ndarray | None = None
     model: str = ""  # path of the plant whose parameters these are; '' where they are paths themselves
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what is wrong, or may be
     reason: str = ""  # why an iteration stopped, in words
     details: dict[str, Any] = field(default_factory=dict)  # numbers and arrays by name: cond, rank, residual autocorrelation ...
+    remarks: tuple[str, ...] = ()  # what is worth knowing, and counted already
 
     @classmethod
     def of(
@@ -112,7 +113,7 @@ class Estimates(Mapping[str, Estimate]):
     ) -> Estimates:
         """Estimates of parameters of a plant, which knows their units and, where it was simulated, their truth.
 
-        `covariance` may also be standard deviations, one per name. `more` are warnings, reason, details,
+        `covariance` may also be standard deviations, one per name. `more` are warnings, remarks, reason, details,
         the quantile of the intervals, one for all or one each, and `priors`, {name: (first value, its spread)}.
         """
         values = np.asarray(values, dtype=float)
@@ -228,7 +229,8 @@ class Estimates(Mapping[str, Estimate]):
         still = [n for n, e in self.items() if not e.learnt]
         remark = f"not learnt: {listing(still)} moved less than a tenth of the prior spread, which did not shrink by half either."
         return [
-            *([self.reason] if self.reason else []), *([remark] if still else []), *(f"warning: {text}" for text in self.warnings)
+            *([self.reason] if self.reason else []), *([remark] if still else []),
+            *(f"note: {text}" for text in self.remarks), *(f"warning: {text}" for text in self.warnings),
         ]  # fmt: skip
 
     def __str__(self) -> str:

@@ -128,5 +128,5 @@ def structure_of(name: str, estimates: Estimates) -> Structure:
     left = np.atleast_1d(np.asarray(sizes, dtype=float))
     counts = np.asarray(details.get("counts", np.full(len(left), details["rows"] / len(left))), dtype=float)
     deviance = float(np.sum(counts * np.log(np.maximum(left, 1e-300) ** 2)))
-    coloured = any("coloured" in text for text in estimates.warnings)
+    coloured = any("coloured" in text for text in (*estimates.warnings, *estimates.remarks))
     return Structure(name, tuple(estimates), int(details["rows"]), deviance, coloured)

@@ -18,7 +18,7 @@ from .spectrum import spectral_spread
 from .stacked_rows import (
     Rows,
     by_joint,
-    colour_remark,
+    colour_words,
     least_squares_step,
     natural_sizes,
     product,
@@ -95,7 +95,6 @@ blocks:
         if followed and follow.gain is None:
             covariance = np.full_like(covariance, np.nan)
             notes.append("no standard deviations: near the estimate the torque of the twin does not depend on all parameters")
-        notes += colour_remark(fit_of_rows.residuals, rows)
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -105,7 +104,7 @@ blocks:
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
         }
-        return self.told(path, looped, system, spread, covariance, notes, details)
+        return self.told(path, looped, system, spread, covariance, notes, colour_words(fit_of_rows.residuals, rows), details)
 
 
 @dataclass

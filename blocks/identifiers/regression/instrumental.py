@@ -22,7 +22,7 @@ from .stacked_rows import (
     Rows,
     against,
     by_joint,
-    colour_remark,
+    colour_words,
     natural_sizes,
     product,
     relative_error,
@@ -110,7 +110,6 @@ blocks:
         system = Zw @ inverse.T, Ww, scores, weights > 0, rows.groups
         spread = spectral_spread(*system, self.smoothing)
         covariance = white if self.errors == "white" else spread.claim
-        notes += colour_remark(rest, rows)
         details = {
             **history(path, looped),
             "rows": int((rows.weights > 0).sum()),
@@ -119,7 +118,7 @@ blocks:
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
         }
-        return self.told(path, looped, system, spread, covariance, notes, details)
+        return self.told(path, looped, system, spread, covariance, notes, colour_words(rest, rows), details)
 
 
 @dataclass

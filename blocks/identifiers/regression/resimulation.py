@@ -100,13 +100,16 @@ class Resimulation(RecordBlock):
 
     def told(
         self, path: Path, looped: Looped, system: System, spread: Spread, covariance: np.ndarray, notes: list[str],
-        details: dict[str, Any],
+        colours: str, details: dict[str, Any],
     ) -> Estimates:  # fmt: skip
-        """What a report ends with: `system` is what its standard deviations were made of."""
+        """What a report ends with: `system` is what its standard deviations were made of, `colours` what its residuals have."""
+        counted = self.errors != "white"
+        words = [f"{colours}: the standard deviations {'count that' if counted else 'take them for white'}."] if colours else []
         details |= {"freedom": spread.freedom, "smoothing_lines": spread.lines}
         quantile = {} if self.errors == "white" else {"quantile": spread.quantile}
         result = Estimates.of(
-            self.method, looped.plant.parameters, path.beta, covariance, looped.plant, warnings=tuple(notes), details=details,
+            self.method, looped.plant.parameters, path.beta, covariance, looped.plant, details=details,
+            warnings=(*notes, *(() if counted else words)), remarks=tuple(words) if counted else (),
             reason=f"{path.reason}; error of the effort {details['relative_error']:.3g} %",
             priors=starting_values(path, looped), **quantile,
         )  # fmt: skip

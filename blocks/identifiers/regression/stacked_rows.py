@@ -124,11 +124,11 @@ def relative_error(residuals: np.ndarray, y: np.ndarray) -> float:
     return 100 * float(np.sqrt(sum_of_squares(residuals) / size)) if size else float("nan")
 
 
-def colour_remark(rest: np.ndarray, rows: Rows) -> list[str]:
-    """A warning where residuals are not white."""
+def colour_words(rest: np.ndarray, rows: Rows) -> str:
+    """Said where residuals are not white."""
     words, several = [], rows.groups[-1] > 0
     for joint, own in group_members(rows.groups):
         correlation = colour_of(rest[own], rows.y[own], rows.weights[own] > 0)
         if correlation is not None:
             words.append(f"{f'joint {joint + 1}, ' if several else ''}{correlation:.2f} from row to row")
-    return [f"residuals are coloured (correlation {'; '.join(words)})"] if words else []
+    return f"residuals are coloured (correlation {'; '.join(words)})" if words else ""

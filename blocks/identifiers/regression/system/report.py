@@ -32,11 +32,11 @@ def estimates(block: Any, task: LinearTask, solution: LinearSolution, dropped: d
     warnings = [
         *task.told,
         *rank_warnings(solution),
-        *colour_warnings(block, solution, colour_words(task, one, details)),
         *physical_warnings(plant, solution),
         *sign_hints(plant, dict(zip(solution.names, one.values, strict=True)), dict(zip(solution.names, stds, strict=True))),
         *model_hints(plant, details["relative_error_by_joint"], details["residual_correlation"]),
     ]
+    coloured, counted = colour_words(block, solution, coloured_joints(task, one, details))
     quantile: Any = float(stdtrit(max(1, int(used.sum()) - one.rank), 0.975))
     if solution.coloured is not None and block.errors != "white":
         quantile = solution.coloured.quantile
@@ -47,7 +47,8 @@ def estimates(block: Any, task: LinearTask, solution: LinearSolution, dropped: d
         solution.covariance,
         plant,
         quantile=quantile,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *(() if counted else coloured)),
+        remarks=tuple(coloured) if counted else (),
         reason=summary(details, len(solution.names)),
         details=details,
     )
@@ -78,7 +79,7 @@ def fit_details(task: LinearTask, solution: LinearSolution) -> dict[str, Any]:
     }
 
 
-def colour_words(task: LinearTask, fit: Fit, details: Mapping[str, Any]) -> list[str]:
+def coloured_joints(task: LinearTask, fit: Fit, details: Mapping[str, Any]) -> list[str]:
     """The joints whose residuals are hardly white, and more than rounding."""
     words, joints = [], len(details["ljung_box"])
     for joint, test in enumerate(details["ljung_box"]):
@@ -128,19 +129,19 @@ def rank_warnings(solution: LinearSolution) -> list[str]:
     return []
 
 
-def colour_warnings(block: Any, solution: LinearSolution, colours: list[str]) -> list[str]:
-    """Said where residuals are not white: by how much that matters."""
+def colour_words(block: Any, solution: LinearSolution, colours: list[str]) -> tuple[list[str], bool]:
+    """Said where residuals are not white: by how much that matters, and whether the standard deviations count it."""
     if not colours:
-        return []
+        return [], True
     text = f"residuals are coloured (correlation {'; '.join(colours)})"
     if solution.coloured is None:
-        return [f"{text}: the standard deviations take them for white."]
+        return [f"{text}: the standard deviations take them for white."], False
     finite = np.isfinite(np.diag(solution.white)) & (np.diag(solution.white) > 0)
     honest = np.diag(solution.coloured.claim)
     factor = float(np.median(np.sqrt(honest[finite] / np.diag(solution.white)[finite]))) if finite.any() else 1.0
     if block.errors != "white":
-        return [f"{text}: taken for white, they would give {1 / factor:.2g} times these standard deviations."]
-    return [f"{text}: honest standard deviations are about {factor:.2g} times these (errors: coloured)."]
+        return [f"{text}: taken for white, they would give {1 / factor:.2g} times these standard deviations."], True
+    return [f"{text}: honest standard deviations are about {factor:.2g} times these (errors: coloured)."], False
 
 
 def physical_warnings(plant: Plant, solution: LinearSolution) -> list[str]:
