@@ -18,7 +18,7 @@ from .spectrum import spectral_spread
 from .stacked_rows import (
     Rows,
     by_joint,
-    colour_words,
+    coloured_residuals,
     least_squares_step,
     natural_sizes,
     product,
@@ -104,7 +104,9 @@ blocks:
             "relative_error": relative_error((rows.y - rows.times(path.beta)) * rows.weights, rows.y * rows.weights),  # %
             "std_least_squares": np.sqrt(np.diag(white)),
         }
-        return self.told(path, looped, system, spread, covariance, notes, colour_words(fit_of_rows.residuals, rows), details)
+        return self.told(
+            path, looped, system, spread, covariance, notes, coloured_residuals(fit_of_rows.residuals, rows), details
+        )
 
 
 @dataclass

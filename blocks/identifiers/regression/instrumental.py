@@ -22,7 +22,7 @@ from .stacked_rows import (
     Rows,
     against,
     by_joint,
-    colour_words,
+    coloured_residuals,
     natural_sizes,
     product,
     relative_error,
@@ -118,7 +118,7 @@ blocks:
             "relative_error": relative_error(rest * rows.weights, rows.y * rows.weights),  # %
             "std_white": np.sqrt(np.diag(white)),
         }
-        return self.told(path, looped, system, spread, covariance, notes, colour_words(rest, rows), details)
+        return self.told(path, looped, system, spread, covariance, notes, coloured_residuals(rest, rows), details)
 
 
 @dataclass

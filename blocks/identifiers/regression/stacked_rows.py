@@ -124,7 +124,7 @@ def relative_error(residuals: np.ndarray, y: np.ndarray) -> float:
     return 100 * float(np.sqrt(sum_of_squares(residuals) / size)) if size else float("nan")
 
 
-def colour_words(rest: np.ndarray, rows: Rows) -> str:
+def coloured_residuals(rest: np.ndarray, rows: Rows) -> str:
     """Said where residuals are not white."""
     words, several = [], rows.groups[-1] > 0
     for joint, own in group_members(rows.groups):
