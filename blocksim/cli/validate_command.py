@@ -27,6 +27,9 @@ def validate_command(
     folds: Annotated[
         bool, typer.Option("--folds", help="Hold back each of several records once, and identify on the others.")
     ] = False,
+    parts: Annotated[
+        int | None, typer.Option(metavar="K", help="The same with pieces: cut each record, or the only one, into K.")
+    ] = None,
     first: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="The record the values come from, scored beside; else that of their folder."),
@@ -67,5 +70,5 @@ def validate_command(
         "params": inner,
         **record_options(map_, time, every, resample, missing, assume),
     }
-    request = validating.JudgeRequest(record or [], with_estimates or [], split, folds, first)
+    request = validating.JudgeRequest(record or [], with_estimates or [], split, folds, parts, first)
     typer.echo(validating.validated(file, outer, allow_outside, request, options, output, json))

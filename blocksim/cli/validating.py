@@ -25,6 +25,7 @@ class JudgeRequest:
     estimates: list[Path]
     split: float | None = None
     folds: bool = False
+    parts: int | None = None
     first: Path | None = None
 
 
@@ -58,8 +59,8 @@ def validations_of(
     """The validations by name, and what is said of all together."""
     from ..running.judging import cross_validate, folds_table
 
-    if request.folds:
-        results = cross_validate(diagram, request.records, **options)
+    if request.folds or request.parts is not None:
+        results = cross_validate(diagram, request.records or None, parts=request.parts, **options)
         return results, folds_table(results)
     if len(request.records) > 1:
         raise DiagramError("several records: --folds holds each of them back once; else give one.")

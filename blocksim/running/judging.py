@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..records.record import Record
 from .identify import Reading, identify
 from .structures import StructureChoice, compare_structures
 from .together import identify_together
-from .validate import chosen_estimates, cut_in_two, validate
+from .validate import chosen_estimates, cut_in_two, cut_record, validate
 
 
 @dataclass(frozen=True)
@@ -82,29 +82,64 @@ def judge_structures(
 
 
 def cross_validate(
-    diagram: str | os.PathLike[str] | Diagram, records: Sequence[Any], *, block: str = "", **options: Any
+    diagram: str | os.PathLike[str] | Diagram, records: Any = None, *, block: str = "", parts: int | None = None, **options: Any
 ) -> dict[str, Validation]:
-    """Each of several records held back once: the values are found on all others together, and judged by it.
+    """Each of several records, a list or by name, held back once: the values are found on all others together, and judged by it.
 
-    By the name of the record that was held back. Options are those of `validate`; `block` says whose estimates.
+    `parts=5` cuts each record, the only one, or the one that the diagram names, into so many pieces of time, which are then the
+    records. By the name of what was held back. Options are those of `validate`; `block` says whose estimates.
     """
-    if len(records) < 2:
-        raise RecordError(f"at least two records are wanted, found {len(records)}: one is held back. One record: split=0.7.")
     keys = ("columns", "time", "every", "resample", "missing", "assume", "params")
     reading = {k: options[k] for k in keys if options.get(k) is not None}
+    folds = dict(records) if isinstance(records, Mapping) else named_records(records)
+    if parts is not None:
+        folds = {name: part for one, record in folds.items() for name, part in record_parts(diagram, one, record, parts, reading)}
+    if len(folds) < 2:
+        raise RecordError(
+            f"at least two records are wanted, found {len(folds)}: one is held back. parts=5 (--parts 5) cuts one into five, "
+            "split=0.7 (--split 0.7) into what finds and what judges."
+        )
     results: dict[str, Validation] = {}
-    for number, record in enumerate(records):
-        others = [other for k, other in enumerate(records) if k != number]
-        if len(others) == 1:
-            estimates = chosen_estimates(identify(diagram, others[0], **reading), block)
-        else:
-            estimates = chosen_estimates(identify_together(diagram, others, **reading)[0], block)
+    for name, record in folds.items():
+        estimates = told_by(diagram, [other for one, other in folds.items() if one != name], block, reading)
         if not estimates.converged:
-            raise RecordError(f"without record {number + 1} nothing was found: {estimates.reason}")
-        validation = validate(diagram, record, estimates, **options)
-        name = os.path.basename(os.fspath(record)) if isinstance(record, (str, os.PathLike)) else f"record {number + 1}"
-        results[name if name not in results else f"{name} ({number + 1})"] = validation
+            raise RecordError(f"without {name} nothing was found: {estimates.reason}")
+        results[name] = validate(diagram, record, estimates, **options)
     return results
+
+
+def told_by(diagram: str | os.PathLike[str] | Diagram, records: list[Any], block: str, reading: Mapping[str, Any]) -> Estimates:
+    """What one identifier finds in all records together; one beside it that fails is not asked."""
+    try:
+        together = len(records) > 1
+        record = identify_together(diagram, records, **reading)[0] if together else identify(diagram, records[0], **reading)
+    except DiagramError as error:
+        if error.record is None or block not in error.record.estimates:
+            raise
+        record = error.record
+    return chosen_estimates(record, block)
+
+
+def named_records(records: Any) -> dict[str, Any]:
+    """Records by what they are called in words: the name of their file, or their number."""
+    result: dict[str, Any] = {}
+    listed = [records] if records is None or isinstance(records, (str, os.PathLike, Record)) else records
+    for number, record in enumerate(listed, 1):
+        name = os.path.basename(os.fspath(record)) if isinstance(record, (str, os.PathLike)) else f"record {number}"
+        result[name if name not in result else f"{name} ({number})"] = record
+    return result
+
+
+def record_parts(
+    diagram: str | os.PathLike[str] | Diagram, name: str, record: Any, parts: int, options: Mapping[str, Any]
+) -> Iterator[tuple[str, Record]]:
+    """A record in so many pieces of equal time, each called by its time."""
+    if parts < 2:
+        raise RecordError(f"parts: found {parts}. At least 2 are wanted, since one is held back.")
+    own = {key: value for key, value in options.items() if key != "params"}
+    shares = [k / parts for k in range(1, parts)]
+    for piece in cut_record(diagram, record, shares, options.get("params"), Reading(**{"columns": {}, **own})):
+        yield f"{name}, {piece.t[0]:.4g} to {piece.t[-1]:.4g} s", piece
 
 
 def folds_table(results: Mapping[str, Validation]) -> str:

@@ -10,7 +10,7 @@ The loop is simulated with the references that the record holds, or the inverse 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -187,10 +187,25 @@ def cut_in_two(
     """A record cut in two: the first `share` of its time to identify on, the rest to judge by."""
     if not 0 < share < 1:
         raise DiagramError(f"split: found {share}. A share of the record between 0 and 1 is wanted, e.g. 0.7.")
-    data = read_measured(diagram, record, params, reading)
-    first, last = float(data.source.t[0]), float(data.source.t[-1])
-    cut = first + share * (last - first)
-    return data.source.between(t1=cut), data.source.between(t0=np.nextafter(cut, np.inf))
+    before, after = cut_record(diagram, record, [share], params, reading)
+    return before, after
+
+
+def cut_record(
+    diagram: str | os.PathLike[str] | Diagram,
+    record: Any,
+    shares: Sequence[float],
+    params: Mapping[str, Any] | None,
+    reading: Reading,
+) -> list[Record]:
+    """A record cut where these shares of its time have passed; no sample is in two pieces."""
+    source = read_measured(diagram, record, params, reading).source
+    t = source.t
+    ends = [int(np.argmin(np.abs(t - (t[0] + share * (t[-1] - t[0]))))) for share in shares]
+    pieces = list(zip([0, *(end + 1 for end in ends)], [*ends, len(t) - 1], strict=True))
+    if any(end - begin < 2 for begin, end in pieces):
+        raise RecordError(f"{len(t)} rows cannot be cut into {len(pieces)} pieces of at least 3.")
+    return [source.between(t[begin], t[end]) for begin, end in pieces]
 
 
 # ---- the loop ----------------------------------------------------------------------------------------------------------

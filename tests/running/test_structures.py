@@ -94,6 +94,21 @@ def test_every_record_is_held_back_once(records):
         bs.cross_validate(LOOP, records[:1])
 
 
+def test_a_record_is_cut_into_parts_and_each_is_held_back_once(records):
+    """The values of a fold are those that pool the other pieces, cut by hand, and its fit is that of the piece."""
+    whole = records[0]
+    folds = bs.cross_validate(LOOP, whole, block="ls", mode="inverse", parts=3)
+    assert list(folds) == ["record 1, 0 to 2 s", "record 1, 2.001 to 4 s", "record 1, 4.001 to 6 s"]
+    pieces = [whole.between(0, 2), whole.between(2.001, 4), whole.between(4.001, 6)]
+    assert sum(len(piece.t) for piece in pieces) == len(whole.t)
+    found = bs.identify_together(LOOP, [pieces[0], pieces[2]])[0].estimates["ls"]
+    held = list(folds.values())[1]
+    assert held.settings["joint.J"] == found["J"].value
+    assert held["ls.tau"].fit == bs.validate(LOOP, pieces[1], found, mode="inverse")["ls.tau"].fit
+    with pytest.raises(bs.RecordError, match="At least 2 are wanted"):
+        bs.cross_validate(LOOP, whole, block="ls", parts=1)
+
+
 def test_the_command_judges_all_models_and_folds(tmp_path, records):
     (tmp_path / "loop.yaml").write_text(LOOP)
     for number, one in enumerate(records):
@@ -108,6 +123,10 @@ def test_the_command_judges_all_models_and_folds(tmp_path, records):
     names = [argument for number in range(3) for argument in ("-r", str(tmp_path / f"{number}.npz"))]
     folds = run(app, ["validate", str(tmp_path / "loop.yaml"), *names, "--folds", "--estimates-of", "ls", "--mode", "inverse"])
     assert folds.exit_code == 0 and "fit % of what was held back" in folds.output, folds.output
+    parts = run(
+        app, ["validate", str(tmp_path / "loop.yaml"), *names[:2], "--parts", "3", "--estimates-of", "ls", "--mode", "inverse"]
+    )
+    assert parts.exit_code == 0 and "0.npz, 2.001 to 4 s" in parts.output, parts.output
     several = run(app, ["validate", str(tmp_path / "loop.yaml"), *names])
     assert several.exit_code != 0 and "--folds" in several.output
 

@@ -9,7 +9,15 @@ import pytest
 
 import blocksim as bs
 from blocksim.errors import BlocksimError
-from blocksim.studio.data.requests import identify_in_pane, keep_mapping, lag, look_at_file, take_file, validate_in_pane
+from blocksim.studio.data.requests import (
+    hold_back_in_turn,
+    identify_in_pane,
+    keep_mapping,
+    lag,
+    look_at_file,
+    take_file,
+    validate_in_pane,
+)
 from blocksim.studio.edit.requests import document_of
 from blocksim.studio.session import Session
 
@@ -69,6 +77,33 @@ def test_estimates_and_fits_are_those_of_identify_and_validate(session, tmp_path
     keep_mapping(session, {"file": "first.csv", "columns": columns})
     spec = bs.load(document_of(session).text).record
     assert spec.file == "first.csv" and spec.signals["encoder.q_hat"].unit == "deg" and spec.signals["pid.u"].column == "u"
+
+
+def test_files_in_turn_and_pieces_of_one_are_held_back_as_cross_validate_does(session, tmp_path):
+    columns = {"encoder.q_hat": {"column": "angle"}, "pid.u": {"column": "u"}, "ref.q": {"column": "wish"}}
+    for seed in (3, 4, 5):
+        record = bs.simulate("one_dof/identify", seed=seed)
+        text = table(record.t + seed, angle=record["encoder.q_hat"], u=record["pid.u"], wish=record["ref.q"])
+        text = text if seed != 5 else text.replace("t,", "clock,", 1)  # a file with a time of its own name
+        (tmp_path / f"{seed}.csv").write_text(text, encoding="utf-8")
+        give(session, f"{seed}.csv", text)
+    times = {"3.csv": "", "4.csv": "", "5.csv": "clock"}
+    files = [{"file": name, "time": time} for name, time in times.items()]
+    asked = {"file": "3.csv", "columns": columns, "method": "ls", "mode": "inverse", "time": ""}
+    answer = hold_back_in_turn(session, {**asked, "files": files}).data
+    records = [bs.Record.load(tmp_path / name, time=time) for name, time in times.items()]
+    by_hand = bs.cross_validate("one_dof/identify", records, block="ls", mode="inverse", columns=columns)
+    assert [fold["name"] for fold in answer["folds"]] == list(times)
+    assert [fold["fits"] for fold in answer["folds"]] == [[one["ls.tau"].fit] for one in by_hand.values()]
+    assert [dict(zip(answer["values"], fold["values"], strict=True)) for fold in answer["folds"]] == [
+        one.settings for one in by_hand.values()
+    ]
+    pieces = hold_back_in_turn(session, {**asked, "files": files[:1], "parts": 4}).data
+    by_hand = bs.cross_validate("one_dof/identify", records[:1], block="ls", mode="inverse", columns=columns, parts=4)
+    assert [fold["fits"] for fold in pieces["folds"]] == [[one["ls.tau"].fit] for one in by_hand.values()]
+    assert [fold["name"] for fold in pieces["folds"]][1].startswith("3.csv, 5.5")
+    with pytest.raises(BlocksimError, match="at least two records"):
+        hold_back_in_turn(session, {**asked, "files": files[:1]})
 
 
 def test_a_file_whose_time_is_not_known_is_shown_and_asked_for(session):

@@ -20,6 +20,7 @@ from ...records.record import Record, scalar_columns
 from ...records.storage import suffixes
 from ...running.columns import targets
 from ...running.identify import axis_of, identify
+from ...running.judging import cross_validate
 from ...running.looking import view_of_file
 from ...running.signals import sources
 from ...running.validate import validate
@@ -216,6 +217,31 @@ def validate_in_pane(session: Session, request: Request) -> Answer:
             numbers = {"fit": fit.fit, "relative": fit.relative_error, "rms": fit.rms}
             series.append({"name": label, "unit": fit.unit, "kind": kinds[0], "span": span, **numbers})
     return Answer({"series": series, "words": str(result), "method": method}, arrays)
+
+
+@handles("data.folds", lane="data")
+def hold_back_in_turn(session: Session, request: Request) -> Answer:
+    """Every dropped file, or every piece of one, held back once: what the others tell, and how well that meets it."""
+    if session.diagram is None:
+        raise BlocksimError(f"'{session.name}' has mistakes; mend it in the Edit pane.")
+    files = [dict(file) for file in request.get("files") or []]
+    parts = None if request.get("parts") is None else int(request["parts"])
+    records = {str(file["file"]): loaded(session, file) for file in files}
+    options = {key: value for key, value in reading_options(request).items() if key not in ("time", "every")}
+    method, mode = str(request.get("method") or ""), str(request.get("mode") or "loop")
+    with told_by_name(session):
+        folds = cross_validate(session.diagram, records, block=method, parts=parts, mode=mode, **options)
+    signals = list(dict.fromkeys(name for one in folds.values() for name in one))
+    values = list(dict.fromkeys(name for one in folds.values() for name in one.settings))
+    rows = [
+        {
+            "name": name,
+            "fits": [one[signal].fit if signal in one else None for signal in signals],
+            "values": [one.settings.get(value) for value in values],
+        }
+        for name, one in folds.items()
+    ]
+    return Answer({"signals": signals, "values": values, "folds": rows, "method": method})
 
 
 def with_record(meaning: Meaning, words: Mapping[str, Any]) -> Change:

@@ -4,6 +4,8 @@ import { PlotCanvas, columnTimes } from "./plots.js";
 
 const MOST_BYTES = 45e6;  // of a file: as letters it is a third more, and the line takes 64 MB at once
 
+const IN_TURN = "//in-turn", IN_PIECES = "//in-pieces";  // no file is called so
+
 class DataPane {
   constructor(root, app) {
     Object.assign(this, { root, app, file: "", files: [], map: new Map(), plots: [], columns: [], contents: new Map(), times: new Map() });
@@ -28,7 +30,7 @@ class DataPane {
       one: make("select", { "aria-label": "First column", testid: "lag-one" }), other: make("select", { "aria-label": "Second column", testid: "lag-other" }), lag: make("p", { class: "hint", testid: "lag-words" }),
       hint: make("p", { class: "hint", text: "The columns of a dropped file stand here, each to be mapped to a signal that the diagram's methods read: with its unit, a scale, an offset, a delay." }),
       columns: make("div", { class: "columns", testid: "data-columns" }), results: make("div", { class: "tables", testid: "data-results" }), notes: make("ul", { class: "notes", testid: "data-notes" }),
-      second: make("select", { "aria-label": "File to validate on", testid: "data-second" }), method: make("select", { "aria-label": "Method to validate", testid: "data-method" }), mode: make("select", { "aria-label": "Kind of validation", testid: "data-mode" }, make("option", { value: "loop", text: "simulate the loop" }), make("option", { value: "inverse", text: "inverse model" })), fits: make("div", { testid: "data-fits" }),
+      second: make("select", { "aria-label": "What is held back", testid: "data-second", onchange: () => this.enable() }), count: make("input", { type: "number", value: "5", min: "2", "aria-label": "Pieces of the file", testid: "data-parts" }), method: make("select", { "aria-label": "Method to validate", testid: "data-method" }), mode: make("select", { "aria-label": "Kind of validation", testid: "data-mode" }, make("option", { value: "loop", text: "simulate the loop" }), make("option", { value: "inverse", text: "inverse model" })), fits: make("div", { testid: "data-fits" }),
     };
     for (const kind of ["dragover", "dragleave", "drop"]) this.root.addEventListener(kind, (event) => { event.preventDefault(); this.parts.zone.classList.toggle("over", kind === "dragover"); if (kind === "drop") this.drop(event.dataTransfer.files); });
     this.root.append(
@@ -36,7 +38,7 @@ class DataPane {
         this.parts.said, this.parts.words, make("h3", { class: "with-file", text: "Which comes first?" }), make("div", { class: "row with-file" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
       part("map", "Columns", make("h2", { text: "Columns" }), this.parts.hint, this.parts.columns),
       part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.results, this.parts.notes,
-        make("h3", { class: "with-estimates", text: "Validate on" }), make("div", { class: "row with-estimates" }, this.parts.second, this.parts.method, this.parts.mode, button("Validate", "data-validate", () => this.validate())), this.parts.fits));
+        make("h3", { class: "with-estimates", text: "Validate on" }), make("div", { class: "row with-estimates" }, this.parts.second, make("label", { class: "in-parts" }, this.parts.count, " pieces"), this.parts.method, this.parts.mode, button("Validate", "data-validate", () => this.validate())), this.parts.fits));
     this.enable();
   }
 
@@ -45,6 +47,7 @@ class DataPane {
     for (const button of this.root.querySelectorAll("[data-testid=data-identify], [data-testid=data-keep]")) button.disabled = !this.file;
     for (const part of this.root.querySelectorAll(".with-file")) part.hidden = !this.file;
     for (const part of this.root.querySelectorAll(".with-estimates")) part.hidden = !this.parts.method.options.length;
+    this.root.querySelector(".in-parts").hidden = this.parts.second.value !== IN_PIECES;
   }
 
   /** Another file has a time of its own. */
@@ -73,7 +76,8 @@ class DataPane {
     }
     const options = (chosen) => this.files.map((name) => make("option", { value: name, text: name, selected: name === chosen }));
     this.parts.file.replaceChildren(...options(this.file));
-    this.parts.second.replaceChildren(...options(this.files.at(-1)));
+    const inTurn = [...(this.files.length > 1 ? [[IN_TURN, "every file in turn"]] : []), [IN_PIECES, "pieces of this file in turn"]];
+    this.parts.second.replaceChildren(...options(this.files.at(-1)), ...inTurn.map(([value, text]) => make("option", { value, text })));
     this.enable();
     this.look();
   }
@@ -151,21 +155,30 @@ class DataPane {
       make("ul", { class: "notes" }, ...one.notes.map((text) => make("li", { text }))));
   }
 
+  /** A file's own time, and the mapping, as `data.validate` and `data.folds` take them. */
+  reading(file) { return { ...this.request(), ...(file === this.file ? {} : this.times.get(file) || {}), file }; }
+
   async validate() {
     this.say("");
+    const second = this.parts.second.value, more = { method: this.parts.method.value, mode: this.parts.mode.value };
+    const files = second === IN_TURN ? this.files : [this.file];
+    const [kind, request] = second === IN_TURN || second === IN_PIECES
+      ? ["data.folds", { ...this.request(), ...more, files: files.map((file) => this.reading(file)), parts: second === IN_PIECES ? Number(this.parts.count.value) : null }]
+      : ["data.validate", { ...this.reading(second), ...more }];
     this.parts.word.textContent = "validating …";
     try {
-      const second = this.parts.second.value, own = second === this.file ? {} : this.times.get(second) || {};
-      const answer = await this.app.ask("data.validate", { ...this.request(), ...own, file: second, method: this.parts.method.value, mode: this.parts.mode.value });
-      this.parts.word.textContent = "";
-      this.parts.fits.replaceChildren();
-      answer.series.forEach((one, place) => {
-        const box = make("div", { testid: `fit-${one.name}` }, make("p", {}, make("b", { text: one.name }), ` fit ${brief(100 * one.fit, 4)} %, relative error ${brief(100 * one.relative, 3)} %, rms error ${brief(one.rms, 3)} ${one.unit}`));
-        this.parts.fits.append(box);
-        const curve = (number, more) => { const [a, b] = [answer.arrays[`${number}.0`], answer.arrays[`${number}.1`]]; return one.kind === "points" ? { x: a, y: b, ...more } : { x: columnTimes(a.length, one.span), least: a, greatest: b, ...more }; };
-        new PlotCanvas(box, { x: "t [s]", y: `${one.name}${one.unit ? ` [${one.unit}]` : ""}`, label: `${one.name}, measured and by the model`, height: "9rem" }).set({ curves: [curve(2 * place, { colour: "#8a939c" }), curve(2 * place + 1, { thin: true })], texts: ["grey measured, blue model"], range: { x: one.span } });
-      });
-    } catch (error) { this.parts.word.textContent = ""; this.say(error.message); }
+      const answer = await this.app.ask(kind, request);
+      this.parts.fits.replaceChildren(...(answer.folds ? foldTables(answer) : answer.series.map((one, place) => this.fit(one, place, answer))));
+    } catch (error) { this.say(error.message); }
+    this.parts.word.textContent = "";
+  }
+
+  /** One signal, measured and by the model. */
+  fit(one, place, answer) {
+    const box = make("div", { testid: `fit-${one.name}` }, make("p", {}, make("b", { text: one.name }), ` fit ${brief(100 * one.fit, 4)} %, relative error ${brief(100 * one.relative, 3)} %, rms error ${brief(one.rms, 3)} ${one.unit}`));
+    const curve = (number, look) => { const [a, b] = [answer.arrays[`${number}.0`], answer.arrays[`${number}.1`]]; return one.kind === "points" ? { x: a, y: b, ...look } : { x: columnTimes(a.length, one.span), least: a, greatest: b, ...look }; };
+    new PlotCanvas(box, { x: "t [s]", y: `${one.name}${one.unit ? ` [${one.unit}]` : ""}`, label: `${one.name}, measured and by the model`, height: "9rem" }).set({ curves: [curve(2 * place, { colour: "#8a939c" }), curve(2 * place + 1, { thin: true })], texts: ["grey measured, blue model"], range: { x: one.span } });
+    return box;
   }
 
   async keep() {
@@ -178,6 +191,19 @@ class DataPane {
   }
 
   say(text) { this.parts.said.textContent = text; this.parts.said.hidden = !text; }
+}
+
+/** How well each fold is met, and what the others of it tell, with means and spreads. */
+function foldTables({ signals, values, folds }) {
+  const head = (...texts) => make("tr", {}, ...texts.map((text) => make("th", { text })));
+  const fits = folds.map((fold) => make("tr", { testid: `fold-${fold.name}` }, make("td", { text: fold.name }), ...fold.fits.map((fit) => make("td", { text: typeof fit === "number" ? `${brief(100 * fit, 4)} %` : "–" }))));
+  const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+  const spread = (numbers) => Math.sqrt(numbers.reduce((sum, one) => sum + (one - mean(numbers)) ** 2, 0) / Math.max(1, numbers.length - 1));
+  const column = (part, place) => folds.map((fold) => fold[part][place]).filter((one) => typeof one === "number");
+  const means = make("tr", { testid: "fold-mean" }, make("th", { text: "mean" }), ...signals.map((_, place) => make("td", { text: `${brief(100 * mean(column("fits", place)), 4)} %` })));
+  const told = values.map((name, place) => make("tr", { testid: `fold-value-${name}` }, make("td", { text: name }), make("td", { text: brief(mean(column("values", place)), 5) }), make("td", { text: `± ${brief(spread(column("values", place)), 2)}` })));
+  return [make("h3", { text: "fit of what was held back" }), make("div", { class: "wide-table" }, make("table", { class: "foretold", testid: "data-folds" }, head("held back", ...signals), ...fits, means)),
+    make("h3", { text: "what the others told" }), make("table", { class: "foretold" }, head("parameter", "mean", "spread of the folds"), ...told)];
 }
 
 export const dataPane = { name: "data", title: "Data", key: "6", mount(root, app) { dataPane.own = new DataPane(root, app); } };
