@@ -19,6 +19,7 @@ from ..contract.vocabulary import LIBM, PRELUDE, WORDS
 from ..schedule.schedule import Evaluation, LogGroup, Schedule, Unit
 from ..solvers import find_tableau
 from ..tracing.specialise import Helpers, specialise
+from .at_instants.ahead import ahead_function
 from .at_instants.first_slope import with_shared_slope
 from .at_instants.hits import hit_text
 from .gates import retain_text, switches
@@ -102,7 +103,7 @@ def write_source(schedule: Schedule, logs: list[LogGroup], solver: str, math: st
     plain = not (guards or generator.loops or loose or generator.large or method.adaptive or method.implicit)
     shared = with_shared_slope(slope, hit) if plain else None
     driver = driver_text.driver(solver, len(generator.slots.x), len(generator.slots.m), *counts, shared is not None)
-    body = [slope, *guards, *retain, shared or hit]
+    body = [slope, *guards, *retain, shared or hit, *ahead_function(generator.ahead_text)]
     functions = [text + "\n" for _, text in generator.functions.values()]
     code = [*helper_functions(generator.helpers), *functions, *loops, *generator.part_functions, *body, *driver]
     return Source(

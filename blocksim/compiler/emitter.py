@@ -77,7 +77,9 @@ class Emitter:
             own = tuple(self.signal(scope, (unit.index, name, copy * size + k)) for k in range(size))
             return own[0] if declaration.size == 1 else in_rows(unit, declaration, own)
         if isinstance(declaration, Noise):
-            return code("noise[o[", self.slots.of(unit, name, copy)[0], "]]")
+            place = self.slots.of(unit, name, copy)[0]
+            self.slots.drawn.add(place)
+            return code("noise[o[", place, "]]")
         if (unit.index, name) in self.slots.arrays or (unit.index, name, copy) in self.slots.arrays:
             return self.shadows.get((unit.index, name, copy)) or self.slots.array(unit, name, copy)
         store = "p" if not isinstance(declaration, State) else "m" if isinstance(declaration, Memory) else "x"

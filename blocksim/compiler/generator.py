@@ -31,6 +31,7 @@ class Generator(Emitter):
             for _ in range(u.width)
         ]
         self.part_functions: list[str] = []
+        self.ahead_text: list[str] = []
         loops = [entry for entry in schedule.order if len(entry) > 1 or entry[0] in schedule.needs[entry[0]]]
         self.loops = [make_loop(self, number, entry) for number, entry in enumerate(loops)]
 

@@ -42,6 +42,17 @@ class Region:
     shape: tuple[int, ...] = ()  # of a matrix; () when one-dimensional
 
 
+@dataclass(frozen=True)
+class AheadRows:
+    """What is computed ahead of the run at the hits of one group: how long a row is, and which numbers it is made of."""
+
+    group: int
+    place: int  # in o: the place of the next row in `ahead`, -1 without rows; behind it what is added after a hit
+    width: int
+    p: tuple[int, ...]
+    regions: tuple[int, ...]  # in o: where arrays that are read begin and end
+
+
 @dataclass
 class Slots:
     """Addresses of everything a schedule stores."""
@@ -49,14 +60,21 @@ class Slots:
     p: list[Slot] = field(default_factory=list)
     x: list[Slot] = field(default_factory=list)
     m: list[Slot] = field(default_factory=list)
-    streams: list[tuple[Slot, str, int]] = field(default_factory=list)  # noise: owner, kind, index in o
+    declared_streams: list[tuple[Slot, str, int]] = field(default_factory=list)  # noise: owner, kind, index in o
+    drawn: set[int] = field(default_factory=set)  # indices in o of the streams that the program reads
     regions: list[Region] = field(default_factory=list)
     scratch: dict[int, int] = field(default_factory=dict)  # region index -> length
     fixed: dict[int, int] = field(default_factory=dict)  # lengths the code relies on
     constants: list[tuple[int, list[int]]] = field(default_factory=list)  # whole numbers in o that loops read
+    ahead: list[AheadRows] = field(default_factory=list)
     o: int = 0
     where: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # (unit, name) -> addresses in its store
     arrays: dict[tuple[int, str] | tuple[int, str, int], Region] = field(default_factory=dict)
+
+    @property
+    def streams(self) -> list[tuple[Slot, str, int]]:
+        """The streams of noise that the program reads: an ideal sensor declares one and does not."""
+        return [stream for stream in self.declared_streams if stream[2] in self.drawn]
 
     def add(self, store: list[Slot], unit: Unit, name: str, count: int, single: bool) -> None:
         self.where[(unit.index, name)] = list(range(len(store), len(store) + count))
@@ -124,7 +142,7 @@ def place(slots: Slots, unit: Unit, name: str, declaration: Any) -> None:
         addresses = []
         for k in range(unit.width):
             addresses.append(slots.o)
-            slots.streams.append((Slot(unit.path, name, k if unit.wide else -1), declaration.kind, slots.o))
+            slots.declared_streams.append((Slot(unit.path, name, k if unit.wide else -1), declaration.kind, slots.o))
             slots.o += 1
         slots.where[(unit.index, name)] = addresses
 

@@ -32,6 +32,11 @@ class RunClock:
     def seconds(self, tick: int) -> float:
         return float(self.base * tick)
 
+    def count(self, group: int) -> int:
+        """How many sample hits a group has."""
+        first, period = self.hits[group]
+        return max((self.end - first) // period + 1, 0)
+
 
 def key_place(diagram: Diagram, key: str) -> Place | None:
     return diagram.spec.places.get(key) if diagram.spec is not None else None

@@ -27,6 +27,7 @@ from ..schedule.true_outputs import true_outputs
 from ..schedule.units import infer_units
 from ..solvers import DEFAULT, find_solver
 from .machine import Machine, blank_machine
+from .many.ahead import SharedSignals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +53,7 @@ class Experiment:
     grid_times: dict[int, np.ndarray] = field(default_factory=dict)
     places: dict[str, Any] = field(default_factory=dict)  # of settings that are a plain number; see `overrides`
     free: dict[str, bool] = field(default_factory=dict)  # settings that never change the code; see `overrides`
+    shared: SharedSignals = field(default_factory=SharedSignals)
 
     @property
     def slots(self) -> Any:
@@ -125,8 +127,12 @@ class Experiment:
     def draws(self) -> list[int]:
         """For each stream of noise, how many numbers the block that draws from it takes: one a sample hit."""
         groups = {u.path: u.group for u in self.schedule.units if u.group is not None}
-        hits = [self.clock.hits[groups[owner.path]] for owner, _, _ in self.slots.streams]
-        return [max((self.clock.end - first) // period + 1, 0) for first, period in hits]
+        return [self.clock.count(groups[owner.path]) for owner, _, _ in self.slots.streams]
+
+    @functools.cached_property
+    def shared_size(self) -> int:
+        """How many numbers runs can share that are computed ahead."""
+        return sum(self.clock.count(rows.group) * rows.width for rows in self.slots.ahead)
 
     @functools.cached_property
     def columns(self) -> list[list[tuple[str, int, int, str, Outport, bool]]]:

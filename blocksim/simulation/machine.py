@@ -45,7 +45,8 @@ class Machine(SimpleNamespace):
         """
         import numpy as np
 
-        before = [None if s is self.k or s is self.record or s is self.noise else s.copy() for s in self.stores()]
+        unchanged = {id(self.k), id(self.record), id(self.noise), id(self.ahead)}  # or longer than worth a copy
+        before = [None if id(s) in unchanged else s.copy() for s in self.stores()]
         with np.errstate(all="ignore"):
             try:
                 return self.interpret(self.program.plain()["advance"], end)
@@ -60,7 +61,7 @@ class Machine(SimpleNamespace):
         for store in self.stores():
             if store is self.k:
                 lists.append(tuple(row.tolist() for row in self.k))
-            elif store is self.a or store is self.noise or store is self.record:
+            elif store is self.a or store is self.noise or store is self.ahead or store is self.record:
                 lists.append(store)  # slices of a must be views; the others are long
             else:
                 lists.append(store.tolist())
@@ -121,6 +122,7 @@ def blank_machine(experiment: Experiment) -> Machine:
         m=experiment.numbers.m,
         a=experiment.numbers.a,
         noise=np.zeros(0),
+        ahead=np.zeros(0),
         o=experiment.numbers.o,
     )
 

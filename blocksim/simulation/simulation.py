@@ -15,6 +15,7 @@ from .beside import compile_beside, compiles_beside
 from .experiment import Experiment
 from .failures import InterruptedRun, failure
 from .machine import fresh_machine
+from .many.ahead import read_ahead, share_signals
 from .noise import Draws, draw_noise
 from .overrides import Overrides
 from .pace import CHOSEN_STEPS, LOOK, Pace
@@ -72,6 +73,8 @@ class Simulation:
         numbers = Overrides(self.params).numbers(experiment)
         noise.address(experiment, numbers.o)
         self.machine = fresh_machine(experiment.blank, numbers, noise.values)
+        if experiment.program.compiled and engine != "python" and experiment.method.compiled:
+            share_signals(experiment, [self.machine])
 
     # ---- running ---------------------------------------------------------------------------------------------------
 
@@ -186,6 +189,7 @@ class Simulation:
     def set(self, name: str, value: float) -> None:
         """Change a parameter from now on: sim.set("plant.J", 0.02)."""
         Overrides({name: value}).into_running(self.experiment, self.machine.p)
+        read_ahead(self.experiment, self.machine, None)
         self.machine.f[stores.FRESH] = 0.0
 
     def set_input(self, name: str, value: Any) -> None:

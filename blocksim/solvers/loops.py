@@ -14,18 +14,18 @@ def view(a: Any, start: int, end: int) -> Any:
     """A stretch of the array store (provided with the program)."""
 
 
-def residual(z: Any, r: Any, t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
+def residual(z: Any, r: Any, t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, ahead: Any, o: Any) -> None:
     """r = what the loop makes of the guess z, minus z (generated)."""
 
 
-def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> None:
+def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, ahead: Any, o: Any) -> None:
     """Find the z that reproduces itself, starting from the last one; a failure is noted in m."""
     z = view(a, o[Z], o[Z + 1])
     r = view(a, o[R], o[R + 1])
     q = view(a, o[Q], o[Q + 1])
     jacobian = view(a, o[JACOBIAN], o[JACOBIAN + 1])
     for _ in range(50):
-        residual(z, r, t, x, p, m, a, noise, o)
+        residual(z, r, t, x, p, m, a, noise, ahead, o)
         worst = 0.0
         scale = 1.0
         for i in range(K):
@@ -38,7 +38,7 @@ def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> 
             before = z[j]
             change = 1e-6 * (abs(before) if abs(before) > 1.0 else 1.0)
             z[j] = before + change
-            residual(z, q, t, x, p, m, a, noise, o)
+            residual(z, q, t, x, p, m, a, noise, ahead, o)
             z[j] = before
             for i in range(K):
                 jacobian[i * K + j] = (q[i] - r[i]) / change
@@ -49,7 +49,7 @@ def solve_loop(t: float, x: Any, p: Any, m: Any, a: Any, noise: Any, o: Any) -> 
             return
         for i in range(K):
             z[i] = z[i] - r[i]
-    residual(z, r, t, x, p, m, a, noise, o)
+    residual(z, r, t, x, p, m, a, noise, ahead, o)
     for i in range(K):  # what Newton leaves at rounding level is a solution too
         if not abs(r[i]) <= 1e-9 * (1.0 + abs(z[i])):
             m[FLAG] = NUMBER + 1.0

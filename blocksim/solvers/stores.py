@@ -25,16 +25,17 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "reset": ("i", "t"),
     "retain": ("t",),
     "settle": ("t",),
+    "compute_ahead": ("end",),
     "hit": ("tick", "t"),
     "advance": ("end",),
 }
 EVERY, SOLVER, INSTANT = tuple(ARGUMENTS), ("advance",), ("hit", "advance")
-WATCHING = ("settle", *INSTANT)
+WATCHING, TIMED = ("settle", *INSTANT), ("compute_ahead", "advance")
 
 #: In the order in which functions take them.
 STORES = (
-    Storage("clock", WHOLE, SOLVER, "where in time the run is"),
-    Storage("hits", WHOLE, INSTANT, "for each rate the tick of its next hit and the ticks between hits"),
+    Storage("clock", WHOLE, TIMED, "where in time the run is"),
+    Storage("hits", WHOLE, (*INSTANT, "compute_ahead"), "for each rate the tick of its next hit and the ticks between hits"),
     Storage(
         "logs", WHOLE, INSTANT, "for each log grid: next tick, ticks between rows, next row, rows in all, start in the record"
     ),
@@ -49,7 +50,8 @@ STORES = (
     Storage("m", REAL, EVERY, "memories and signals held between hits"),
     Storage("a", REAL, EVERY, "arrays: tables, vectors, matrices"),
     Storage("noise", REAL, EVERY, "random numbers of the run, stream after stream"),
-    Storage("o", WHOLE, EVERY, "where arrays begin and end in a, and the next number of each stream of noise"),
+    Storage("ahead", REAL, EVERY, "signals that depend on time alone, where they were computed ahead of the run: a row a hit"),
+    Storage("o", WHOLE, EVERY, "where arrays begin and end in a, the next number of each stream of noise, the next row of ahead"),
 )
 NAMES = tuple(store.name for store in STORES)
 #: Numbers per log grid in `logs`.
@@ -62,7 +64,11 @@ def passed(function: str) -> tuple[str, ...]:
 
 
 def handed(function: str, *own: Any, **by_name: Any) -> tuple[Any, ...]:
-    """What to call a function of a program with: its own arguments, and the stores it gets out of those given by name."""
+    """What to call a function of a program with: its own arguments, and the stores it gets out of those given by name.
+
+    Where nothing was computed ahead of a run, as for what only looks at an instant, that store need not be given.
+    """
+    by_name.setdefault("ahead", ())
     return (*own, *(by_name[name] for name in passed(function)))
 
 

@@ -87,7 +87,7 @@ def test_steps_on_the_way_to_a_slope_are_followed():
     hit = "def hit(tick, k):\n    if log_0:\n        b_1 = sin(x[0])\n        qdd = b_1 / p[0]\n        record[0] = qdd\n"
     assert with_shared_slope(slope, hit).splitlines()[1:] == [
         "    if log_0:",
-        "        derivative(t, k[0], x, p, m, a, noise, o)",
+        "        derivative(t, k[0], x, p, m, a, noise, ahead, o)",
         "        f[1] = 2.0",
         "        qdd = k[0][1]",
         "        record[0] = qdd",

@@ -87,7 +87,7 @@ def test_arrays_lie_end_to_end(schedule, slots):
 
 
 def test_noise_has_an_address_for_each_stream(slots):
-    owner, kind, address = next(stream for stream in slots.streams if stream[0].path == "sample")
+    owner, kind, address = next(stream for stream in slots.declared_streams if stream[0].path == "sample")
     assert kind == "normal" and owner.element == -1
     taken = {i for region in slots.regions for i in (region.index, region.index + 1)}
     assert address not in taken and address < slots.o

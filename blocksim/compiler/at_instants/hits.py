@@ -12,6 +12,7 @@ from ..gates import gated, switches
 from ..generator import Generator, program_function
 from ..scope import Scope
 from ..slots import Region
+from .ahead import outputs_ahead
 
 HIT, SETTLE, RETAIN = (signature(name) for name in ("hit", "settle", "retain"))
 Pending = dict[tuple[int, str, int], Code]
@@ -84,8 +85,12 @@ def due_outputs(generator: Generator, scope: Scope, pending: Pending) -> dict[st
     entries = generator.needed(targets, stored=False)
     conditions = due_for(generator, entries)
     shared = Scope()
+    for g in range(len(generator.schedule.groups)):
+        outputs_ahead(generator, scope, shared, g, [entry for entry in entries if conditions[entry[0]] == {g}])
     runs: list[tuple[str, Scope]] = []
     for entry in entries:
+        if entry[0] in shared.done:
+            continue
         condition = " or ".join(f"due_{g}" for g in sorted(conditions[entry[0]]))
         if not runs or runs[-1][0] != condition:
             runs.append((condition, Scope(signals=shared.signals, done=shared.done)))
@@ -214,6 +219,9 @@ def due_memories(generator: Generator, scope: Scope, g: int, units: list[Unit], 
     for address in (a for u in units for n in u.kind.of(Noise) for a in generator.slots.where[(u.index, n)]):
         inner.begin()
         inner.write(code("o[", address, "] += 1"))
+    for rows in (one for one in generator.slots.ahead if one.group == g):
+        inner.begin()
+        inner.write(code("o[", rows.place, "] += o[", rows.place + 1, "]"))
     inner.begin()
     inner.write(f"hits[{2 * g}] = tick + hits[{2 * g + 1}]")
     scope.nest(f"if due_{g}:", generator.finish(inner, f"memories_{g}", HIT))

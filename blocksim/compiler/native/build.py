@@ -11,14 +11,14 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from ...solvers import stores
-from ...solvers.stores import ROWS, STORES
+from ...solvers.stores import ROWS, STORES, passed
 from .arithmetic import LIBM_CALLS
 from .lowering import ProgramUnit
 from .memory import PLACE_TYPE
 from .values import REAL_NUMBER, WHOLE_NUMBER, Content, LaneAddresses, Number, NumberKind, Pointer, codes_in
 
 #: Real numbers that are the same for all runs in lockstep: the solver's.
-SHARED_REALS = ("f", "g", "armed")
+SHARED_REALS = ("f", "g", "armed", "ahead")
 #: Programs up to this many characters become one function.
 ONE_FUNCTION = 30_000
 
@@ -49,19 +49,27 @@ def add_library() -> None:
 
 
 def intermediate(text: str, rows: int, lanes: int) -> str:
-    """A program as LLVM's language: `enter` is handed the end and an address for each store, k's rows one by one."""
+    """A program as LLVM's language, with the two functions that are called from outside."""
     module = ir.Module("program")
     module.triple = llvm.get_process_triple()
     unit = ProgramUnit(text, module, lanes, len(text) < ONE_FUNCTION)
-    names = [f"k{i}" if store.kind == ROWS else store.name for store in STORES for i in range(rows if store.kind == ROWS else 1)]
+    exported(unit, "enter", "advance", rows, lanes)
+    exported(unit, "compute_ahead", "compute_ahead", 0, 1)  # of one run, whose numbers all lanes share
+    return str(module)
+
+
+def exported(unit: ProgramUnit, title: str, name: str, rows: int, lanes: int) -> None:
+    """A function that is handed the end and an address for each store, k's rows one by one, and calls one of the program's."""
+    handed = [store for store in STORES if name in store.functions]
+    names = [f"k{i}" if store.kind == ROWS else store.name for store in handed for i in range(rows if store.kind == ROWS else 1)]
     kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64), *(PLACE_TYPE for _ in names)])
-    function = ir.Function(module, kind, "enter")
-    for argument, name in zip(function.args[1:], names, strict=True):
-        argument.name = name
+    function = ir.Function(unit.module, kind, title)
+    for argument, own in zip(function.args[1:], names, strict=True):
+        argument.name = own
         argument.add_attribute("noalias")
     addresses = dict(zip(names, function.args[1:], strict=True))
     meanings: list[Content] = [Number(NumberKind(WHOLE_NUMBER), function.args[0])]
-    for store in STORES:
+    for store in handed:
         if store.kind == ROWS:
             meanings.append(tuple(Pointer(NumberKind(REAL_NUMBER, lanes > 1), addresses[f"k{i}"]) for i in range(rows)))
         elif store.name in ("record", "noise") and lanes > 1:
@@ -70,12 +78,12 @@ def intermediate(text: str, rows: int, lanes: int) -> str:
             real = store.kind == stores.REAL
             wide = lanes > 1 and real and store.name not in SHARED_REALS
             meanings.append(Pointer(NumberKind(REAL_NUMBER if real else WHOLE_NUMBER, wide), addresses[store.name]))
-    advance = unit.call("advance", meanings, False)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     out = builder.alloca(ir.IntType(64))
-    builder.call(advance.code, [out, *(code for meaning in meanings for code in codes_in(meaning))])
+    if name in unit.functions:
+        compiled = unit.call(name, meanings, False)
+        builder.call(compiled.code, [out, *(code for meaning in meanings for code in codes_in(meaning))])
     builder.ret(builder.load(out, typ=ir.IntType(64)))
-    return str(module)
 
 
 def machine_code(intermediate_text: str, speed: int = 3) -> bytes:
@@ -99,8 +107,12 @@ class NativeEntry:
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         self.engine, self.lanes = engine, lanes  # the engine holds the memory
-        kinds = [ctypes.c_int64, *([ctypes.c_void_p] * (len(STORES) - 1 + rows))]
-        self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(engine.get_function_address("enter"))
+        self.function = self.called("enter", len(STORES) - 1 + rows)
+        self.ahead = self.called("compute_ahead", len(passed("compute_ahead")))
+
+    def called(self, title: str, addresses: int) -> Any:
+        kinds = [ctypes.c_int64, *([ctypes.c_void_p] * addresses)]
+        return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self.engine.get_function_address(title))
 
     def __call__(self, end: int, *arrays: Any) -> int:
         """Run up to a tick, without the interpreter's lock."""
@@ -111,3 +123,7 @@ class NativeEntry:
             else:
                 addresses.append(array.__array_interface__["data"][0])
         return int(self.function(end, *addresses))
+
+    def compute_ahead(self, end: int, *arrays: Any) -> None:
+        """Compute what depends on time alone, up to a tick."""
+        self.ahead(end, *(array.__array_interface__["data"][0] for array in arrays))

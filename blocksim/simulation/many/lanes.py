@@ -20,12 +20,13 @@ from ..experiment import Experiment
 from ..noise import Draws
 from ..pace import LOOK
 from ..simulation import Simulation
+from .ahead import share_signals
 
 if TYPE_CHECKING:
     import numpy as np
 
 #: Real numbers that all lanes share, and those that each lane keeps at a place of its own.
-SHARED_STORES, OWN_STORES = ("f", "g", "armed"), ("record", "noise")
+SHARED_STORES, OWN_STORES = ("f", "g", "armed", "ahead"), ("record", "noise")
 #: Steps of runs that could go in lockstep, from which on that is compiled.
 WORTH = 1_000_000
 #: Bytes by which the logs of neighbouring lanes are moved apart, lest all of them want the same lines of the cache.
@@ -127,6 +128,7 @@ class Lockstep:
         self.experiment, self.simulations, self.memory = experiment, list(simulations), memory
         filled = [*self.simulations, *[self.simulations[-1]] * (LANES - len(self.simulations))]
         self.machines = [simulation.machine for simulation in filled]
+        share_signals(experiment, self.machines)
         self.kept: list[np.ndarray] = []
         self.shared: dict[str, np.ndarray] = {}
         self.wide: dict[str, Any] = {}
@@ -144,7 +146,7 @@ class Lockstep:
                 places += [self.address(np.zeros((len(row), LANES))) for row in first.k]
                 continue
             elif store.kind == WHOLE or store.name in SHARED_STORES:
-                array = self.shared[store.name] = values[0].copy()
+                array = self.shared[store.name] = values[0] if store.name == "ahead" else values[0].copy()
             else:
                 array = self.wide[store.name] = np.stack(values, axis=1)
             places.append(self.address(array))
