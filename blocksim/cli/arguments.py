@@ -26,6 +26,18 @@ Assume = Annotated[
     list[str] | None,
     typer.Option("--assume", metavar="SOURCE", help="A source the record does not hold, which acted as in the diagram."),
 ]
+ColumnMap = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map", metavar="SIGNAL=COLUMN", help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated."
+    ),
+]
+TimeColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column of time, when not t or time; 'zeit [ms]' with its unit.")
+]
+RowInterval = Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")]
+EvenGrid = Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")]
+MissingRule = Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")]
 AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Let the diagram read files outside its own folder.")]
 OwnBlocks = Annotated[
     list[Path] | None,

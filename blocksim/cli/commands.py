@@ -11,7 +11,22 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .arguments import AllowOutside, Assume, File, Output, Set, checked_options, read_settings, record_options, with_errors_told
+from .arguments import (
+    AllowOutside,
+    Assume,
+    ColumnMap,
+    EvenGrid,
+    File,
+    MissingRule,
+    Output,
+    RowInterval,
+    Set,
+    TimeColumn,
+    checked_options,
+    read_settings,
+    record_options,
+    with_errors_told,
+)
 from .course_commands import course
 from .design_commands import design_command, information_command, sequential_command
 from .look_command import look_command
@@ -107,20 +122,11 @@ def identify(
         list[Path] | None,
         typer.Option("--record", "-r", metavar="PATH", help="The measured record. Several are fitted together."),
     ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="SIGNAL=COLUMN",
-            help="The column a signal is read from, 'arm=q [deg]' with its unit. May be repeated.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of time, when not t or time; 'zeit [ms]' with its unit.")
-    ] = None,
-    every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
-    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put an uneven record on an even grid first.")] = None,
-    missing: Annotated[str | None, typer.Option(help="What to do with nan: refuse or bridge.")] = None,
+    map_: ColumnMap = None,
+    time: TimeColumn = None,
+    every: RowInterval = None,
+    resample: EvenGrid = None,
+    missing: MissingRule = None,
     assume: Assume = None,
     set_: Set = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the record, the diagram and run.json here.")] = None,

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DiagramError
-from .arguments import AllowOutside, File, Set, read_columns, read_settings, with_errors_told
+from .arguments import (
+    AllowOutside,
+    ColumnMap,
+    EvenGrid,
+    File,
+    RowInterval,
+    Set,
+    TimeColumn,
+    read_columns,
+    read_settings,
+    with_errors_told,
+)
 
 if TYPE_CHECKING:
     from ..planning.design.search import SearchProgress
@@ -190,10 +201,10 @@ def sequential_command(
     record: Annotated[
         Path | None, typer.Option("--record", "-r", metavar="PATH", help="What was measured with the last design of the folder.")
     ] = None,
-    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN", help="As for identify.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of time, as for identify.")] = None,
-    every: Annotated[str | None, typer.Option(help="Interval of the rows [s], in place of a column of time.")] = None,
-    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="Put the record on an even grid first.")] = None,
+    map_: ColumnMap = None,
+    time: TimeColumn = None,
+    every: RowInterval = None,
+    resample: EvenGrid = None,
 ) -> None:
     """Design, measure, fit and design again, until it is enough.
 

@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from .arguments import AllowOutside, Assume, File, Output, Set, read_settings, record_options, with_errors_told
+from .arguments import (
+    AllowOutside,
+    Assume,
+    ColumnMap,
+    EvenGrid,
+    File,
+    MissingRule,
+    Output,
+    RowInterval,
+    Set,
+    TimeColumn,
+    read_settings,
+    record_options,
+    with_errors_told,
+)
 
 
 @with_errors_told
@@ -42,11 +56,11 @@ def validate_command(
         str, typer.Option(help="Where the loop starts: at the record's first samples, or the diagram's.")
     ] = "record",
     skip: Annotated[float, typer.Option(help="Time at the start that is not compared, while a controller settles [s].")] = 0.0,
-    map_: Annotated[list[str] | None, typer.Option("--map", metavar="SIGNAL=COLUMN", help="As for identify.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="As for identify.")] = None,
-    every: Annotated[str | None, typer.Option(help="As for identify.")] = None,
-    resample: Annotated[str | None, typer.Option(metavar="SECONDS", help="As for identify.")] = None,
-    missing: Annotated[str | None, typer.Option(help="As for identify.")] = None,
+    map_: ColumnMap = None,
+    time: TimeColumn = None,
+    every: RowInterval = None,
+    resample: EvenGrid = None,
+    missing: MissingRule = None,
     assume: Assume = None,
     set_: Set = None,
     output: Output = None,
