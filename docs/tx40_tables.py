@@ -26,7 +26,11 @@ METHODS = {"classical": ("Classical", "#1f6fb4"), "irwsm1": ("IRWSM 1", "#d9601a
 #: Begin and end of what the regressions use; before and after the robot rests.
 FITTED = (0.07, 7.47)
 MATCHED = {"cutoff": 44.75, "factor": 20, "smooth.nvr": 3.16e-8}
-PRIORS = {"good": {"cutoff": 50, "factor": 200}, "poor": {"cutoff": 200, "factor": 20}, "matched": MATCHED}
+PRIORS: dict[str, dict[str, float]] = {
+    "good": {"cutoff": 50, "factor": 200},
+    "poor": {"cutoff": 200, "factor": 20},
+    "matched": MATCHED,
+}
 #: Tables 1 and 3 of the paper: Classical, IRWSM 1, IRWSM 2 with good and with poor knowledge.
 PAPER = """
 ZZ1R 1.24 1.24 1.24 1.21 1.25 1.22; Fc1 6.90 6.85 6.85 6.55 6.52 6.50; Fv1 8.07 8.09 8.09 8.18 8.19 8.20

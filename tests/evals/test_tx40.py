@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from short_studies import lines, scores, short
+from test_pages import numbers, table
 
 import blocksim as bs
 from blocks.plants.serial.chain import INERTIAL
@@ -92,6 +93,23 @@ def test_relative_errors_of_the_measured_record(settings, expected):
         for name, value in FRICTION.items():
             assert found[name].value == pytest.approx(value, rel=0.01), name
         assert found["Ia3"].value == pytest.approx(0.096, abs=0.002)
+
+
+@pytest.mark.slow
+@measured
+def test_claims_of_the_paper_are_those_of_white_residuals():
+    """Table 1's relative standard deviations, printed with two digits of values as small as 0.03."""
+    page = table("brunot2017", "relative standard deviation [%], Classical")
+    parameters = [name for name in page if not name.startswith("all")]
+    white = {"cutoff": 50, "factor": 200, "classical.errors": "white"}
+    found = bs.identify("brunot2017/tx40", params=white).estimates["classical"]
+    shares = []
+    for name in parameters:
+        paper, here = numbers(" ".join(page[name][:2]))
+        ours = 100 * found[name].std / abs(found[name].value)
+        assert ours == pytest.approx(here, rel=0.02), name
+        shares.append(ours / paper)
+    assert len(shares) == 28 and np.median(shares) == pytest.approx(1, abs=0.05) and 0.8 < min(shares) < max(shares) < 1.2
 
 
 @measured
