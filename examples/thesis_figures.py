@@ -1,7 +1,7 @@
 """Figures 8.10, 8.16 and 8.19 to 8.23 of the Swedish thesis: an error that tells nothing, a locked arm, a search over the gap.
 
 python examples/thesis_figures.py           20 s of each
-python examples/thesis_figures.py all       8.23 with its 1000 s, some minutes
+python examples/thesis_figures.py all       8.23 with its 1000 s, half a minute
 """
 
 import sys
@@ -38,19 +38,22 @@ def locked(axis):
     print("8.16:", ", ".join(f"{e.name} {100 * e.relative_error:+.2g} %, z {e.z:+.1f}" for e in found))
 
 
-def searches(axis, runs):
-    """Figs. 8.19 to 8.23: q over the iterations of the printed search, for some noises and lengths."""
+def searches(upper, axis, runs):
+    """Figs. 8.19 to 8.21 and 8.23: V and q over the iterations of the printed search, for some noises and lengths."""
     for stop, seed in runs:
         found = bs.simulate("thesis/backlash_search", params={"method": "gradient"}, seed=seed, stop=stop).estimates["hybrid"]
+        upper.plot(found.details["loss"], ".-", lw=1)
         axis.plot(1e3 * found.details["history"][:, 0], ".-", lw=1, label=f"{stop} s, seed {seed}")
         print(f"8.19-8.23: {stop} s: q = {1e3 * found['q'].value:.4f} mrad ± {1e3 * found['q'].std:.4f}")
     axis.axhline(1, color="black", ls=":", lw=1)
-    axis.set(xlabel="iteration", ylabel="q [mrad]", title="8.19 to 8.23")
+    axis.set(xlabel="iteration", ylabel="q [mrad]")
+    upper.set(ylabel="V [rad²/s²]", title="8.19 to 8.23")
     axis.legend(loc="lower right", fontsize=8)
 
 
-axes = (figure := Figure(figsize=(11, 3.3), layout="constrained")).subplots(1, 3)
-prediction_error(axes[0])
-locked(axes[1])
-searches(axes[2], [(20, 1), (20, 2), (20, 3), (1000, 1)] if sys.argv[1:] else [(20, 1)])
+axes = (figure := Figure(figsize=(11, 4), layout="constrained")).subplot_mosaic([["8.10", "8.16", "V"], ["8.10", "8.16", "q"]])
+axes["V"].sharex(axes["q"])
+prediction_error(axes["8.10"])
+locked(axes["8.16"])
+searches(axes["V"], axes["q"], [(20, 1), (20, 2), (20, 3), (1000, 1)] if sys.argv[1:] else [(20, 1)])
 figure.savefig("thesis_figures.png", dpi=110)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from short_studies import lines, points, scores, short
+from short_studies import lines, points, scores, short, study_path
 from test_pages import DOCS, numbers, rounding, table
 
 import blocksim as bs
+from blocksim.studies.file import load_study
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Names of the rows and columns of the thesis' tables in their studies.
@@ -95,6 +96,20 @@ def test_rigid_body_of_the_thesis():
         )
 
 
+def test_readings_of_the_response_of_the_thesis():
+    """(6.7) by hand: Jm from the top of the band, Ja from the rigid body, k1 from the notch."""
+    text = (DOCS / "thesis.md").read_text(encoding="utf-8").replace("\n", " ")
+    axis = load_study(study_path("thesis/starting_values")).diagram
+    details = bs.simulate(axis, params={"peak": 1, "noise": 0.0034}).estimates["response"].details
+    Jm, r = details["relations"]["Jm"], details["r"]
+    Ja = (bs.simulate("thesis/rigid").estimates["ls"]["J"].value - Jm) / r**2
+    errors = [100 * (v / truth - 1) for v, truth in ((Jm, 1.21e-2), (Ja, 1.13e3), (Ja * details["notch"] ** 2, 1.46e6))]
+    printed = re.search(r"that is Jm (\S+), Ja (\S+) and k1 (\S+) %", text)
+    assert errors == pytest.approx([float(number) for number in printed.groups()], abs=0.15)
+    low = [100 * (details["relations"][name] / truth - 1) for name, truth in (("Ja", 1.13e3), ("k1", 1.46e6))]
+    assert low == pytest.approx([-33, -33], abs=1)
+
+
 def test_mean_springs_of_the_thesis():
     page, estimates = table("thesis", "", "k1", "k3"), bs.simulate("thesis/mean_spring").estimates
     for cells, block in zip(page.values(), ("spring", "fair"), strict=True):
@@ -128,6 +143,24 @@ def test_conditions_of_gautier():
     details = {name: own.details for name, own in bs.simulate("gautier2001/wls").estimates.items()}
     pairs = [f"{details[n]['condition']:.0f} and {details[n]['relative_condition']:.0f}" for n in ("moving", "full", "essential")]
     assert f"{pairs[0]} for `moving`, {pairs[1]} for `full`" in text and f"they are {pairs[2]}." in text
+
+
+def test_relative_standard_deviations_of_gautier():
+    """One run each, as the page's commands have it: printed to two digits."""
+    white = {f"{pipeline}.errors": "white" for pipeline in ("unfiltered", "forward", "full")}
+    found = bs.simulate("gautier2001/wls", params=white).estimates
+    columns = {1: found["unfiltered"], 3: found["forward"], 5: found["full"]}
+    compare_percents(table("gautier2001", "(10), % of the estimate"), columns)
+    runs = [bs.simulate(f"gautier2001/ekf_case{case}", params={"encoder.noise_std": 1}).estimates for case in (2, 3)]
+    columns = {1: runs[0]["ekf"], 3: runs[1]["ekf"], 5: runs[0]["rls"]}
+    compare_percents(table("gautier2001", "% of the estimate", "EKF (2): paper"), columns)
+
+
+def compare_percents(page, columns):
+    for name, cells in page.items():
+        for column, estimates in columns.items():
+            percent = 100 * estimates[name].std / abs(estimates[name].value)
+            assert percent == pytest.approx(float(cells[column]), rel=0.06), (name, column, percent)
 
 
 def test_spectral_radii_of_tout(monkeypatch):
