@@ -1,17 +1,19 @@
 """The tables of intervals and bounds in docs/identification.md: runs the studies of diagrams/intervals and writes what they say.
 
-python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; hours on one core
+python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; 80 minutes of one core
 python docs/intervals.py --repeat 10 joint  # some of them, fewer runs. Stopped, it goes on where it was when repeated
 python docs/intervals.py --only didim iv    # some identifiers: the quick ones may have more runs than the others
 python docs/intervals.py --read intervals   # the tables of what is there, finished or not
 
-Runs are made in parts of ten, each a study of its own with the next seed, so that a stop at any time leaves whole parts.
+Runs are made in parts of ten, each a study of its own with the next seed, one part of every study after the other: a stop at any
+time leaves whole parts, and as many of each.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,19 +53,18 @@ BIASED = 0.5  # of the spread of one run: a cell with more is marked
 PART = 10  # runs
 
 
-def run(name: str, out: Path, repeat: int, jobs: int | None, only: Sequence[str] = ()) -> None:
-    """One of the studies, part after part; with `only` some identifiers, in parts that have their names."""
+def run(name: str, out: Path, part: int, jobs: int | None, only: Sequence[str] = ()) -> None:
+    """One part of a study; with `only` some identifiers, in parts that have their names."""
     path = bundled_root() / "intervals" / "studies" / f"{name}.yaml"
     plain = dict(load_study(path).plain)
     if only:
         plain["diagram"] = with_only(Path(plain["diagram"]).name, only)
         plain["collect"] = [block for block in only if f"\n  {block}:" in plain["diagram"]]
-    for part in range(math.ceil(repeat / PART)):
-        own = {**plain, "repeat": PART, "seed": plain["seed"] + part}
-        folder = out / name / "-".join([f"{part:03d}", *only])
-        if only and (out / name / f"{part:03d}" / "estimates.csv").is_file():
-            continue  # the same runs are there already, with all identifiers
-        bs.run_study(parse_study(study_yaml(own), str(path)), out=folder, resume=True, report=False, jobs=jobs)
+        if (out / name / f"{part:03d}" / "estimates.csv").is_file():
+            return  # the same runs are there already, with all identifiers
+    own = {**plain, "repeat": PART, "seed": plain["seed"] + part}
+    folder = out / name / "-".join([f"{part:03d}", *only])
+    bs.run_study(parse_study(study_yaml(own), str(path)), out=folder, resume=True, report=False, jobs=jobs)
 
 
 def diagram_of(name: str) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def with_only(name: str, kept: Sequence[str], more: Mapping[str, Any] | None = N
     return yaml.safe_dump({**plain, "blocks": {**blocks, **(more or {})}}, sort_keys=False)
 
 
-def run_readings(name: str, out: Path, repeat: int, jobs: int | None) -> None:
+def run_readings(name: str, out: Path, part: int, jobs: int | None) -> None:
     """Encoder noise alone, and after CLOE another one whose twin takes the sensor's readings from the record."""
     _, _, output, std, _ = LOOPS[name]
     sought = dict.fromkeys(diagram_of(name)["blocks"]["cloe"]["parameters"], "cloe")
@@ -86,9 +87,8 @@ def run_readings(name: str, out: Path, repeat: int, jobs: int | None) -> None:
     block = {"type": "CLOE", "parameters": sought, "output": output, "readings": [sensor], "in": sensor}
     plain = {"format": 1, "study": "CLOE with readings", "diagram": with_only(name, ["cloe"], {"open": block}), "repeat": PART,
              "methods": {"noise": {"params": {"shake": std}}}, "collect": ["cloe", "open"]}  # fmt: skip
-    for part in range(math.ceil(repeat / PART)):
-        own = parse_study(study_yaml({**plain, "seed": 9026 + part}), "")
-        bs.run_study(own, out=out / f"{name}_readings" / f"{part:03d}", resume=True, report=False, jobs=jobs)
+    own = parse_study(study_yaml({**plain, "seed": 9026 + part}), "")
+    bs.run_study(own, out=out / f"{name}_readings" / f"{part:03d}", resume=True, report=False, jobs=jobs)
 
 
 @dataclass(frozen=True)
@@ -216,10 +216,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, help="processes; one for each core unless said")
     parser.add_argument("--only", nargs="*", default=[], help="identifiers by their block; all unless said")
     asked: Any = parser.parse_args()
-    for name in [] if asked.read else asked.studies:
-        run(name, asked.out, asked.repeat, asked.jobs, asked.only)
+    parts = 0 if asked.read else math.ceil(asked.repeat / PART)
+    for part, name in itertools.product(range(parts), asked.studies):
+        run(name, asked.out, part, asked.jobs, asked.only)
         if name in SENSORS and (not asked.only or "open" in asked.only):
-            run_readings(name, asked.out, asked.repeat, asked.jobs)
+            run_readings(name, asked.out, part, asked.jobs)
     folder = asked.read or asked.out
     write("intervals", "\n".join(table_of(folder)))
     write("bounds", "\n".join(bound_table(folder)))
