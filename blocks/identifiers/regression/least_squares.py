@@ -17,6 +17,7 @@ from ..physical import PHYSICAL, physical_found, with_physical
 from ..weight_angle import UnsaidTorques
 from .bias import UnphysicalPlantError, drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
+from .left_noise import told_of_left_noise
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
 from .system.channels import arm_channel_of, stacked_columns
@@ -63,8 +64,10 @@ class LeastSquares(RecordBlock):
     the motion for exact: noise in it biases the estimates, and no standard deviation shows that. `bias: told` says how much: the
     experiment is simulated again with the estimates for parameters and other `draws` of its noise, through the same filters; to a
     measured record as much noise as its third differences show is added once more, which moves the estimate by as much again. A
-    bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. Where a tenth
-    of a measured effort is left, two draws are made unless it is `off`, and estimates that they move by a tenth are warned of.
+    bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. Without being
+    asked, and without a simulation, the bias is told that noise makes which an IRWSmoother leaves in the motion, to first order,
+    where it is above a third of an interval; noise that goes around the loop is named without a number. Where a tenth of a measured
+    effort is left, two draws are made, and estimates that they move by a tenth are warned of. `bias: off` is silent.
     A delay biases as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples
     of it (MovingAverage, window 2) fits motion without phase.
 
@@ -176,6 +179,9 @@ blocks:
             paths = {n: f"{self.settings['model']}.{n}" for n in solution.names}
             result = with_draws(result, run, paths, self.draws, {})
         if self.bias == "untold":
+            if sought is None and self.method != "total":
+                picked = ends_of(t, self.skip, self.decimate, self.settings["edges"]).picked
+                result = told_of_left_noise(result, self, run, model, signals, (task, solution, picked))
             return *(o[:, 0] if o.shape[1] == 1 else o for o in outputs), with_noise_told(result, run)
         if self.bias != "off":
             try:
