@@ -66,8 +66,8 @@ class LeastSquares(RecordBlock):
     measured record as much noise as its third differences show is added once more, which moves the estimate by as much again. A
     bias beyond the interval is warned of; `corrected` takes it away, `widened` adds it to the standard deviations. Without being
     asked, and without a simulation, the bias is told that noise makes which an IRWSmoother leaves in the motion, to first order,
-    where it is above a third of an interval; noise that goes around the loop is named without a number. Where a tenth of a measured
-    effort is left, two draws are made, and estimates that they move by a tenth are warned of. `bias: off` is silent.
+    where it is above a third of an interval; noise that goes around the loop is named without a number. Where a tenth of a
+    measured effort is left, two draws are made, and estimates that they move by a tenth are warned of. `bias: off` is silent.
     A delay biases as well: what a controller puts out and holds for Ts acts on average Ts / 2 later, and the mean of two samples
     of it (MovingAverage, window 2) fits motion without phase.
 

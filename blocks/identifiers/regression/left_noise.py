@@ -103,7 +103,7 @@ def left_noise_bias(
         return None
     step = max(1, len(picked) // FEW_ROWS)
     some = picked[::step]
-    motion = {n: signals[n][some] for n in plant.motion}
+    motion = {n: signals[n][some] for n in plant.motion if n in signals}  # what is left open is no part of the model
     beta = np.array([task.held.get(n, 0.0) for n in plant.parameters])
     columns = [plant.parameters.index(n) for n in solution.names]
     beta[columns] = solution.fit.values
