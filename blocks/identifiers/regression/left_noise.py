@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from blocksim.estimation.estimates import Estimates
     from blocksim.estimation.process import Run
 
-PORTS = ("x", "dx", "ddx")  # of a smoother that says how well it knows each
+SMOOTHED = ("x", "dx", "ddx")  # of a smoother that says how well it knows each
 FEW_ROWS = 400  # of a record that stand for all
-LINES = 400  # of the spectrum
+NOISE_LINES = 400  # of the spectrum
 TOLD = 1 / 3  # of the 95 % interval: a bias is told from there on
 
 
@@ -146,13 +146,13 @@ def motion_noise(run: Run, plant: Plant, signals: Mapping[str, Any], factor: int
     for name in plant.motion:
         match = REFERENCE.match(str(wiring.get(name, "")))
         path, _, port = match["path"].rpartition(".") if match and match["element"] is None else ("", "", "")
-        if port not in PORTS or f"{path}.std_ddx" not in run.record or path not in run.diagram.nodes:
+        if port not in SMOOTHED or f"{path}.std_ddx" not in run.record or path not in run.diagram.nodes:
             continue
         if path not in found:
             found[path] = moves_of(run, path, factor)
         own = found[path]
         if own is not None:
-            yield name, (path, own[:, PORTS.index(port)])
+            yield name, (path, own[:, SMOOTHED.index(port)])
 
 
 def moves_of(run: Run, path: str, factor: int) -> np.ndarray | None:
@@ -173,7 +173,7 @@ def moves_of(run: Run, path: str, factor: int) -> np.ndarray | None:
     half = np.pi / (2 * order)
     corner = std_dx / std_x * np.sqrt(np.sin(3 * half) / np.sin(half))  # of half the amplitude, in rad/s
     top = np.pi / Ts * (EDGE / factor if factor > 1 else 1.0)
-    w = np.linspace(0, top, LINES)[1:]
+    w = np.linspace(0, top, NOISE_LINES)[1:]
     passed = 1 / (1 + np.multiply.outer(w, 1 / corner) ** (2 * order)) ** 2
     v = [level**2 * Ts / np.pi * np.tensordot(w**m, passed, (0, 0)) * w[0] for m in (0, 2, 4)]
     zero = np.zeros_like(v[0])

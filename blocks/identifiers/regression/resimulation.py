@@ -22,6 +22,7 @@ from ..physical import with_physical
 from .bias import with_draws
 from .ends import Ends, ends_of, skip_problem, slow_rows
 from .iteration import Looped, LoopEquations, Path, diverged, iterate, starting_values
+from .known_effort import told_of_known_effort
 from .parts import fitted_parts, with_parts
 from .regression import all_present
 from .spectrum import ERROR_KINDS, Spread
@@ -82,7 +83,8 @@ class Resimulation(RecordBlock):
             predicted, estimates = 0 * effort, diverged(self.method, path, looped)
         else:
             motion = {s: signals[s] for s in model.motion} if self.motion_needed else path.motion
-            predicted, estimates = effort_of(model, motion, path.beta), self.report(path, looped, equations)
+            predicted = effort_of(model, motion, path.beta)
+            estimates = told_of_known_effort(self.report(path, looped, equations), run, model, self.settings["model"])
         if self.errors == "drawn" and not path.failed:
             start = dict(zip(estimates, estimates.vector().tolist(), strict=True))
             paths = {n: f"{self.settings['model']}.{n}" for n in estimates}
