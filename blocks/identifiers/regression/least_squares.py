@@ -13,11 +13,11 @@ from blocksim.contract.declarations import Outport
 from blocksim.errors import DiagramError, RecordError
 
 from ..arm_channel import channel_rows, projected_out
+from ..noise.left_noise import told_of_left_noise
 from ..physical import PHYSICAL, physical_found, with_physical
 from ..weight_angle import UnsaidTorques
 from .bias import UnphysicalPlantError, drawn_bias, with_bias, with_draws, with_noise_told
 from .ends import ends_of, skip_problem
-from .left_noise import told_of_left_noise
 from .parts import with_parts
 from .spectrum import ERROR_KINDS
 from .system.channels import arm_channel_of, stacked_columns
