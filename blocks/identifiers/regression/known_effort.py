@@ -37,15 +37,15 @@ def drives(run: Run, plant: Plant, where: str) -> bool:
     nodes = run.diagram.nodes
     if run.path not in nodes or where not in nodes:
         return False
-    acting, read = alone(nodes[where].inputs), nodes[run.path].inputs
-    read = read.get(plant.drive) if isinstance(read, Mapping) else alone(read)
+    acting, read = sole_signal(nodes[where].inputs), nodes[run.path].inputs
+    read = read.get(plant.drive) if isinstance(read, Mapping) else sole_signal(read)
     return acting is not None and str(acting) == str(read)
 
 
-def alone(inputs: Any) -> Any:
+def sole_signal(inputs: Any) -> Any:
     """The one signal that inputs name; None where there are several."""
     if isinstance(inputs, Mapping):
         inputs = list(inputs.values())
     if isinstance(inputs, (list, tuple)):
-        return alone(inputs[0]) if len(inputs) == 1 else None
+        return sole_signal(inputs[0]) if len(inputs) == 1 else None
     return inputs
