@@ -76,13 +76,13 @@ def goes_around(run: Run, plant: Plant) -> bool:
         if maker in nodes
         for name in named(nodes[maker].inputs)
     }
-    seen, ahead = set(), named(wiring.get(plant.drive))
+    makers, ahead = set(), named(wiring.get(plant.drive))
     while ahead:
         name = ahead.pop()
-        if name not in seen and name in nodes:
-            seen.add(name)
+        if name not in makers and name in nodes:
+            makers.add(name)
             ahead += named(nodes[name].inputs)
-    return bool(seen & sources)
+    return bool(makers & sources)
 
 
 def named(inputs: Any) -> list[str]:
@@ -142,15 +142,15 @@ def motion_noise(run: Run, plant: Plant, signals: Mapping[str, Any], factor: int
     """By motion signal of the plant: its smoother, and the signal's share of three independent moves."""
     node = run.diagram.nodes.get(run.path)
     wiring = node.inputs if node is not None and isinstance(node.inputs, Mapping) else {}
-    found: dict[str, np.ndarray | None] = {}
+    smoothers: dict[str, np.ndarray | None] = {}
     for name in plant.motion:
         match = REFERENCE.match(str(wiring.get(name, "")))
         path, _, port = match["path"].rpartition(".") if match and match["element"] is None else ("", "", "")
         if port not in SMOOTHED or f"{path}.std_ddx" not in run.record or path not in run.diagram.nodes:
             continue
-        if path not in found:
-            found[path] = moves_of(run, path, factor)
-        own = found[path]
+        if path not in smoothers:
+            smoothers[path] = moves_of(run, path, factor)
+        own = smoothers[path]
         if own is not None:
             yield name, (path, own[:, SMOOTHED.index(port)])
 
