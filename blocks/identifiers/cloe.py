@@ -30,6 +30,7 @@ from .output.starts import whole_search
 from .output.trial import RecordTrial, curves_of, played_readings
 from .regression.bias import with_draws
 from .regression.ends import Ends, ends_of, skip_problem, skip_text
+from .regression.known_effort import told_of_known_effort
 from .regression.regression import all_present
 from .regression.spectrum import ERROR_KINDS
 
@@ -147,6 +148,9 @@ blocks:
         if self.errors == "drawn" and search.ok:
             result = with_draws(result, records[0][1], *self.redrawn(task, result))
         result = result.warned(*self.true_start(task, records[0][1]))
+        if self.repeats_loop and search.ok and not self.settings["readings"] and len(task.outputs) == len(records) == 1:
+            left = next(iter(result.details["relative_error"].values()))
+            result = told_of_known_effort(result, records[0][1], "y", result.model, left)
         outputs = task.by_trial(task.signals(search.theta) if search.ok else [0 * m for m in task.measured])
         return [(*curves_of(trial.measured, own), result) for trial, own in zip(task.trials, outputs, strict=True)]
 

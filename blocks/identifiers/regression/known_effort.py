@@ -13,17 +13,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blocksim.contract.plant import Plant
     from blocksim.estimation.estimates import Estimates
     from blocksim.estimation.process import Run
 
 NOISY = 0.1  # % of the effort that noise has made, at the least
 
 
-def told_of_known_effort(estimates: Estimates, run: Run, plant: Plant, where: str) -> Estimates:
-    """The estimates with a note that a sharper method is known, where the diagram says so. `where` is the plant's path."""
-    left = estimates.details.get("relative_error")
-    if not run.simulated or not isinstance(left, float) or left < NOISY or not drives(run, plant, where):
+def told_of_known_effort(estimates: Estimates, run: Run, port: str, where: str, left: float) -> Estimates:
+    """The estimates with a note that a sharper method is known, where the diagram says so.
+
+    The effort comes in by that port of the identifier, the plant stands at `where`, and `left` is the % of the effort that the
+    twin leaves.
+    """
+    if not run.simulated or not left > NOISY or not drives(run, port, where):
         return estimates
     text = (
         "the effort is what drives the plant, so all noise is that of its sensors: CLOE with readings: [sensor] and output: the "
@@ -32,14 +34,14 @@ def told_of_known_effort(estimates: Estimates, run: Run, plant: Plant, where: st
     return replace(estimates, remarks=(*estimates.remarks, text))
 
 
-def drives(run: Run, plant: Plant, where: str) -> bool:
-    """Whether the plant's only input is what the identifier reads for an effort."""
+def drives(run: Run, port: str, where: str) -> bool:
+    """Whether the plant's only input is what the identifier reads there."""
     nodes = run.diagram.nodes
     if run.path not in nodes or where not in nodes:
         return False
     acting, read = sole_signal(nodes[where].inputs), nodes[run.path].inputs
-    read = read.get(plant.drive) if isinstance(read, Mapping) else sole_signal(read)
-    return acting is not None and str(acting) == str(read)
+    read = read.get(port) if isinstance(read, Mapping) else read
+    return acting is not None and str(acting) == str(sole_signal(read))
 
 
 def sole_signal(inputs: Any) -> Any:

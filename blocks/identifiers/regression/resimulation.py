@@ -84,7 +84,9 @@ class Resimulation(RecordBlock):
         else:
             motion = {s: signals[s] for s in model.motion} if self.motion_needed else path.motion
             predicted = effort_of(model, motion, path.beta)
-            estimates = told_of_known_effort(self.report(path, looped, equations), run, model, self.settings["model"])
+            estimates = self.report(path, looped, equations)
+            left = estimates.details["relative_error"]
+            estimates = told_of_known_effort(estimates, run, model.drive, self.settings["model"], left)
         if self.errors == "drawn" and not path.failed:
             start = dict(zip(estimates, estimates.vector().tolist(), strict=True))
             paths = {n: f"{self.settings['model']}.{n}" for n in estimates}

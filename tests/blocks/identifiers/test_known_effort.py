@@ -17,6 +17,7 @@ blocks:
   joint:  {type: GravityJoint, J: 0.02, Fv: 0.05, Fc: 0.1, Ms: 0.03, N: 1, in: pid}
   seen:   {type: NoisySensor, std: "${noise}", Ts: 1e-3, in: joint.q}
   found:  {type: DIDIM, model: joint, skip: 0.5, in: pid}
+  torque: {type: CLOE, parameters: [joint.J, joint.Fv, joint.Fc, joint.Ms], output: pid, skip: 0.5, in: pid}
   open:   {type: CLOE, parameters: {joint.J: found, joint.Fv: found, joint.Fc: found, joint.Ms: found}, output: joint.q,
            readings: [seen], skip: 0.5, in: seen}
 """
@@ -31,7 +32,7 @@ def noted(estimates):
 
 def test_the_sharper_method_is_named_and_is_sharper():
     runs = [bs.simulate(LOOP, seed=seed).estimates for seed in range(6)]
-    assert all(noted(run["found"]) for run in runs)
+    assert all(noted(run[name]) == (name != "open") for run in runs for name in ("found", "torque", "open"))
     errors = {b: np.array([[e.value - e.truth for e in run[b].values()] for run in runs]) for b in ("found", "open")}
     gain = np.sqrt(np.mean(errors["found"] ** 2, axis=0) / np.mean(errors["open"] ** 2, axis=0))
     assert (gain > 3).all() and np.median(gain) > 10
@@ -40,7 +41,8 @@ def test_the_sharper_method_is_named_and_is_sharper():
 
 
 def test_no_method_is_named_where_torque_acts_that_nobody_reads():
-    assert not noted(bs.simulate(PUSHED).estimates["found"])
+    found = bs.simulate(PUSHED).estimates
+    assert not noted(found["found"]) and not noted(found["torque"])
 
 
 def test_no_method_is_named_where_nothing_is_noisy():
