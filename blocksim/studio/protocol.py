@@ -43,10 +43,11 @@ def pack(answer: Answer, kind: str, number: int | None) -> str | bytes:
 
 
 def buffers(answer: Answer) -> list[bytes]:
-    """The arrays as bytes, in the order of the header."""
+    """The arrays as bytes, in the order of the header; what is beyond float32, as of a run that diverges, is infinite there."""
     import numpy as np
 
-    return [np.ascontiguousarray(values, dtype="<f4").tobytes() for values in answer.arrays.values()]
+    with np.errstate(over="ignore"):
+        return [np.ascontiguousarray(values, dtype="<f4").tobytes() for values in answer.arrays.values()]
 
 
 def json_values(value: Any) -> Any:

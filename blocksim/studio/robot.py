@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..contract.block import Block
 from ..contract.declarations import StatePort
 from ..diagram.spec import LogSpec
-from ..errors import BlocksimError
+from ..errors import BlocksimError, SimulationError
 from ..notation import unit_label
 from ..simulation.noise import draw_noise
 from ..simulation.overrides import Overrides
@@ -115,9 +115,20 @@ def motion_record(session: Session) -> tuple[Record, dict[str, dict[str, Any]]]:
             own.update(key=key, ready=experiment(replace(rewired(diagram, off), log=log)))
         changes = defects_off(diagram, off, session.changes)
         ready, left = prepared(own["ready"], changes, {})
-        record = run_experiment(ready, left, draw_noise(ready, live.record.provenance.get("seed")), named=changes)
+        record = moving_record(ready, left, live.record.provenance.get("seed"), changes)
     own.update(number=live.number, record=record, figures=figures)
     return record, figures
+
+
+def moving_record(ready: Experiment, left: dict[str, Any], seed: int | None, changes: dict[str, Any]) -> Record:
+    """The run once more; one that ends early is shown as far as it goes, as the bench does."""
+    try:
+        return run_experiment(ready, left, draw_noise(ready, seed), named=changes)
+    except SimulationError as error:
+        if error.record is None:
+            raise
+        record: Record = error.record
+        return record
 
 
 def samples_at(record: Record, name: str, t: np.ndarray) -> np.ndarray:

@@ -148,8 +148,7 @@ def serve_studio(
         raise BlocksimError(NEEDS) from error
     from ..diagram.files import find_diagram
 
-    name = name or FIRST_DIAGRAM
-    find_diagram(name)
+    find_diagram(name or FIRST_DIAGRAM)
     token = token or secrets.token_urlsafe(24)
     listener = free_port(port)
     number = listener.getsockname()[1]

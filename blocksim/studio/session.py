@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ..diagram.build import open_diagram
 from ..diagram.diagram import Diagram
 from ..diagram.editing.sketch import sketch
-from ..diagram.files import bundled, bundled_root, find_diagram, read_file
+from ..diagram.files import bundled_root, find_diagram, read_file
 from ..diagram.loader import parse_spec
 from ..errors import BlocksimError, DiagramError
 from .handlers import Request, handles
 from .protocol import Answer, failure_data
+from .recent import files_data, remember
 
 if TYPE_CHECKING:
     from ..simulation.experiment import Experiment
@@ -75,23 +76,23 @@ class Session:
 
 @handles("open")
 def open_named(session: Session, request: Request) -> Answer:
-    """Open a file and tell all that panes share of it."""
+    """Open a file and tell all that panes share of it; who named none is welcomed with the first."""
+    name, problems = str(request.get("name") or session.name), []
     try:
-        session.open(str(request.get("name") or session.name or FIRST_DIAGRAM))
+        session.open(name or FIRST_DIAGRAM)
     except DiagramError as error:
         if not session.text:
             raise
-        return Answer({**diagram_data(session), "problems": failure_data(error)["problems"]})
-    return Answer(diagram_data(session))
+        problems = failure_data(error)["problems"]
+    if not session.is_bundled:
+        remember(session.path)
+    return Answer({**diagram_data(session), "problems": problems, "welcome": not name})
 
 
 @handles("files")
 def files(session: Session, request: Request) -> Answer:
-    """What may be opened by name: bundled diagrams, and the YAML files of the folder the studio was started in."""
-    import glob
-
-    own = sorted(path for path in glob.glob("*.y*ml") + glob.glob("*/*.y*ml") if path.endswith((".yaml", ".yml")))
-    return Answer({"bundled": bundled(), "own": own[:200]})
+    """What may be opened by name: what was open lately, the diagrams of the folder the studio was started in, bundled ones."""
+    return Answer(files_data())
 
 
 def diagram_data(session: Session) -> dict[str, Any]:

@@ -111,3 +111,45 @@ def test_the_bench_in_a_cell_moves_values_both_ways(open_page):
     expected = bs.simulate("one_dof/identify", params={"gain": 0.5, "smooth.bandwidth": 30}).estimates["ls"].entries[0].row()[1]
     page.until(f"document.querySelector('[data-testid=row-ls-J] td.value').textContent === '{expected}'")
     assert page.locator("svg.diagram").count() == 0 and not page.watch.complaints
+
+
+def test_several_explorers_in_one_notebook_keep_their_labels_and_a_kernel_that_is_gone_is_said(open_page):
+    """Two benches in one document, whose kernel answers the first requests and then nothing any more."""
+    import json
+
+    explorer = bs.explore("one_dof/pid", **{"pid.kp": (1, 20)})
+    answers, alive = answering(explorer), [True]
+
+    def asked(content):
+        answers.clear()
+        if alive[0]:
+            explorer.take(content)
+        return [[header, [base64.b64encode(buffer).decode() for buffer in buffers]] for header, buffers in answers]
+
+    cell = "<div id=cell></div><div id=other></div>"
+    page = open_page(f"data:text/html,<link rel=icon href=data:,>{cell}<script type=application/json id=state></script>")
+    page.expose_function("asked", asked)
+    page.expose_function("saved", lambda values: None)
+    state = json.dumps(explorer.get_state(["start", "values"]))
+    page.evaluate("text => { document.getElementById('state').textContent = text }", state)
+    page.add_style_tag(content=scoped_sheet())
+    source = "data:text/javascript;base64," + base64.b64encode(joined_module().encode()).decode()
+    page.evaluate(MODEL, source)
+    page.evaluate(MODEL.replace('getElementById("cell")', 'getElementById("other")'), source)
+    page.until("[...document.querySelectorAll('[data-testid=bench-time]')].filter(e => e.textContent).length === 2")
+    ids = page.evaluate("[...document.querySelectorAll('[id^=field-]')].map(e => e.id)")
+    assert len(ids) == len(set(ids)) and len(ids) > 0
+    alive[0] = False
+    page.get_by_test_id("slider-pid.kp").first.focus()
+    page.keyboard.press("ArrowRight")
+    words = page.get_by_test_id("explore-busy").first
+    words.get_by_text("or it has ended; then run this cell again").wait_for(timeout=20_000)
+    assert not page.watch.complaints
+
+
+def test_an_element_of_a_list_is_read_and_set_in_python():
+    explorer = bs.explore("gautier2001/scara_pd", **{"pd.kp[0]": (100, 2000)})
+    assert explorer.values == {"pd.kp[0]": 850.0}
+    explorer.values = {"pd.kp[0]": 400.0}
+    expected = bs.simulate("gautier2001/scara_pd", params={"pd.kp": [400.0, 25.0]})
+    assert (explorer.record["robot.q"] == expected["robot.q"]).all()

@@ -7,6 +7,7 @@ import pytest
 
 import blocksim as bs
 from blocksim.studio.bench import run_bench
+from blocksim.studio.protocol import Answer, pack
 from blocksim.studio.robot import find_figures, motion, pose_at
 from blocksim.studio.session import Session
 
@@ -72,3 +73,17 @@ blocks:
 def test_a_plant_that_says_nothing_turns_by_its_angle():
     figures = find_figures(bs.experiment("two_mass/from_parts"), {})
     assert figures and all(figure["kind"] == "link" for figure in figures.values())
+
+
+def test_a_run_that_diverges_is_seen_to_move_until_then():
+    """The parameter filter of the paper's first case flies apart within a second; bench and robot show what came before."""
+    session = session_on("gautier2001/ekf_case1")
+    live = session.shelf["bench"]["run"]
+    answer = motion(session, {})
+    assert answer.data["robots"][0]["path"] == "robot"
+    assert answer.data["span"] == [live.record.t[0], live.record.t[-1]] and answer.data["span"][1] < 1
+
+
+def test_what_float32_cannot_hold_is_sent_without_a_warning():
+    message = pack(Answer({}, {"x": np.array([1.0, 1e200, -1e200])}), "x", 1)
+    assert list(np.frombuffer(message[-12:], "<f4")) == [1.0, np.inf, -np.inf]

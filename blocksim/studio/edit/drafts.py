@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...diagram.files import write_whole
+from ..recent import state_folder
 
 #: Drafts that nobody asked for again are swept after so many days.
 KEPT_DAYS = 60
@@ -24,11 +25,9 @@ class Draft:
     own: str = field(default_factory=lambda: secrets.token_hex(6))
 
     def folder(self) -> Path | None:
-        """XDG_STATE_HOME/blocksim/drafts; None for one who has no home."""
-        try:
-            return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "blocksim" / "drafts"
-        except RuntimeError:
-            return None
+        """Where drafts lie; None for one who has no home."""
+        folder = state_folder()
+        return None if folder is None else folder / "drafts"
 
     def stem(self) -> str:
         return hashlib.sha256(os.path.realpath(self.path).encode()).hexdigest()[:20]

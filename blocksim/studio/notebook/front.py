@@ -10,7 +10,7 @@ PAGE_FILES = Path(__file__).parents[1] / "page"
 #: Modules of the page in the order in which they use each other; the last one says what a notebook calls.
 JOINED = (
     "dom", "bands", "elements", "store", "wire", "sliders", "controls", "defects", "diagram", "estimates", "ellipse", "scopes",
-    "bench", "explore",
+    "bench", "busy", "explore",
 )  # fmt: skip
 SHEETS = ("style", "bench", "explore")
 IMPORT = re.compile(r"^import .*? from \"\./\w+\.js\";\n", re.MULTILINE)

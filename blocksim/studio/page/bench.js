@@ -1,5 +1,5 @@
 // The bench: diagram with its defects, scopes below, controls beside them, estimates and the chosen pair on the right.
-import { make } from "./dom.js";
+import { hasFocus, make } from "./dom.js";
 import { Controls } from "./controls.js";
 import { DefectSwitches } from "./defects.js";
 import { DiagramView, sizeButton } from "./diagram.js";
@@ -180,7 +180,7 @@ export class Bench {
     this.scopes.set(answer);
     this.forget(this.methods.map((method) => method.name).filter((name) => !answer.rest.includes(name)), answer);
     this.take(answer);
-    if (document.activeElement !== this.seedField) this.seedField.value = answer.seed ?? "";  // what is being typed stays
+    if (!hasFocus(this.seedField)) this.seedField.value = answer.seed ?? "";  // what is being typed stays
     this.parts.time.textContent = `${answer.samples.toLocaleString("en")} samples, ${this.compiled ? "run" : "first run, with compiling,"} and quick estimates in ${(1000 * answer.seconds).toFixed(1)} ms`;
     if (answer.rest.length) this.askRest();
     this.compiled = true;
@@ -237,7 +237,8 @@ export class Bench {
 
   take(answer) {
     Object.assign(this.estimates, answer.estimates);
-    this.table.set(this.methods, this.estimates, answer.rest, this.methods.length ? "" : "No block of this diagram estimates anything. Identifiers such as LeastSquares are in the palette of the Edit pane.");
+    const none = !answer.rest.length && !Object.keys(this.estimates).length ? "Nothing was estimated of this run; the scopes say why it ended." : "";
+    this.table.set(this.methods, this.estimates, answer.rest, this.methods.length ? none : "No block of this diagram estimates anything. Identifiers such as LeastSquares are in the palette of the Edit pane.");
     this.pair.set(this.methods, this.estimates);
     this.app.store.set("estimates", this.estimates);
     this.say(answer.failures.map((failure) => failure.text).join(" "));
@@ -286,4 +287,4 @@ export class Bench {
   }
 }
 
-export const benchPane = { name: "bench", title: "Bench", key: "1", mount(root, app) { benchPane.bench = new Bench(root, app); } };
+export const benchPane = { name: "bench", title: "Bench", key: "1", what: "Drag a number: the loop runs again, and every method says what it estimates and how sure it is.", mount(root, app) { benchPane.bench = new Bench(root, app); } };

@@ -1,7 +1,9 @@
 // The controls: pinned sliders, and the settings of the block that is chosen, with unit, limits and meaning from its declarations.
-import { brief, make } from "./dom.js";
+import { brief, hasFocus, make } from "./dom.js";
 import { valueOf } from "./elements.js";
 import { Slider } from "./sliders.js";
+
+let fieldCount = 0;  // several benches in one notebook: every label finds its own field
 
 export class Controls {
   /** `owner` is the bench: it knows the changes, takes a new value, and asks Python. */
@@ -85,7 +87,7 @@ export class Controls {
   }
 
   makeInput(field, value) {
-    const id = `field-${field.path}`, options = { id, testid: id, onchange: (event) => this.owner.change(field, this.read(field, event.target.value), true) };
+    const testid = `field-${field.path}`, options = { id: `${testid}-${++fieldCount}`, testid, onchange: (event) => this.owner.change(field, this.read(field, event.target.value), true) };
     if (field.kind === "choice") {
       const choices = field.choices.map((choice) => make("option", { value: String(choice), text: String(choice), selected: choice === value }));
       return make("select", options, ...choices);
@@ -121,7 +123,7 @@ export class Controls {
   /** The same while a hand moves one of them: it is left alone. */
   follow(changes) {
     for (const slider of this.sliders.values()) { const value = valueOf(slider.field, changes); if (slider.value !== value) slider.show(value); }
-    for (const row of this.rows.values()) if (document.activeElement !== row.input) row.input.value = this.write(row.field, valueOf(row.field, changes));
+    for (const row of this.rows.values()) if (!hasFocus(row.input)) row.input.value = this.write(row.field, valueOf(row.field, changes));
   }
 
   /** Refuse the value of a field with these words, or none. */

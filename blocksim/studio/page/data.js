@@ -206,4 +206,4 @@ function foldTables({ signals, values, folds }) {
     make("h3", { text: "what the others told" }), make("table", { class: "foretold" }, head("parameter", "mean", "spread of the folds"), ...told)];
 }
 
-export const dataPane = { name: "data", title: "Data", key: "6", mount(root, app) { dataPane.own = new DataPane(root, app); } };
+export const dataPane = { name: "data", title: "Data", key: "6", what: "Drop measured records, map their columns, and identify from them.", mount(root, app) { dataPane.own = new DataPane(root, app); } };

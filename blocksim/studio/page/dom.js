@@ -55,6 +55,9 @@ export function eachFrame(action) {
   };
 }
 
+/** Whether an element has the keyboard, in a shadow of the page too, as marimo keeps its cells. */
+export function hasFocus(element) { return element.getRootNode().activeElement === element; }
+
 /** The letters of a plot: they grow with the page's, as on a projector. */
 export function plotFont(element) {
   const size = parseFloat(getComputedStyle(document.documentElement).fontSize) || 14;

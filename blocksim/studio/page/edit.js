@@ -96,7 +96,6 @@ class EditPane {
       const diagram = await this.app.ask("edit.adopt");
       this.app.store.set("problems", []);
       this.app.store.set("diagram", { ...diagram, again: true, from: "edit" });
-      document.getElementById("file-name").textContent = diagram.name;
     } catch (error) { if (error.problems?.length) this.app.store.set("problems", error.problems); }
   }
 
@@ -225,4 +224,4 @@ export function handOver({ name, mime, content }) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-export const editPane = { name: "edit", title: "Edit", key: "2", mount(root, app) { editPane.edit = new EditPane(root, app); }, show() { editPane.edit?.show(); }, hide() { editPane.edit?.hide(); } };
+export const editPane = { name: "edit", title: "Edit", key: "2", what: "Change the diagram by mouse or as text; both are the same file.", mount(root, app) { editPane.edit = new EditPane(root, app); }, show() { editPane.edit?.show(); }, hide() { editPane.edit?.hide(); } };

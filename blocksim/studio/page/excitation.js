@@ -32,7 +32,7 @@ class ExcitationPane {
       limits: make("div", { class: "limits", testid: "excitation-limits" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "excitation-said" }), word: make("p", { class: "hint", role: "status", testid: "excitation-word" }),
       beside: make("p", { class: "hint", hidden: true, testid: "excitation-beside" }),
       time: make("div", { class: "times" }), other: make("div", { class: "plot-pair" }), numbers: make("dl", { class: "numbers", testid: "excitation-numbers" }),
-      table: make("table", { class: "foretold", testid: "excitation-table" }), sought: make("details", { class: "more", testid: "excitation-sought" }), verdict: make("p", { class: "verdict", testid: "excitation-verdict" }), ellipse: make("div"), search: make("div", { class: "search", hidden: true, testid: "excitation-search" }),
+      table: make("table", { class: "foretold", testid: "excitation-table" }), sought: make("details", { class: "more", hidden: true, testid: "excitation-sought" }), verdict: make("p", { class: "verdict", testid: "excitation-verdict" }), ellipse: make("div"), search: make("div", { class: "search", hidden: true, testid: "excitation-search" }),
       family: make("select", { "aria-label": "Family", testid: "excitation-family" }, ...DESIGN_FAMILIES.map((name) => make("option", { value: name, text: name || "as it is" }))),
       criterion: make("select", { "aria-label": "Criterion", testid: "excitation-criterion" }, ...DESIGN_CRITERIA.map((name) => make("option", { value: name, text: name }))),
       seconds: make("input", { type: "number", value: "20", min: "1", "aria-label": "Seconds of search", testid: "excitation-seconds" }),
@@ -72,7 +72,8 @@ class ExcitationPane {
   cannotForetell(error) {
     this.parts.verdict.textContent = error.message;
     this.parts.table.replaceChildren();
-    this.plots.ellipse.set({});
+    this.parts.ellipse.hidden = true;
+    this.parts.sought.open ||= !this.parameters?.length;
     this.before = this.ellipseOf = null;
   }
 
@@ -85,6 +86,7 @@ class ExcitationPane {
   }
 
   clear() {
+    this.root.classList.add("cannot");
     for (const part of ["numbers", "table", "limits"]) this.parts[part].replaceChildren();
     for (const plot of [...Object.values(this.plots), ...this.timePlots]) plot.set({ grips: [], titles: {} });
     this.parts.word.textContent = this.parts.verdict.textContent = "";
@@ -92,6 +94,7 @@ class ExcitationPane {
   }
 
   paint(answer) {
+    this.root.classList.remove("cannot");
     const first = !this.limits;
     this.units = answer.units;
     this.parts.element.replaceChildren(...Array.from({ length: answer.elements }, (_, n) => make("option", { value: String(n), text: `element ${n}`, selected: n === this.element })));
@@ -256,6 +259,7 @@ class ExcitationPane {
       make("td", { class: "unit was", text: this.before[name] && share[name] && Math.abs(this.before[name] / share[name] - 1) > 0.005 ? `${brief(100 * this.before[name], 3)} %` : "" }), make("td", { class: "searching unit" }));
     this.parts.table.replaceChildren(make("tr", {}, ...["parameter", "value", "std", "relative", "before", ""].map((text) => make("th", { text }))), ...parameters.map(row));
     this.parts.verdict.textContent = answer.verdict;
+    this.parts.ellipse.hidden = false;
     const [i, j] = this.pair[0] < parameters.length && this.pair[1] < parameters.length && this.pair[0] !== this.pair[1] ? this.pair : [0, Math.min(1, parameters.length - 1)];
     const block = [[i, j].map((k) => answer.covariance[i][k]), [i, j].map((k) => answer.covariance[j][k])];
     if (i === j || block.flat().some((value) => typeof value !== "number")) { this.plots.ellipse.set({ texts: ["no ellipse: one of them is not seen"] }); return; }
@@ -271,4 +275,4 @@ class ExcitationPane {
 /** A parameter with its unit, as an axis has it. */
 function titled(name, units) { return units[name] ? `${name} [${units[name]}]` : name; }
 
-export const excitationPane = { name: "excitation", title: "Excitation", key: "3", mount(root, app) { excitationPane.own = new ExcitationPane(root, app); }, show() { excitationPane.own?.show(); }, hide() { excitationPane.own?.hide(); } };
+export const excitationPane = { name: "excitation", title: "Excitation", key: "3", what: "Shape the signal that moves the plant, within its limits, and see what it will teach.", mount(root, app) { excitationPane.own = new ExcitationPane(root, app); }, show() { excitationPane.own?.show(); }, hide() { excitationPane.own?.hide(); } };

@@ -1,5 +1,7 @@
 // The bench in a notebook: the same scopes, sliders and estimates, over the kernel's line instead of a WebSocket.
 import { Bench } from "./bench.js";
+import { watchBusy } from "./busy.js";
+import { make } from "./dom.js";
 import { valueOf } from "./elements.js";
 import { Store } from "./store.js";
 import { Wire } from "./wire.js";
@@ -10,6 +12,8 @@ function isDarkNotebook() {
   return body.dataset.jpThemeLight === "false" || body.classList.contains("dark") || body.classList.contains("dark-theme") || root.classList.contains("dark") || root.dataset.theme === "dark" || body.dataset.theme === "dark";
 }
 
+const SILENT_S = 4;  // after that a reader asks whether anybody is there
+
 function renderExplorer({ model, el }) {
   const root = document.createElement("div");
   root.className = "blocksim-explore";
@@ -17,9 +21,14 @@ function renderExplorer({ model, el }) {
   root.dataset.testid = "explore";
   const inner = document.createElement("div");
   inner.className = "pane bench explore";
-  root.append(inner);
+  const late = make("p", { class: "late-answer", role: "status", hidden: true, testid: "explore-busy" });
+  root.append(late, inner);
   el.append(root);
-  const wire = new Wire((text) => model.send(JSON.parse(text)));
+  const wire = new Wire((text) => { try { model.send(JSON.parse(text)); } catch { /* no kernel: what waits for it is said below */ } });
+  const watch = watchBusy(wire, (words, seconds) => {
+    late.hidden = !words;
+    late.textContent = seconds < SILENT_S ? words : `${words}: Python does not answer. The kernel is busy with another cell, or it has ended; then run this cell again.`;
+  });
   const hear = (header, buffers) => {
     if (!header || !header.kind) return;
     const arrays = {};
@@ -49,7 +58,7 @@ function renderExplorer({ model, el }) {
   store.set("theme", root.dataset.theme);
   store.set("diagram", { ...start.diagram });
   follow();
-  return () => { model.off("msg:custom", hear); model.off("change:values", follow); };
+  return () => { clearInterval(watch); model.off("msg:custom", hear); model.off("change:values", follow); };
 }
 
 export default { render: renderExplorer };

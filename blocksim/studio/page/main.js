@@ -3,6 +3,9 @@ import { make } from "./dom.js";
 import { Store } from "./store.js";
 import { connect } from "./wire.js";
 import { panes } from "./panes.js";
+import { watchBusy } from "./busy.js";
+import { showFiles } from "./files.js";
+import { showHelp } from "./help.js";
 import { watchFile } from "./watch.js";
 
 const byId = (name) => document.getElementById(name);
@@ -14,7 +17,7 @@ const wire = connect(new URL("socket", location.href.replace(/^http/, "ws")).hre
   lost = state === "open" ? 0 : lost + 1;
   const long = "Connection lost. A studio that was started again has a new address: take it from the terminal. Unsaved text is kept as a draft.";
   say(state === "open" ? "" : lost > 4 ? long : "Connection lost. Is the studio still running? Trying again …", state !== "open");
-  if (state === "open") openFile(store.get("diagram")?.name || "", opened);
+  if (state === "open") openFile(store.get("diagram")?.name || new URLSearchParams(location.search).get("open") || "", opened);
 });
 
 /** What panes get: requests, shared values, and words for everybody. */
@@ -41,15 +44,22 @@ async function openFile(name, again = false) {
     if (!again) { store.set("changes", {}); store.set("run", 0); }
     store.set("problems", diagram.problems);
     store.set("diagram", { ...diagram, again });
-    byId("file-name").textContent = diagram.name;
-    byId("file-button").title = diagram.path;
-    document.title = `${diagram.title} · blocksim studio`;
+    if (diagram.welcome) showFiles(byId("files"), app, openFile, true);
     const { drafts } = await app.ask("edit.drafts");
     if (drafts.length && current?.name !== "edit" && !again) say(`A draft of ${drafts[0].when} was not saved; the Edit pane has it.`);
   } catch (error) {
     say(error.message, true);
+    if (!opened && name) openFile("");  // the page was read again, and its file is gone
   }
 }
+
+/** The name of the file where it is seen, and in the address: a page that is read again has the same file. */
+store.on("diagram", ({ name, path, title }) => {
+  byId("file-name").textContent = name;
+  byId("file-button").title = path;
+  document.title = `${title} · blocksim studio`;
+  history.replaceState(null, "", `?open=${encodeURIComponent(name)}${location.hash}`);
+});
 
 const roots = new Map();
 let current = null;
@@ -78,7 +88,7 @@ function showPane(name) {
 for (const pane of panes) {
   byId("tabs").append(make("button", {
     type: "button", role: "tab", "data-pane": pane.name, testid: `tab-${pane.name}`, text: pane.title, "aria-controls": `pane-${pane.name}`,
-    title: pane.key ? `Alt+${pane.key}` : "", onclick: () => showPane(pane.name),
+    title: `${pane.what} (Alt+${pane.key})`, onclick: () => showPane(pane.name),
   }));
 }
 byId("tabs").addEventListener("keydown", (event) => {
@@ -110,50 +120,15 @@ byId("theme").addEventListener("click", () => {
   setTheme(theme);
 });
 
-// ---- the list of files
+// ---- the list of files, and help
 
-byId("file-button").addEventListener("click", async () => {
-  const dialog = byId("files");
-  const { bundled, own } = await app.ask("files");
-  const search = make("input", { type: "search", placeholder: "Name, or a path on this machine", "aria-label": "Diagram", testid: "file-search" });
-  const list = make("div", { class: "files" });
-  const show = () => {
-    const text = search.value.toLowerCase();
-    list.replaceChildren(...[["In this folder", own], ["Comes with blocksim", bundled]].flatMap(([title, names]) => {
-      const some = names.filter((name) => name.toLowerCase().includes(text));
-      return some.length ? [make("h3", { text: title }), ...some.map((name) => make("button", { type: "button", class: "item", text: name, onclick: () => take(name) }))] : [];
-    }));
-  };
-  const take = (name) => { dialog.close(); openFile(name); };
-  search.addEventListener("input", show);
-  search.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    const names = [...list.querySelectorAll("button")].map((button) => button.textContent);
-    take(names.includes(search.value) ? search.value : names[0] || search.value);
-  });
-  dialog.replaceChildren(make("h2", { text: "Open a diagram" }), search, list);
-  show();
-  dialog.showModal();
-});
+byId("file-button").addEventListener("click", () => showFiles(byId("files"), app, openFile));
 for (const dialog of [byId("files"), byId("keys")]) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-
-const KEYS = [
-  ["Alt + 1 … 6", "the panes"], ["Tab, Enter", "from block to block, into its settings (in Edit Enter again); Escape: back"], ["← → on a slider", "a small step; with Shift ten"],
-  ["+ − 0 on a scope", "zoom in, out, all of it again"], ["← → on a scope", "move the cursor; with Shift the window"],
-  ["Ctrl + S, Z, Shift + Z", "in Edit: save, undo, redo"], ["Delete", "in Edit: take the chosen wire or block away"], ["Escape, Tab", "in the text of Edit: leave it"],
-  ["← → ↑ ↓ on a plot", "in Excitation: choose a line or a point, drag it; with Shift far; Ctrl + ← → moves a way point in time"], ["← →, Enter", "in Study: choose a dot, open its run"],
-  ["Space", "play and pause the robot; arrows on it turn it"], ["?", "this list"],
-];
-byId("help").addEventListener("click", showKeys);
+byId("help").addEventListener("click", () => showHelp(byId("keys"), panes));
 document.addEventListener("keydown", (event) => {
-  if (event.key === "?" && !/INPUT|TEXTAREA|SELECT/.test(event.target.tagName)) showKeys();
+  if (event.key === "?" && !/INPUT|TEXTAREA|SELECT/.test(event.target.tagName)) showHelp(byId("keys"), panes);
 });
-function showKeys() {
-  const rows = KEYS.map(([key, text]) => make("tr", {}, make("th", {}, make("kbd", { text: key })), make("td", { text })));
-  byId("keys").replaceChildren(make("h2", { text: "Keys" }), make("table", {}, ...rows));
-  byId("keys").showModal();
-}
 
+watchBusy(wire, (words) => { byId("busy").textContent = words; byId("busy").hidden = !words; });
 showPane(location.hash.slice(1));
 watchFile(app);

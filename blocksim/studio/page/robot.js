@@ -4,6 +4,7 @@ import { COLOURS, benchPane } from "./bench.js";
 import { Scopes } from "./scopes.js";
 import { drawRobot } from "./figures.js";
 
+const STILL = "Nothing in this diagram is seen to move: no block of it is a robot. Time goes through the scopes all the same.";
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
 class RobotView {
@@ -65,14 +66,14 @@ class RobotView {
   async load() {
     this.stale = false;
     if (!this.app.store.get("diagram")) return;
-    if (!this.app.store.get("diagram").runnable) { this.say("This file does not run, so nothing moves; the Edit pane says why."); return; }
+    if (!this.app.store.get("diagram").runnable) { this.note.textContent = ""; this.say("This file does not run, so nothing moves; the Edit pane says why."); return; }
     this.note.textContent = "The run is on its way …";
     if (benchPane.bench && !this.app.store.get("run")) return;  // the bench has begun it, and will say so
     try {
       if (!this.app.store.get("run")) await this.app.ask("bench.run", { changes: this.app.store.get("changes") });
       const answer = await this.app.ask("robot.motion");
-      this.note.textContent = "";
-      this.say(answer.robots.length ? "" : "Nothing in this diagram is seen to move: no block of it is a robot.");
+      this.say("");
+      this.note.textContent = answer.robots.length ? "" : STILL;
       this.motion = answer;
       const before = this.which.value;
       this.which.replaceChildren(...answer.robots.map((robot) => make("option", { value: robot.path, text: robot.path })));
@@ -82,7 +83,7 @@ class RobotView {
       this.curves();
       this.seek(Math.min(Math.max(this.t, answer.span[0]), answer.span[1]));
     } catch (error) {
-      if (error.message !== "stale") this.say(error.message);
+      if (error.message !== "stale") { this.note.textContent = ""; this.say(error.message); }
     }
   }
 
@@ -163,7 +164,7 @@ class RobotView {
 }
 
 export const robotPane = {
-  name: "robot", title: "Robot", key: "5",
+  name: "robot", title: "Robot", key: "5", what: "Watch the plant move in step with the scopes.",
   mount(root, app) { robotPane.view = new RobotView(root, app); },
   show() { const view = robotPane.view; if (view.stale || !view.motion) view.load(); else view.draw(); },
   hide() { if (robotPane.view.playing) robotPane.view.toggle(); },

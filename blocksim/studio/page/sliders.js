@@ -1,5 +1,5 @@
 // A pinned parameter: name, number field, slider. A wrong value is refused here, in the words of Python.
-import { brief, make } from "./dom.js";
+import { brief, hasFocus, make } from "./dom.js";
 
 const STEPS = 1000;
 
@@ -47,7 +47,7 @@ export class Slider {
   }
 
   take(value, last) {
-    this.show(value, document.activeElement === this.number);
+    this.show(value, hasFocus(this.number));
     this.move(value, last);
   }
 
@@ -68,7 +68,7 @@ export class Slider {
     if (!typing) this.number.value = typeof value === "number" ? brief(value, 5) : value;
     if (typeof value === "number") {
       const place = this.toPlace(value);
-      if (document.activeElement !== this.range || Math.abs(place - this.range.value) > 1) this.range.value = place;
+      if (!hasFocus(this.range) || Math.abs(place - this.range.value) > 1) this.range.value = place;
       this.root.style.setProperty("--share", `${place / STEPS * 100}%`);
     }
     this.range.setAttribute("aria-valuetext", `${value} ${this.field.unit}`);

@@ -198,4 +198,4 @@ class StudyPane {
   }
 }
 
-export const studyPane = { name: "study", title: "Study", key: "4", mount(root, app) { studyPane.own = new StudyPane(root, app); }, show() { studyPane.own?.show(); }, hide() { studyPane.own?.hide(); } };
+export const studyPane = { name: "study", title: "Study", key: "4", what: "Vary settings and repeat with other seeds; a click on a dot opens that very run.", mount(root, app) { studyPane.own = new StudyPane(root, app); }, show() { studyPane.own?.show(); }, hide() { studyPane.own?.hide(); } };

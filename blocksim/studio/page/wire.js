@@ -28,7 +28,7 @@ export class Wire {
   ask(kind, data = {}, each = null) {
     const id = ++this.number;
     return new Promise((resolve, reject) => {
-      this.pending.set(id, { resolve, reject, each, kind });
+      this.pending.set(id, { resolve, reject, each, kind, since: performance.now() });
       this.send(JSON.stringify({ ...data, id, kind }));
     });
   }
