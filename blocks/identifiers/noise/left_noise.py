@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 SMOOTHED = ("x", "dx", "ddx")  # of a smoother that says how well it knows each
 FEW_ROWS = 400  # of a record that stand for all
 NOISE_LINES = 400  # of the spectrum
+ROUGH = 0.1  # share of a motion that three differences leave, from which on it was not filtered
 TOLD = 1 / 3  # of the 95 % interval: a bias is told from there on
+
+
+#: By motion signal its sensor or smoother, and its share of three independent moves.
+Noises = Mapping[str, tuple[str, np.ndarray]]
 
 
 def told_of_left_noise(
@@ -41,10 +46,12 @@ def told_of_left_noise(
     Of noise that goes around the loop no number is told: what the controller makes of it may take most of this part away, or be
     as much again. But where this part matters the whole should be asked for.
     """
-    bias = left_noise_bias(block, run, plant, signals, *solved)
-    if bias is None:
+    noises = dict(motion_noise(run, plant, signals, block.decimate))
+    rough = {} if noises or block.decimate > 1 else rough_motion(run, plant, signals)
+    if not (noises or rough):
         return result
-    looped = not run.simulated or goes_around(run, plant)
+    bias = left_noise_bias(noises or rough, plant, signals, *solved)
+    looped = bool(rough) or not run.simulated or goes_around(run, plant)
     if not looped:
         result = replace(result, details={**result.details, "left_noise_bias": bias})
     reach = np.array([e.quantile * e.std for e in result.entries])
@@ -95,12 +102,9 @@ def named(inputs: Any) -> list[str]:
 
 
 def left_noise_bias(
-    block: Any, run: Run, plant: Plant, signals: Mapping[str, Any], task: Any, solution: Any, picked: np.ndarray
-) -> np.ndarray | None:
-    """Of each estimate; None where the motion comes from no smoother."""
-    noises = dict(motion_noise(run, plant, signals, block.decimate))
-    if not noises:
-        return None
+    noises: Noises, plant: Plant, signals: Mapping[str, Any], task: Any, solution: Any, picked: np.ndarray
+) -> np.ndarray:
+    """Of each estimate."""
     step = max(1, len(picked) // FEW_ROWS)
     some = picked[::step]
     motion = {n: signals[n][some] for n in plant.motion if n in signals}  # what is left open is no part of the model
@@ -123,7 +127,7 @@ def rows(plant: Plant, motion: Mapping[str, np.ndarray]) -> np.ndarray:
     return balanced(plant.regressor(motion), plant)
 
 
-def directions(noises: Mapping[str, tuple[str, np.ndarray]], count: int) -> Iterator[dict[str, Any]]:
+def directions(noises: Noises, count: int) -> Iterator[dict[str, Any]]:
     """Three moves of the motion by one standard deviation, which together have its covariance.
 
     Elements of a vector are moved at once, each with signs of its own from row to row: what two of them share averages out.
@@ -139,7 +143,7 @@ def directions(noises: Mapping[str, tuple[str, np.ndarray]], count: int) -> Iter
 
 
 def motion_noise(run: Run, plant: Plant, signals: Mapping[str, Any], factor: int) -> Iterator[tuple[str, tuple[str, np.ndarray]]]:
-    """By motion signal of the plant: its smoother, and the signal's share of three independent moves."""
+    """Of motion that a smoother made, which says how well it knows it."""
     node = run.diagram.nodes.get(run.path)
     wiring = node.inputs if node is not None and isinstance(node.inputs, Mapping) else {}
     smoothers: dict[str, np.ndarray | None] = {}
@@ -153,6 +157,24 @@ def motion_noise(run: Run, plant: Plant, signals: Mapping[str, Any], factor: int
         own = smoothers[path]
         if own is not None:
             yield name, (path, own[:, SMOOTHED.index(port)])
+
+
+def rough_motion(run: Run, plant: Plant, signals: Mapping[str, Any]) -> Noises:
+    """Of motion that no filter smoothed: what three differences leave of each signal, which is some of its noise, if not all."""
+    present = [n for n in plant.motion if n in signals]
+    wiring = run.diagram.nodes[run.path].inputs if run.path in run.diagram.nodes else None
+    if not present or not isinstance(wiring, Mapping) or len(signals[present[-1]]) < FEWEST_ROWS:
+        return {}
+    last, source = signals[present[-1]], str(wiring.get(present[-1], ""))
+    if source not in run.record or not run.record.signal(source).measured:  # the true motion may be as rough as it likes
+        return {}
+    if np.all(noise_level(last) < ROUGH * np.sqrt(np.mean(last.reshape(len(last), -1) ** 2, axis=0))):
+        return {}
+    noises = {}
+    for place, name in enumerate(present):
+        level = noise_level(signals[name]).reshape(signals[name].shape[1:])
+        noises[name] = name, np.stack([level * (place % 3 == k) for k in range(3)])
+    return noises
 
 
 def moves_of(run: Run, path: str, factor: int) -> np.ndarray | None:

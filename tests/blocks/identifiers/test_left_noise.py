@@ -61,6 +61,21 @@ def test_noise_around_a_loop_is_told_without_a_number():
     assert not told(bs.simulate("intervals/joint", params={"shake": 2e-5}).estimates["ls"])
 
 
+def test_an_encoder_that_is_only_differentiated_is_named():
+    """Its inertia is 99 % off. True motion may be as rough, and is exact."""
+    found = bs.simulate("one_dof/methods").estimates
+    assert abs(found["raw"]["J"].error) > 0.9 * 0.02
+    assert any("J" in text for text in told(found["raw"]))
+    exact = OPEN.replace(
+        "{q: smooth.x, qd: smooth.dx, qdd: smooth.ddx, tau: push}", "{q: joint.q, qd: joint.qd, qdd: joint.qdd, tau: push}"
+    )
+    shaken = exact.replace(
+        "in: push}\n  seen",
+        "in: drive}\n  shake:  {type: WhiteNoise, std: 0.2, Ts: 1e-3}\n  drive:  {type: Sum, in: [push, shake]}\n  seen",
+    )
+    assert shaken.count("drive") == 2 and not told(bs.simulate(shaken.replace("tau: push", "tau: drive")).estimates["ls"])
+
+
 def test_little_noise_or_a_narrow_smoother_is_not_worth_a_word():
     assert not told(bs.simulate(OPEN, params={"noise": 1e-6}).estimates["ls"])
     assert not told(bs.simulate(OPEN, params={"ls.bias": "off"}).estimates["ls"])
