@@ -105,6 +105,8 @@ class Block:
     family: ClassVar[str] = ""
     declared: ClassVar[dict[str, Declared]] = {}
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+    #: The declarations of each kind that was asked for: they are asked for thousands of times in a run's life.
+    _sorted: ClassVar[dict[tuple[type[Declared], ...], dict[str, Any]]] = {}
     #: How `draw` shows it: 'box', 'circle' (Sum) or 'triangle' (Gain); 'source', 'plant', 'plain', 'sink' or 'record'.
     shape: ClassVar[str] = "box"
     colour: ClassVar[str] = "plain"
@@ -144,7 +146,7 @@ class Block:
         for name, declaration in collected.items():
             if isinstance(declaration, StatePort) and f"output_{name}" not in functions:
                 functions[f"output_{name}"] = state_output(name)
-        cls.declared, cls.functions = collected, functions
+        cls.declared, cls.functions, cls._sorted = collected, functions, {}
         check_class(cls)
 
     def __init__(self, **settings: Any):
@@ -219,7 +221,9 @@ class Block:
     @classmethod
     def of(cls, *kinds: type[Declared]) -> dict[str, Any]:
         """The declarations of these kinds, in order."""
-        return {n: d for n, d in cls.declared.items() if isinstance(d, kinds)}
+        if kinds not in cls._sorted:
+            cls._sorted[kinds] = {n: d for n, d in cls.declared.items() if isinstance(d, kinds)}
+        return dict(cls._sorted[kinds])
 
     @classmethod
     def problems(cls, settings: Mapping[str, Any]) -> list[tuple[str, str]]:

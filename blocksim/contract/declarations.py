@@ -64,6 +64,8 @@ class Param(Declared):
         return Interval.of(self.above, self.min, self.below, self.max)
 
     def problems(self, value: Any) -> list[str]:
+        if type(value) is float and not self.shape and self.limits.contains(value) and math.isfinite(value):
+            return []  # as nearly always
         dims = len(self.shape)
         if getattr(value, "ndim", 0):
             value = value.tolist()

@@ -8,6 +8,7 @@ from part to part (`tracing.wiring`); a diagram runs the parts themselves.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,7 +36,7 @@ class Plant:
     def name(self) -> str:
         return f"'{self.path}' ({self.kind.__name__})" if self.path else self.kind.__name__
 
-    @property
+    @functools.cached_property
     def grouping(self) -> Any:
         """What its base parameters are made of, as its class says; None where its parameters can be told apart one by one."""
         return self.kind.grouping() if hasattr(self.kind, "grouping") else None
@@ -45,12 +46,12 @@ class Plant:
         """Of each motor that several joints turn: its speed by theirs, as its class says."""
         return self.kind.shared_motors() if hasattr(self.kind, "shared_motors") else ()
 
-    @property
+    @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The parameters its inverse dynamic model is linear in, base ones where it has them; () where it gives none."""
         return self.grouping.names if self.grouping else self.standard
 
-    @property
+    @functools.cached_property
     def standard(self) -> tuple[str, ...]:
         """Its own parameters, of which base ones are made."""
         more: tuple[str, ...] = getattr(
@@ -80,7 +81,7 @@ class Plant:
             parameter = self.grouping.kept[self.grouping.names.index(parameter)]
         return self.kind.declared.get(parameter)
 
-    @property
+    @functools.cached_property
     def motion(self) -> tuple[str, ...]:
         """The signals its regressor asks for, such as q, qd, qdd."""
         signals = self.kind.of(Inport, Outport)  # a state that is a port has a setting of its name too: where it starts

@@ -19,11 +19,10 @@ import numpy as np
 
 from ..regression.colour import autocovariance
 from ..regression.stacked_rows import product
+from .bands import BAND_LINES, Bands, bands_of
 
 TAPERS = 4
 SLOW_LINES = 256  # of which a fit may take much
-BAND_LINES = 6.0  # of the record, at the least, that a fit leaves in a band
-BAND_SHARE = 0.1  # half of a band, as a share of its frequency
 SPECTRUM_ROUNDS = 4
 LARGEST_CHANGE = 5.0  # of S, as a factor, in a round
 LEAST_LEFT = 0.05  # of S that a fit is believed to leave in a band, at the least
@@ -32,14 +31,33 @@ SLOWEST_MEMORY = 0.95  # coefficient of the autoregression that says the slope o
 
 @dataclass(frozen=True)
 class Series:
-    """One group of N rows in the order of time, those that are not used being zero, the last among them: influence, columns of
-    the fit, residuals. Columns lie one after the other in memory.
+    """One group of N rows in the order of time, those that are not used being zero: residuals, influence and columns of the fit.
+
+    They are the rows of `table`, each followed by zeros up to 2 N. The first sample stands at 1: of lines of such a series, a sine
+    taper makes the difference of two, where others would have to be turned first.
     """
 
-    X: np.ndarray
-    G: np.ndarray
-    rest: np.ndarray
+    table: np.ndarray
+    parameters: int
     used: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        return len(self.used)
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.asarray(self.table[0, 1 : self.rows + 1])
+
+    @property
+    def X(self) -> np.ndarray:
+        """(parameters, rows)."""
+        return np.asarray(self.table[1 : self.parameters + 1, 1 : self.rows + 1])
+
+    @property
+    def G(self) -> np.ndarray:
+        """(parameters, rows)."""
+        return np.asarray(self.table[self.parameters + 1 :, 1 : self.rows + 1])
 
 
 @dataclass(frozen=True)
@@ -48,29 +66,45 @@ class NoiseSpectrum:
 
     power: np.ndarray  # S, each line counted as often as it stands in a sum over all 2 N lines
     X: np.ndarray  # (parameters, lines)
+    planes: np.ndarray  # its real and imaginary parts, (parameters, 2, lines)
+    squares: np.ndarray  # |X|^2
     parts: np.ndarray  # what every line adds to the variance of each parameter, (parameters, lines)
-    first: np.ndarray  # line of the band that S comes from, by line
-    last: np.ndarray
+    bands: Bands  # that S comes from
     left: np.ndarray  # share of each line that the fit has left
-    rest: np.ndarray  # transforms of the residuals, by taper, over the root of S
+    rest: np.ndarray  # transform of the residuals, with lines beyond the ends
+    S: np.ndarray
+
+    @functools.cached_property
+    def tapered(self) -> np.ndarray:
+        """Transforms of the residuals, by taper, over the root of S."""
+        lines, root = len(self.S), np.sqrt(np.where(self.S > 0, self.S, 1.0))
+        return np.stack([difference(self.rest, k, TAPERS, lines) for k in range(1, TAPERS + 1)]) / root
 
     def with_other(self, other: NoiseSpectrum) -> np.ndarray:
         """X' C X of the rows of two series, as far as their noise is the same: by their coherence in the bands of this one."""
         if other is self:
-            return weighted_squares(self.X, self.power)
-        mean = functools.partial(band_mean, first=self.first, last=self.last)
-        own, others = (mean(np.sum(one.rest.real**2 + one.rest.imag**2, axis=0)) for one in (self, other))
-        shared = np.sum(self.rest * other.rest.conj(), axis=0)
-        size = np.sqrt(own * others)
-        coherence = np.divide(mean(shared.real) + 1j * mean(shared.imag), size, out=np.zeros(len(size), complex), where=size > 0)
+            return weighted_squares(self.planes, self.power)
+        own, others = (self.bands.mean(np.sum(squared(one.tapered), axis=0)) for one in (self, other))
+        shared = np.sum(self.tapered * other.tapered.conj(), axis=0)
+        size, both = np.sqrt(own * others), self.bands.mean(shared.real) + 1j * self.bands.mean(shared.imag)
+        coherence = np.divide(both, size, out=np.zeros(len(size), complex), where=size > 0)
         weights = coherence * np.sqrt(self.power * other.power)
         return np.asarray(np.real(product((self.X.conj() * weights).T, other.X.T)))
 
 
-def weighted_squares(lines: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The sum over lines of Re(x_i* w x_j), (parameters, parameters): of real and imaginary parts, which lie in turn."""
-    both = lines.view(float)
-    return product(both.T, (both * np.repeat(weights, 2)).T)
+def planes(lines: np.ndarray) -> np.ndarray:
+    """Real and imaginary parts, (..., 2, lines)."""
+    return np.stack([lines.real, lines.imag], axis=-2)
+
+
+def squared(lines: np.ndarray) -> np.ndarray:
+    """|x|^2."""
+    return np.asarray(lines.real**2 + lines.imag**2)
+
+
+def weighted_squares(both: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The sum over lines of Re(x_i* w x_j), (parameters, parameters), of real and imaginary parts."""
+    return product(both.reshape(len(both), -1).T, (both * weights).reshape(len(both), -1).T)
 
 
 def covariance_of_spectra(spectra: Sequence[NoiseSpectrum]) -> np.ndarray:
@@ -87,9 +121,9 @@ def noise_spectra(series: Sequence[Series]) -> list[NoiseSpectrum]:
         S = [one.agreed(s, V) for one, s in zip(lines, S, strict=True)]
     result = []
     for one, s in zip(lines, S, strict=True):
-        power = s * one.counts
-        rest = one.rest / np.sqrt(np.where(s > 0, s, 1.0))
-        result.append(NoiseSpectrum(power, one.X, power * one.squares, one.first, one.last, one.left, rest))
+        power, squares = s * one.counts, np.einsum("ikf,ikf->if", one.planes, one.planes)
+        transforms = one.X, one.planes, squares, power * squares
+        result.append(NoiseSpectrum(power, *transforms, one.bands, one.left, one.rest, s))
     return result
 
 
@@ -100,78 +134,70 @@ class TaperedLines:
     power: np.ndarray
     loss: np.ndarray  # 2 Re g* x, of slow lines
     X: np.ndarray
-    squares: np.ndarray  # |X|^2
-    G: np.ndarray  # of slow lines, by taper, such that the sum of |g|^2 over tapers is the mean
+    G: np.ndarray  # real and imaginary parts of slow lines by taper, (parameters, 2 tapers, lines); sums over tapers are means
     shape: np.ndarray  # of the spectrum, roughly; what is smoothed is divided by it, so that no slope is flattened
     counts: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
+    bands: Bands
     left: np.ndarray
-    rest: np.ndarray  # transforms of the residuals, by taper
-
-    def smooth(self, values: np.ndarray) -> np.ndarray:
-        return band_mean(values, self.first, self.last)
+    rest: np.ndarray  # transform of the residuals, with lines beyond the ends
 
     @functools.cached_property
     def level(self) -> np.ndarray:
         """The power of the residuals over the shape, by band."""
-        return self.smooth(self.power / self.shape)
+        return self.bands.mean(self.power / self.shape)
+
+    @functools.cached_property
+    def planes(self) -> np.ndarray:
+        return planes(self.X)
 
     def variance(self, S: np.ndarray) -> np.ndarray:
         """X' C X."""
-        return weighted_squares(self.X, S * self.counts)
+        return weighted_squares(self.planes, S * self.counts)
 
     def agreed(self, S: np.ndarray, V: np.ndarray) -> np.ndarray:
         """S by one round nearer to what the residuals show."""
         slow, expected = len(self.loss), S / self.shape
-        own = np.real(np.einsum("kfi,kfi->f", self.G.conj(), self.G @ V))
+        flat = self.G.reshape(len(V), -1)
+        own = ((V @ flat) * flat).reshape(-1, slow).sum(axis=0)
         least = LEAST_LEFT * expected
         expected[:slow] += own / self.shape[:slow] - expected[:slow] * self.loss
-        least = np.maximum(self.smooth(expected), least)
+        least = np.maximum(self.bands.mean(expected), least)
         quotient = np.divide(self.level, least, out=np.ones(len(S)), where=least > 0)
         return np.asarray(S * np.clip(quotient, 1 / LARGEST_CHANGE, LARGEST_CHANGE))
 
 
-def band_mean(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """The mean over the band of each line."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    return np.asarray((sums[last] - sums[first]) / (last - first))
-
-
 def tapered_lines(one: Series) -> TaperedLines:
-    """A sine taper shifts a transform by its number of lines to either side, so that one transform does for all of them."""
+    """A sine taper makes of each line the difference of its neighbours, so that one transform does for all tapers."""
     from scipy.fft import rfft
 
-    rows, p = one.X.shape
+    rows, p = one.rows, one.parameters
     slow = min(rows + 1, SLOW_LINES)
-    share = float(np.count_nonzero(one.used)) / rows * TAPERS
-    whole = np.asarray(rfft(np.concatenate([one.rest[None], one.X.T, one.G.T]), 2 * rows))
-    wide = beyond_ends(whole[0], TAPERS)
+    unit = 2 * rows * TAPERS * float(np.count_nonzero(one.used)) / rows
+    whole = np.asarray(rfft(one.table))
+    X, wide = whole[1 : p + 1], beyond_ends(whole[0], TAPERS)
     power = np.zeros(rows + 1)
-    near = beyond_ends(whole[:, : slow + 2 * TAPERS], TAPERS)[:, : slow + 2 * TAPERS].T
-    loss, G = np.zeros(slow), np.empty((TAPERS, slow, p), dtype=complex)
-    rest = np.empty((TAPERS, rows + 1), dtype=complex)
-    for k in range(1, TAPERS + 1):
-        turn = np.exp(1j * np.pi * k / rows) / np.sqrt(2 * rows)
-        line = np.multiply(wide[TAPERS - k : TAPERS - k + rows + 1], turn, out=rest[k - 1])
-        line -= turn.conjugate() * wide[TAPERS + k : TAPERS + k + rows + 1]
-        power += line.real**2 + line.imag**2
-        both = turn * near[TAPERS - k : TAPERS - k + slow] - turn.conjugate() * near[TAPERS + k : TAPERS + k + slow]
-        G[k - 1] = both[:, p + 1 :]
-        loss += 2 * np.einsum("fi,fi->f", G[k - 1].conj(), both[:, 1 : p + 1]).real / share
-    power /= share
-    G /= np.sqrt(share)
+    for part in planes(wide):
+        for k in range(1, TAPERS + 1):
+            line = difference(part, k, TAPERS, rows + 1)
+            power += line * line
+    near = planes(beyond_ends(whole[1:, : slow + 2 * TAPERS], TAPERS)[:, : slow + 2 * TAPERS])
+    both = np.concatenate([difference(near, k, TAPERS, slow) for k in range(1, TAPERS + 1)], axis=1)
+    loss = 2 * np.einsum("ikf,ikf->f", both[p:], both[:p]) / unit
     left = np.ones(rows + 1)
     left[:slow] = np.clip(1 - loss / 2, 0.0, 1.0)
     counts = np.full(rows + 1, 1 / rows)
     counts[[0, -1]] /= 2
-    X = np.ascontiguousarray(whole[1 : p + 1])
-    return TaperedLines(power, loss, X, X.real**2 + X.imag**2, G, slope_of(one), counts, *bands_of(left), left, rest)
+    return TaperedLines(power / unit, loss, X, both[p:] / np.sqrt(unit), slope_of(one), counts, bands_of(left, slow), left, wide)
 
 
-def beyond_ends(lines: np.ndarray, count: int) -> np.ndarray:
-    """Lines of something real, with so many below zero and beyond the fastest: those on the other side."""
-    return np.concatenate([lines[..., count:0:-1].conj(), lines, lines[..., -2 : -count - 2 : -1].conj()], axis=-1)
+def difference(wide: np.ndarray, taper: int, beyond: int, lines: np.ndarray | int) -> np.ndarray:
+    """What a sine taper makes of lines that go so many beyond the ends: each its neighbours' difference, times sqrt(2 N)."""
+    return np.asarray(wide[..., beyond - taper :][..., :lines] - wide[..., beyond + taper :][..., :lines])
+
+
+def beyond_ends(lines: np.ndarray, count: int, turned: float = 1.0) -> np.ndarray:
+    """Lines of something real, with so many below zero and beyond the fastest: those on the other side, there `turned`."""
+    return np.concatenate([lines[..., count:0:-1].conj(), lines, turned * lines[..., -2 : -count - 2 : -1].conj()], axis=-1)
 
 
 def slope_of(one: Series) -> np.ndarray:
@@ -179,23 +205,16 @@ def slope_of(one: Series) -> np.ndarray:
 
     Residuals look faster than the noise: their correlation falls short by about (parameters (1 + rho) + 2 rho) / rows.
     """
-    rows, n, p = len(one.rest), int(np.count_nonzero(one.used)), one.X.shape[1]
+    n, p = int(np.count_nonzero(one.used)), one.parameters
     c, pairs = autocovariance(one.rest, 1), int(np.count_nonzero(one.used[1:] & one.used[:-1]))
     rho = float(c[1] / c[0]) * n / max(1, pairs) if c[0] > 0 else 0.0
     if rho > 0 and n > 2 * p + 4:
         rho = (n * rho + p) / (n - p - 2)
     slowest = max(1 - 2 * np.pi * BAND_LINES / n, SLOWEST_MEMORY)  # a corner below the first band cannot be told from a drift
     rho = max(min(rho, slowest), -slowest)
-    return np.asarray(1 / (1 + rho**2 - 2 * rho * np.cos(np.pi / rows * np.arange(rows + 1))))
+    return np.asarray(1 / (1 + rho**2 - 2 * rho * cosines_of_lines(one.rows)))
 
 
-def bands_of(left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First line of the band of each line and the one after its last: wide enough that the fit leaves something of it."""
-    sums = np.concatenate([[0.0], np.cumsum(left) / 2])  # every second line of 2 N is one of the record
-    middle = (sums[1:] + sums[:-1]) / 2
-    half = np.minimum(np.maximum(BAND_LINES / 2, BAND_SHARE * middle), sums[-1] / 2)
-    low = np.clip(middle - half, 0.0, sums[-1] - 2 * half)
-    first = np.searchsorted(sums, low, side="right") - 1
-    last = np.searchsorted(sums, low + 2 * half, side="left")
-    lines = np.arange(len(left))
-    return np.clip(first, 0, lines), np.clip(last, lines + 1, len(left))
+@functools.lru_cache(maxsize=4)
+def cosines_of_lines(rows: int) -> np.ndarray:
+    return np.asarray(np.cos(np.pi / rows * np.arange(rows + 1)))

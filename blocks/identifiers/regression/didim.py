@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -87,7 +87,7 @@ blocks:
         gain = follow.gain if followed and follow.gain is not None else np.eye(len(names))
         W = rows.W * fit_of_rows.weights[:, None]
         fitted = follow.slopes * fit_of_rows.weights[:, None] if followed and follow.slopes is not None else W
-        system = W @ fit_of_rows.bread @ gain.T, fitted, fit_of_rows.scores, rows.weights > 0, rows.groups
+        system = (gain @ fit_of_rows.bread @ W.T).T, fitted, fit_of_rows.scores, rows.weights > 0, rows.groups
         spread = spectral_spread(*system, self.smoothing)
         covariance = gain @ white @ gain.T if followed else white
         if self.errors != "white":
@@ -121,6 +121,7 @@ class SimulatedRows(LoopEquations):
     ends: Ends
     looped: Looped
     measured: np.ndarray
+    columns: np.ndarray = field(default_factory=lambda: np.zeros(0))
     looked: bool = False
     seen: bool = False  # whether the twin could be simulated for it
     slopes: np.ndarray | None = None  # G
@@ -128,7 +129,11 @@ class SimulatedRows(LoopEquations):
     before: float = np.inf  # size of the last step
 
     def system(self, motion: Motion) -> Rows:
-        W = self.block.rows(self.ends, self.looped.plant.regressor(motion))
+        self.columns = self.looped.plant.regressor(motion)
+        return self.rows_of(self.columns, motion)
+
+    def rows_of(self, columns: np.ndarray, motion: Motion) -> Rows:
+        W = self.block.rows(self.ends, columns)
         return stacked(W, self.measured, self.block.counted(self.ends, motion, self.measured.shape[1], self.looped.plant))
 
     def natural(self, rows: Rows) -> np.ndarray:
@@ -182,7 +187,7 @@ class SimulatedRows(LoopEquations):
             sizes.append(RELATIVE_DIFFERENCE * size)
 
         def slope(i: int, motion: Motion) -> np.ndarray:
-            return (self.system(motion).times(table[i]) - before) / sizes[i]
+            return (self.rows_of(self.looped.plant.regressor(motion), motion).times(table[i]) - before) / sizes[i]
 
         limited = dict(self.looped.limited)
         try:

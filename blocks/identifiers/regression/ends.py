@@ -37,8 +37,11 @@ class Ends:
     @functools.cached_property
     def picked(self) -> np.ndarray:
         """The samples of the record at which the rows are."""
-        samples = np.arange(len(self.t))[self.whole]
-        return samples[decimated(len(samples), self.factor)][self.inner]
+        return self.taken(np.arange(len(self.t)))
+
+    def taken(self, values: np.ndarray) -> np.ndarray:
+        """The samples at which the rows are."""
+        return values[self.whole][decimated(len(range(len(self.t))[self.whole]), self.factor)][self.inner]
 
     def rows(self, values: np.ndarray, cutoff: float = 0.0) -> np.ndarray:
         """What the filters leave of one side of an equation, (samples, ...); all sides must pass them alike."""

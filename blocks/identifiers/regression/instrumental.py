@@ -89,8 +89,8 @@ blocks:
         return predicted, residual, estimates
 
     def equations(self, ends: Ends, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> Instruments:
-        motion = {s: signals[s] for s in looped.plant.motion}
-        return Instruments(self, ends, looped, self.rows(ends, looped.plant.regressor(motion)), self.rows(ends, effort))
+        columns = looped.plant.regressor({s: signals[s] for s in looped.plant.motion})
+        return Instruments(self, ends, looped, columns, self.rows(ends, columns), self.rows(ends, effort))
 
     def report(self, path: Path, looped: Looped, equations: Instruments) -> Estimates:
         rows, Z = path.rows
@@ -128,6 +128,7 @@ class Instruments(LoopEquations):
     block: InstrumentalVariable
     ends: Ends
     looped: Looped
+    columns: np.ndarray
     W: np.ndarray
     y: np.ndarray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -63,11 +64,11 @@ class Looped:
         values = {}
         for name, value in zip(self.plant.parameters, beta.tolist(), strict=True):
             declared: Any = self.plant.declared(name)
-            low = declared.min if declared.min is not None else -np.inf
-            high = declared.max if declared.max is not None else np.inf
+            low = declared.min if declared.min is not None else -math.inf
+            high = declared.max if declared.max is not None else math.inf
             values[name] = used = min(max(value, low), high)
-            if declared.problems(used):
-                raise Impossible(f"{name} = {value:.4g}, which {declared.problems(used)[0]}")
+            if problems := declared.problems(used):
+                raise Impossible(f"{name} = {value:.4g}, which {problems[0]}")
             self.limited.pop(name, None)
             if used != value:
                 self.limited[name] = used
@@ -94,6 +95,9 @@ class Path:
 
 class LoopEquations(ABC):
     """What an identifier makes of a motion, and solves."""
+
+    #: Rows of the inverse model at every sample of the motion that counts, (samples, joints, parameters): not filtered.
+    columns: np.ndarray
 
     @abstractmethod
     def system(self, motion: Motion) -> Any:

@@ -82,8 +82,7 @@ class Resimulation(RecordBlock):
         if path.failed:
             predicted, estimates = 0 * effort, diverged(self.method, path, looped)
         else:
-            motion = {s: signals[s] for s in model.motion} if self.motion_needed else path.motion
-            predicted = effort_of(model, motion, path.beta)
+            predicted = effort_of(equations.columns, path.beta)
             estimates = self.report(path, looped, equations)
             left = estimates.details["relative_error"]
             estimates = told_of_known_effort(estimates, run, model.drive, self.settings["model"], left)
@@ -189,8 +188,10 @@ class Resimulation(RecordBlock):
         if self.drop_slow:
             still |= slow_rows(self.drop_slow, None, qd, plant)
         reach = self.decimate // 2
+        if not still.any():
+            return np.ones((len(picked), joints), dtype=bool)
         if not reach:
-            return ~still[picked]
+            return ~ends.taken(still)
         moving = np.empty((len(picked), joints), dtype=bool)
         for joint in range(joints):  # a row made of several samples counts where none of them is at rest
             rests = np.flatnonzero(still[:, joint])
@@ -266,6 +267,6 @@ def first_motion(t: np.ndarray, plant: Plant, path: str, q: np.ndarray) -> dict[
     return {f"{path}.{n}": v.tolist() if len(v) > 1 else float(v[0]) for n, v in states.items() if n in plant.kind.of(State)}
 
 
-def effort_of(plant: Plant, motion: Mapping[str, np.ndarray], beta: np.ndarray) -> np.ndarray:
-    """What the inverse model says of a motion, (samples, joints)."""
-    return np.einsum("kij,j->ki", plant.regressor(motion), beta)
+def effort_of(columns: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """What the rows of an inverse model give, (samples, joints)."""
+    return np.einsum("kij,j->ki", columns, beta)

@@ -16,9 +16,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, covariance_of_spectra, noise_spectra
-from .stacked_rows import product
+from ..noise.bands import running_sums
+from ..noise.noise_spectrum import (
+    SLOW_LINES,
+    TAPERS,
+    NoiseSpectrum,
+    Series,
+    beyond_ends,
+    covariance_of_spectra,
+    noise_spectra,
+)
+from .stacked_rows import UNTHREADED
 
 ERROR_KINDS = ("coloured", "white", "blocks", "drawn")  # what standard deviations are made of
 LINES = 32.0  # of the spectrum, next to zero, that are looked at unless said: twice as many cosines
@@ -29,6 +39,7 @@ LEFT = 0.02  # of the lines' power that a fit may leave; of less nothing is lear
 PIECES = 512  # of time, in which cosines are taken for constant
 FAST_LINES = 128  # of the noise, of all fast ones, that are looked at for correlations of scores
 SAMPLE = 16  # lines of the scores whose correlations with all others are counted
+AT_ONCE = 8  # parameters
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,7 @@ def spectral_spread(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.nda
     series = time_series(X, G, rest, used, groups)
     if not any(one.rest.any() for one in series):
         return Spread(np.zeros((p, p)), np.full(p, np.inf), count / 2)
-    scores = np.sum([shifted_sums(one.X.T * one.rest, count) for one in series], axis=0)
+    scores = np.sum([shifted_sums(one.X * one.rest, count) for one in series], axis=0)
     powers = np.einsum("ij,ij->i", scores, scores)
     spectra, variance, freedom = noise_spectra(series), np.zeros(p), np.zeros(p)
     degrees = spectrum_freedom(spectra)
@@ -90,17 +101,19 @@ def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray
     """Rows by group, with rows that are not used at their end such that transforms are quick."""
     from scipy.fft import next_fast_len
 
-    table, numbers = [], group_numbers(groups)
+    table, numbers, p = [], group_numbers(groups), X.shape[1]
     for group in numbers:
         own = groups == group if len(numbers) > 1 else slice(None)
         there = used[own]
         if there.any():
-            rows = next_fast_len(len(there) + 1, real=True)
-            parts = [np.zeros((rows, *A.shape[1:]), dtype=A.dtype, order="F") for A in (X, G, rest, there)]
-            some = slice(None) if there.all() else there
-            for part, A in zip(parts, (X, G, rest, there), strict=True):
-                part[: len(there)][some] = A[own][some] if A is not there else there[some]
-            table.append(Series(*parts))
+            length, rows = len(there), next_fast_len(len(there) + 1, real=True)
+            lines, kept = np.zeros((1 + 2 * p, 2 * rows)), np.zeros(rows, dtype=bool)
+            kept[:length] = there
+            for part, A in ((lines[0], rest), (lines[1 : p + 1], X.T), (lines[p + 1 :], G.T)):
+                part[..., 1 : length + 1] = A[..., own]
+            if not there.all():
+                lines[:, 1 : length + 1][:, ~there] = 0.0
+            table.append(Series(lines, p, kept))
     return table
 
 
@@ -129,41 +142,81 @@ def expected_scores(series: list[Series], spectra: list[NoiseSpectrum], count: i
     and the sum of the squares of their covariances.
 
     With M = I - G X' what the fit leaves, the j-th shifted score of x is (M' D_j x)' e, D_j the cosine. The transform of D_j x
-    is that of x, shifted by j lines to both sides. Of fast lines the fit takes next to nothing, and both sides do not meet.
+    is that of x, shifted by j lines to both sides: once lines are turned by half a sample, half the sum of two lines. Of fast
+    lines the fit takes next to nothing, and both sides do not meet.
     """
-    rows = len(series[0].X)
-    firsts, table = pieces_of_time(rows, count)
-    slow, j = min(rows + 1, SLOW_LINES), np.arange(1, count + 1)[:, None]
-    lines = np.concatenate([np.arange(slow), np.arange(slow, rows + 1, max(1, (rows + 1 - slow) // FAST_LINES))])
-    stands_for = np.ones(len(lines))
-    stands_for[slow:] = (rows + 1 - slow) / max(1, len(lines) - slow)
-    below, above, turns = lines + count - j, lines + count + j, np.exp(0.5j * np.pi / rows * j) / np.sqrt(2)
-    wide = [beyond_ends(one.X, count) for one in spectra]
-    roots = [np.sqrt(one.power[lines] * stands_for) for one in spectra]
-    fast = np.sum([fast_neighbours(one, wider, count, slow) for one, wider in zip(spectra, wide, strict=True)], axis=0)
+    rows, p = series[0].rows, series[0].parameters
+    slow = min(rows + 1, SLOW_LINES)
+    step = max(1, (rows + 1 - slow) // FAST_LINES)
     some = np.arange(0, count, max(1, count // SAMPLE))
-    for i in range(series[0].X.shape[1]):
-        lost = table @ np.sum([np.add.reduceat(one.G * one.X[:, i : i + 1], firsts) for one in series], axis=0)
-        neighbours, products = float(fast[i]), np.zeros((len(some), count))
-        for one, wider, root in zip(spectra, wide, roots, strict=True):
-            x = wider[i]
-            Y = x[below] * turns + x[above] * turns.conj()
-            Y[:, :slow] -= np.einsum("ji,ik->jk", lost, one.X.view(float)[:, : 2 * slow]).view(complex)
-            Y *= root
-            neighbours += float(np.sum(Y[:, :slow].real ** 2 + Y[:, :slow].imag ** 2))
-            products += np.real(product(Y[some].conj().T, Y.T))
-        whole = float(np.sum([one.parts[i].sum() for one in spectra]))
-        yield whole, neighbours, float(np.sum(products**2)) * count / len(some)
+    firsts, table = pieces_of_time(rows, count)
+    turned = [one.X * half_a_sample(rows) for one in spectra]
+    wide = [beyond_ends(lines, count, -1.0) for lines in turned]
+    whole = np.sum([one.parts.sum(axis=1) for one in spectra], axis=0)
+    near = np.sum([fast_neighbours(one, count, slow) for one in spectra], axis=0)
+    for begin in range(0, p, AT_ONCE):
+        own, products = slice(begin, min(begin + AT_ONCE, p)), np.asarray(0.0)
+        lost = np.stack([np.sum([lost_of(one, i, firsts, table) for one in series], axis=0) for i in range(p)[own]])
+        for one, lines, wider in zip(spectra, turned, wide, strict=True):
+            scores = shifted(wider[own], count, 0, slow, 1)
+            scores -= lost @ lines[:, :slow].copy().view(float)
+            scores *= np.repeat(np.sqrt(one.power[:slow]), 2)
+            near[own] += np.einsum("ijf,ijf->i", scores, scores)
+            products = products + several_products(scores, some)
+            if slow <= rows:
+                scores, power = shifted(wider[own], count, slow, rows + 1, step), one.power[slow::step]
+                scores *= np.repeat(np.sqrt(power * ((rows + 1 - slow) / len(power))), 2)
+                products = products + several_products(scores, some)
+        squares = np.einsum("ijk,ijk->i", products, products) * count / len(some)
+        yield from zip(whole[own].tolist(), near[own].tolist(), squares.tolist(), strict=True)
 
 
-def fast_neighbours(one: NoiseSpectrum, wide: np.ndarray, count: int, slow: int) -> np.ndarray:
+def lost_of(one: Series, parameter: int, firsts: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """G' D_j x of a parameter, (cosines, parameters), the cosines constant in pieces of time."""
+    return np.asarray(table @ np.add.reduceat(one.G * one.X[parameter], firsts, axis=-1).T)
+
+
+def shifted(wide: np.ndarray, count: int, first: int, end: int, step: int) -> np.ndarray:
+    """Lines shifted by 1 to `count` to both sides, their sums over sqrt(2): (parameters, count, 2 lines), real and imaginary parts
+    in turn.
+    """
+    stride, (parameters, _) = wide.strides[-1], wide.shape
+    lines = len(range(first, end, step))
+
+    def moved(way: int) -> np.ndarray:
+        start = wide[:, first + count + way :]
+        return as_strided(start, (parameters, count, lines), (wide.strides[0], way * stride, step * stride), writeable=False)
+
+    both = np.add(moved(-1), moved(1), order="C").view(float)
+    both *= np.sqrt(0.5)
+    return both
+
+
+def several_products(scores: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Of each parameter some rows times all others: so many lines at a time that BLAS starts no threads."""
+    picked, (p, count, length) = scores[:, some], scores.shape
+    lines, result = max(1, UNTHREADED // (len(some) * count)), np.zeros((p, len(some), count))
+    for first in range(0, length, lines):
+        result += picked[..., first : first + lines] @ scores[..., first : first + lines].swapaxes(1, 2)
+    return result
+
+
+@functools.lru_cache(maxsize=4)
+def half_a_sample(rows: int) -> np.ndarray:
+    return np.asarray(np.exp(0.5j * np.pi / rows * np.arange(rows + 1)))
+
+
+def fast_neighbours(one: NoiseSpectrum, count: int, slow: int) -> np.ndarray:
     """What fast lines add to the power of all shifted scores: half of |x|^2 from each side."""
-    squares, fast = wide.real**2 + wide.imag**2, len(one.power) - slow
-    sums = np.zeros((len(wide), wide.shape[1] + 1))
-    np.cumsum(squares, axis=1, out=sums[:, 1:])
-    around = sums[:, slow + 2 * count + 1 :][:, :fast] - sums[:, slow:][:, :fast]
-    around -= squares[:, slow + count :][:, :fast]
-    return np.einsum("if,f->i", around, one.power[slow:]) / 2
+    lines = len(one.power)
+    power = np.zeros(lines + 4 * count)
+    power[2 * count + slow : 2 * count + lines] = one.power[slow:]
+    sums = running_sums(power)
+    near = sums[2 * count + 1 :] - sums[: -2 * count - 1] - power[count:-count]  # of each line, and so many beyond the ends
+    around = near[count:-count].copy()
+    around[1 : count + 1] += near[:count][::-1]
+    around[-count - 1 : -1] += near[-count:][::-1]
+    return np.asarray(one.squares @ around / 2)
 
 
 @functools.lru_cache(maxsize=4)
@@ -179,12 +232,15 @@ def spectrum_freedom(spectra: list[NoiseSpectrum]) -> np.ndarray:
     total = squares = np.zeros(len(spectra[0].parts))
     for one in spectra:
         lines = len(one.power)
-        sums = np.concatenate([[0.0], np.cumsum(one.left)])
+        sums = running_sums(one.left)
         # Tapers make a band wider, but for that at zero: what they reach there is the same on both sides.
-        first, last = np.maximum(one.first - TAPERS, 0), np.minimum(one.last + TAPERS * (one.first > 0), lines)
-        shares = one.parts / np.maximum(sums[last] - sums[first], 1.0)
-        steps = np.array([np.bincount(first, own, lines + 1) - np.bincount(last, own, lines + 1) for own in shares])
-        weights = np.cumsum(steps, axis=1)[:, :lines]
-        total = total + np.einsum("if,f->i", weights, one.left)
-        squares = squares + np.einsum("if,if,f->i", weights, weights, one.left)
+        first = np.maximum(one.bands.first - TAPERS, 0)
+        last = np.minimum(one.bands.last + TAPERS * (one.bands.first > 0), lines)
+        shares = one.parts / np.maximum(sums.take(last) - sums.take(first), 1.0)
+        ends = np.concatenate([first, last])
+        steps = np.stack([np.bincount(ends, np.concatenate([own, -own]), lines + 1)[:lines] for own in shares])
+        weights = np.cumsum(steps, axis=1, out=steps)
+        total = total + weights @ one.left
+        weights *= weights
+        squares = squares + weights @ one.left
     return np.divide(total**2, squares, out=np.full(len(total), np.inf), where=squares > 0)

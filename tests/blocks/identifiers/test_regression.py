@@ -285,7 +285,7 @@ def test_expected_scores_are_those_of_matrices_written_out(rows):
     W = np.stack([np.sin(0.02 * t), np.sign(np.cos(0.05 * t)), np.ones(rows)], axis=1)
     X = W @ np.linalg.inv(W.T @ W)
     (series,) = spectrum.time_series(X, W, np.ones(rows), np.ones(rows, dtype=bool), np.zeros(rows, dtype=int))
-    size = len(series.X)
+    size = series.rows
     (lines,) = noise_spectra([series])
     power = (1 - phi**2) / (1 + phi**2 - 2 * phi * np.cos(np.pi / size * np.arange(size + 1))) / size
     power[[0, -1]] /= 2
