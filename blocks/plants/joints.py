@@ -39,7 +39,7 @@ def dry_column(qd: Any, friction: str, beta: float) -> Any:
 
 
 def cosine(angle: Any) -> Any:
-    """cos(x) = (1 - tan(x/2)^2) / (1 + tan(x/2)^2): numpy asks libm for one cosine after the other, and takes tangents by eights."""
+    """cos(x) = (1 - tan(x/2)^2) / (1 + tan(x/2)^2): numpy has its cosines from libm, one by one, and makes tangents by eights."""
     import numpy as np
 
     squares = np.tan(0.5 * angle)

@@ -33,8 +33,8 @@ SLOWEST_MEMORY = 0.95  # coefficient of the autoregression that says the slope o
 class Series:
     """One group of N rows in the order of time, those that are not used being zero: residuals, influence and columns of the fit.
 
-    They are the rows of `table`, each followed by zeros up to 2 N. The first sample stands at 1: of lines of such a series, a sine
-    taper makes the difference of two, where others would have to be turned first.
+    They are the rows of `table`, each followed by zeros up to 2 N. The first sample stands at 1: of the lines of such a series,
+    a sine taper makes the difference of two, where others would have to be turned first.
     """
 
     table: np.ndarray

@@ -19,15 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..noise.bands import running_sums
-from ..noise.noise_spectrum import (
-    SLOW_LINES,
-    TAPERS,
-    NoiseSpectrum,
-    Series,
-    beyond_ends,
-    covariance_of_spectra,
-    noise_spectra,
-)
+from ..noise.noise_spectrum import SLOW_LINES, TAPERS, NoiseSpectrum, Series, beyond_ends, covariance_of_spectra, noise_spectra
 from .stacked_rows import UNTHREADED
 
 ERROR_KINDS = ("coloured", "white", "blocks", "drawn")  # what standard deviations are made of
@@ -177,9 +169,7 @@ def lost_of(one: Series, parameter: int, firsts: np.ndarray, table: np.ndarray) 
 
 
 def shifted(wide: np.ndarray, count: int, first: int, end: int, step: int) -> np.ndarray:
-    """Lines shifted by 1 to `count` to both sides, their sums over sqrt(2): (parameters, count, 2 lines), real and imaginary parts
-    in turn.
-    """
+    """Sums of lines 1 to `count` away on both sides, over sqrt(2): (parameters, count, 2 lines), real and imaginary in turn."""
     stride, (parameters, _) = wide.strides[-1], wide.shape
     lines = len(range(first, end, step))
 
