@@ -44,11 +44,11 @@ def bands_of(left: np.ndarray, slow: int) -> Bands:
     half = np.minimum(np.maximum(BAND_LINES / 2, BAND_SHARE * middle), sums[-1] / 2)
     low = np.clip(middle - half, 0.0, sums[-1] - 2 * half)
     lines = np.arange(len(left))
-    first = np.clip(places(sums, low, slow, "right") - 1, 0, lines)
-    return Bands(first, np.clip(places(sums, low + 2 * half, slow, "left"), lines + 1, len(left)))
+    first = np.clip(ranks_among(sums, low, slow, "right") - 1, 0, lines)
+    return Bands(first, np.clip(ranks_among(sums, low + 2 * half, slow, "left"), lines + 1, len(left)))
 
 
-def places(sums: np.ndarray, values: np.ndarray, slow: int, side: Literal["left", "right"]) -> np.ndarray:
+def ranks_among(sums: np.ndarray, values: np.ndarray, slow: int, side: Literal["left", "right"]) -> np.ndarray:
     """Where values, in order, would stand among the sums, which go up by halves from `slow` on: np.searchsorted, sooner done."""
     few = int(np.searchsorted(values, sums[slow], side="right"))
     halves = 2 * (values[few:] - sums[slow])

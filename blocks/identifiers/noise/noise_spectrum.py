@@ -84,7 +84,7 @@ class NoiseSpectrum:
         """X' C X of the rows of two series, as far as their noise is the same: by their coherence in the bands of this one."""
         if other is self:
             return weighted_squares(self.planes, self.power)
-        own, others = (self.bands.mean(np.sum(squared(one.tapered), axis=0)) for one in (self, other))
+        own, others = (self.bands.mean(np.sum(square_of_modulus(one.tapered), axis=0)) for one in (self, other))
         shared = np.sum(self.tapered * other.tapered.conj(), axis=0)
         size, both = np.sqrt(own * others), self.bands.mean(shared.real) + 1j * self.bands.mean(shared.imag)
         coherence = np.divide(both, size, out=np.zeros(len(size), complex), where=size > 0)
@@ -97,7 +97,7 @@ def planes(lines: np.ndarray) -> np.ndarray:
     return np.stack([lines.real, lines.imag], axis=-2)
 
 
-def squared(lines: np.ndarray) -> np.ndarray:
+def square_of_modulus(lines: np.ndarray) -> np.ndarray:
     """|x|^2."""
     return np.asarray(lines.real**2 + lines.imag**2)
 

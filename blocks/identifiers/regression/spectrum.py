@@ -99,13 +99,13 @@ def time_series(X: np.ndarray, G: np.ndarray, rest: np.ndarray, used: np.ndarray
         there = used[own]
         if there.any():
             length, rows = len(there), next_fast_len(len(there) + 1, real=True)
-            lines, kept = np.zeros((1 + 2 * p, 2 * rows)), np.zeros(rows, dtype=bool)
-            kept[:length] = there
+            lines, mask = np.zeros((1 + 2 * p, 2 * rows)), np.zeros(rows, dtype=bool)
+            mask[:length] = there
             for part, A in ((lines[0], rest), (lines[1 : p + 1], X.T), (lines[p + 1 :], G.T)):
                 part[..., 1 : length + 1] = A[..., own]
             if not there.all():
                 lines[:, 1 : length + 1][:, ~there] = 0.0
-            table.append(Series(lines, p, kept))
+            table.append(Series(lines, p, mask))
     return table
 
 
@@ -148,27 +148,27 @@ def expected_scores(series: list[Series], spectra: list[NoiseSpectrum], count: i
     near = np.sum([fast_neighbours(one, count, slow) for one in spectra], axis=0)
     for begin in range(0, p, AT_ONCE):
         own, products = slice(begin, min(begin + AT_ONCE, p)), np.asarray(0.0)
-        lost = np.stack([np.sum([lost_of(one, i, firsts, table) for one in series], axis=0) for i in range(p)[own]])
+        lost = np.stack([np.sum([loss_of(one, i, firsts, table) for one in series], axis=0) for i in range(p)[own]])
         for one, lines, wider in zip(spectra, turned, wide, strict=True):
-            scores = shifted(wider[own], count, 0, slow, 1)
+            scores = line_pairs(wider[own], count, 0, slow, 1)
             scores -= lost @ lines[:, :slow].copy().view(float)
             scores *= np.repeat(np.sqrt(one.power[:slow]), 2)
             near[own] += np.einsum("ijf,ijf->i", scores, scores)
             products = products + several_products(scores, some)
             if slow <= rows:
-                scores, power = shifted(wider[own], count, slow, rows + 1, step), one.power[slow::step]
+                scores, power = line_pairs(wider[own], count, slow, rows + 1, step), one.power[slow::step]
                 scores *= np.repeat(np.sqrt(power * ((rows + 1 - slow) / len(power))), 2)
                 products = products + several_products(scores, some)
         squares = np.einsum("ijk,ijk->i", products, products) * count / len(some)
         yield from zip(whole[own].tolist(), near[own].tolist(), squares.tolist(), strict=True)
 
 
-def lost_of(one: Series, parameter: int, firsts: np.ndarray, table: np.ndarray) -> np.ndarray:
+def loss_of(one: Series, parameter: int, firsts: np.ndarray, table: np.ndarray) -> np.ndarray:
     """G' D_j x of a parameter, (cosines, parameters), the cosines constant in pieces of time."""
     return np.asarray(table @ np.add.reduceat(one.G * one.X[parameter], firsts, axis=-1).T)
 
 
-def shifted(wide: np.ndarray, count: int, first: int, end: int, step: int) -> np.ndarray:
+def line_pairs(wide: np.ndarray, count: int, first: int, end: int, step: int) -> np.ndarray:
     """Sums of lines 1 to `count` away on both sides, over sqrt(2): (parameters, count, 2 lines), real and imaginary in turn."""
     stride, (parameters, _) = wide.strides[-1], wide.shape
     lines = len(range(first, end, step))
