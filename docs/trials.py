@@ -1,8 +1,10 @@
-"""Three questions of docs/identification.md: why no fixed filter makes closed-loop output error efficient, and why output error
-under ripple is too sure of itself, tried on the joint of diagrams/intervals; and whether intervals hold in loops nobody chose.
+"""Four questions of docs/identification.md: why no fixed filter makes closed-loop output error efficient, and why output error
+under ripple is too sure of itself, and why DIDIM is too unsure with encoder noise, tried on the joint of diagrams/intervals; and
+whether intervals hold in loops nobody chose.
 
 python docs/trials.py whitening      # some seconds
 python docs/trials.py ripple
+python docs/trials.py wide
 python docs/trials.py loops          # some minutes
 """
 
@@ -15,6 +17,8 @@ import yaml
 from scipy.signal import fftconvolve
 
 import blocks.identifiers.cloe as cloe
+import blocks.identifiers.noise.noise_spectrum as noise_spectrum
+import blocks.identifiers.regression.didim as didim
 import blocksim as bs
 from blocks.identifiers.regression.regression import fit
 from blocks.identifiers.regression.spectrum import spectral_spread
@@ -110,6 +114,44 @@ def ripple(draws: int = 40) -> None:
         print(f"claimed / spread, residuals {kind}: " + ", ".join(f"{n} {s:.2f}" for n, s in zip(NAMES, shares, strict=True)))
 
 
+def wide(draws: int = 300) -> None:
+    """DIDIM with encoder noise: what its formula claims by bands and lines, and whether a run that errs more claims more."""
+    rows: list[tuple[np.ndarray, ...]] = []
+    own = didim.spectral_spread
+
+    def looked_at(*system):  # type: ignore[no-untyped-def]
+        rows.append(system)
+        return own(*system)
+
+    didim.spectral_spread = looked_at
+    text, errors = lone("didim"), []
+    for k in range(draws):
+        entries = bs.simulate(text, params={"shake": 2e-4}, seed=100 + k).estimates["didim"]
+        errors.append([entries[n].value for n in NAMES] - TRUTH)
+    didim.spectral_spread = own
+    actual, kept = np.std(errors, axis=0, ddof=1), (noise_spectrum.BAND_LINES, noise_spectrum.BAND_SHARE)
+    for words, factor, lines in (("as it is", 1, 32), ("bands half as wide", 0.5, 32), ("bands twice as wide", 2, 32),
+                                 ("half as many lines", 1, 16), ("a quarter of the lines", 1, 8)):  # fmt: skip
+        noise_spectrum.BAND_LINES, noise_spectrum.BAND_SHARE = (factor * one for one in kept)
+        claims = [np.diag(spectral_spread(*system[:5], lines).covariance) for system in rows]
+        shares = np.sqrt(np.mean(claims, axis=0)) / actual
+        print(f"claimed / spread, {words}: " + ", ".join(f"{n} {s:.2f}" for n, s in zip(NAMES, shares, strict=True)))
+        if lines == 32 and factor == 1:
+            together(np.array(errors), np.array(claims))
+    noise_spectrum.BAND_LINES, noise_spectrum.BAND_SHARE = kept
+
+
+def together(errors: np.ndarray, claims: np.ndarray) -> None:
+    """Correlation of squared errors and claimed variances; the spread of errors over their own claims, and over those of other runs."""
+    random, words = np.random.default_rng(0), []
+    for i, name in enumerate(NAMES):
+        shuffles = [errors[:, i] / np.sqrt(random.permutation(claims[:, i])) for _ in range(50)]
+        own, others = np.std(errors[:, i] / np.sqrt(claims[:, i])), np.mean([np.std(one) for one in shuffles])
+        correlation = np.corrcoef(errors[:, i] ** 2, claims[:, i])[0, 1]
+        words.append(f"{name} {correlation:.2f}, {own:.2f} and {others:.2f}")
+    print("correlation of error and claim, error over its own claim and over others': " + "; ".join(words))
+
+
 LOOP = """
 format: 1
 simulate: {{stop: {stop}, solver: rk4, step: {Ts}, every: {Ts}, seed: 1}}
@@ -173,5 +215,5 @@ def loops(count: int = 14, draws: int = 16) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trial", choices=("whitening", "ripple", "loops"))
-    {"whitening": whitening, "ripple": ripple, "loops": loops}[parser.parse_args().trial]()
+    parser.add_argument("trial", choices=("whitening", "ripple", "wide", "loops"))
+    {"whitening": whitening, "ripple": ripple, "wide": wide, "loops": loops}[parser.parse_args().trial]()
