@@ -115,7 +115,14 @@ def ripple(draws: int = 40) -> None:
 
 
 def wide(draws: int = 300) -> None:
-    """DIDIM with encoder noise: what its formula claims by bands and lines, and whether a run that errs more claims more."""
+    """DIDIM: what its formula claims by bands and lines, and whether a run that errs more claims more."""
+    for words, params in (("encoder noise", {"shake": 2e-4}), ("ripple", {"shake": 0.0, "ripple": 0.1})):
+        print(words)
+        claimed_and_true(params, draws)
+
+
+def claimed_and_true(params: dict[str, float], draws: int) -> None:
+    """Both of DIDIM with this noise, a line for each way to make the claim."""
     rows: list[tuple[np.ndarray, ...]] = []
     own = didim.spectral_spread
 
@@ -126,7 +133,7 @@ def wide(draws: int = 300) -> None:
     didim.spectral_spread = looked_at
     text, errors = lone("didim"), []
     for k in range(draws):
-        entries = bs.simulate(text, params={"shake": 2e-4}, seed=100 + k).estimates["didim"]
+        entries = bs.simulate(text, params=params, seed=100 + k).estimates["didim"]
         errors.append([entries[n].value for n in NAMES] - TRUTH)
     didim.spectral_spread = own
     actual, kept = np.std(errors, axis=0, ddof=1), (noise_spectrum.BAND_LINES, noise_spectrum.BAND_SHARE)
@@ -142,7 +149,7 @@ def wide(draws: int = 300) -> None:
 
 
 def together(errors: np.ndarray, claims: np.ndarray) -> None:
-    """Correlation of squared errors and claimed variances; the spread of errors over their own claims, and over those of other runs."""
+    """Correlation of squared errors and claimed variances; spread of errors over their own claims, over those of other runs."""
     random, words = np.random.default_rng(0), []
     for i, name in enumerate(NAMES):
         shuffles = [errors[:, i] / np.sqrt(random.permutation(claims[:, i])) for _ in range(50)]
