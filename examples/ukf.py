@@ -1,7 +1,4 @@
-"""Sigma points where derivatives say little: a gap in a gear and a joint that sticks, by EKF and UKF beside the truth.
-
-python examples/ukf.py            # consistency and errors over five seeds
-"""
+"""Sigma points where derivatives may lie, a gap, hysteresis, a joint that sticks, by EKF and UKF: python examples/ukf.py"""
 
 import numpy as np
 
@@ -23,6 +20,8 @@ blocks:
   ukf:    {type: UKF, Ts: 1e-2, model: robot, measures: w_m, Q: [0, 0.171, 0, 0, 0], P0: [1e-4, 0.1, 1e-6, 1e-6, 0],
            discretisation: rk4, substeps: 20, sigma_w2: 0, in: {y: speed, u: drive}}
 """
+# The same gear, without its gap: its torque lags behind the wind-up.
+LAG = GAP.replace("q: 2e-3, backlash: elasto", "alpha: 1e3, A: 1e7")
 # A joint with dry friction that stops and starts, read by an encoder.
 STICK = """
 format: 1
@@ -43,18 +42,18 @@ blocks:
 
 def judged(records, name, truth):
     """Mean NIS, median NEES over that of an honest filter, and rms errors, over all records."""
-    errors, nees = [], []
+    errors, nees, n = [], [], len(truth)
     for record in records:
         x, P = record[f"{name}.x_hat"][50:], record[f"{name}.P"][50:]
-        n, N = len(truth), x.shape[1]
         errors.append(np.column_stack([record[state] for state in truth])[50:] - x[:, :n])
-        inverse = np.linalg.pinv(P.reshape(-1, N, N)[:, :n, :n], hermitian=True)
+        inverse = np.linalg.pinv(P.reshape(-1, x.shape[1], x.shape[1])[:, :n, :n], hermitian=True)
         nees.append(np.einsum("ki,kij,kj->k", errors[-1], inverse, errors[-1]))
     nis, honest = np.mean([record[f"{name}.nis"][50:] for record in records]), {2: 1.386, 4: 3.357}[n]  # chi squared's median
     rms = np.sqrt(np.mean(np.concatenate(errors) ** 2, axis=0))
     return f"{name}: nis {nis:.2f}, nees {np.median(nees) / honest:.2f}, rms errors {np.round(rms, 5).tolist()}"
 
 
-for text, truth in ((GAP, ["robot.phi_m", "robot.w_m", "robot.phi_a", "robot.w_a"]), (STICK, ["joint.q", "joint.qd"])):
+GEAR = ["robot.phi_m", "robot.w_m", "robot.phi_a", "robot.w_a"]
+for label, text, truth in (("gap", GAP, GEAR), ("hysteresis", LAG, GEAR), ("dry friction", STICK, ["joint.q", "joint.qd"])):
     records = [bs.simulate(text, seed=seed) for seed in range(1, 6)]
-    print(f"{', '.join(truth)}\n  {judged(records, 'ekf', truth)}\n  {judged(records, 'ukf', truth)}")
+    print(f"{label}: {', '.join(truth)}\n  {judged(records, 'ekf', truth)}\n  {judged(records, 'ukf', truth)}")

@@ -10,7 +10,9 @@ import pytest
 from short_studies import scores
 
 import blocksim as bs
+from blocksim.contract.plant import Plant
 from blocksim.diagram.files import bundled, bundled_root
+from blocksim.estimation.input_warnings import true_states
 from blocksim.schedule.flatten import flatten
 from blocksim.simulation.overrides import Overrides
 from blocksim.studies.file import load_study, parse_study, study_yaml
@@ -226,6 +228,22 @@ def test_no_example_begins_at_the_truth(path):
 @pytest.mark.parametrize(
     "block",
     [
+        "{type: DIDIM, model: joint, in: torque}",
+        "{type: CLOE, output: pid, parameters: [joint.J, joint.Fc], in: torque}",
+        "{type: OutputError, model: joint, output: joint.q, parameters: [joint.J], in: {u: pid, y: joint.q}}",
+        "{type: JointEKF, Ts: 1e-3, model: joint, factor: 0.7, R: 1e-8, P0_parameters: 1e-6, in: {y: joint.q, u: pid}}",
+        "{type: RPEMHybrid, model: joint, signal: q, start: {J: 0.03, Fv: 0.04}, in: [pid, joint.q]}",
+    ],
+)
+def test_the_look_would_see_a_true_first_state(block):
+    text = LOOP.replace("FIRST", "q: 0.3,") + f"  found: {block}\n"
+    with pytest.raises(AssertionError, match=r"begins in the true first state of \['joint.q = 0.3'\]"):
+        check(bs.open_diagram(text))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
         "{type: DIDIM, model: joint, start: {J: 0.02, Fv: 0.04, Fc: 0.2, Ms: 0.04}, in: torque}",
         "{type: CLOE, output: pid, parameters: {joint.J: 0.02, joint.Fc: 0.2}, in: torque}",
         "{type: CLOE, output: pid, parameters: {joint.J: {start: 0.02}, joint.Fc: 0.2}, in: torque}",
@@ -243,6 +261,7 @@ def test_the_look_at_what_is_bundled_would_see_it(block):
 def check(diagram):
     schedule = flatten(diagram)
     for unit in [*schedule.units, *schedule.after_run]:
+        assert not (known := first_state(unit, schedule)), f"{unit.path} begins in the true first state of {known}"
         settings, plant = unit.settings, unit.plants.get("model")
         if type(unit.block).__name__ in ("CLOE", "OutputError"):  # they name numbers of any block
             wanted = settings["parameters"] if isinstance(settings["parameters"], dict) else {}
@@ -263,6 +282,23 @@ def check(diagram):
         held = held_by_their_variance(settings)
         same = [n for n, v in values.items() if plant.settings.get(n) and v == plant.settings[n] and n not in held]
         assert asked or not same, f"{unit.path} begins at the truth of {same}"
+
+
+def first_state(unit, schedule):
+    """What a simulation of its own begins with: states of the plant that somebody set, where nothing says that they are known."""
+    settings, plant, kind = unit.settings, unit.plants.get("model"), type(unit.block).__name__
+    if kind in ("DIDIM", "InstrumentalVariable"):
+        return true_states(plant) if settings["initial"] == "auto" and not unit.inputs.get("q") else []
+    if kind in ("CLOE", "OutputError") and settings["initial"] == "auto":
+        sought = list(settings["parameters"])
+        plants = [u for u in schedule.units if u.path in {path.rpartition(".")[0] for path in sought}]
+        states = [state for u in plants for state in true_states(Plant(u.kind, u.settings, u.path))]
+        return [state for state in states if state.partition(" = ")[0] not in sought]
+    if kind == "RPEMHybrid":
+        return true_states(
+            plant, (*(settings["start"] if isinstance(settings["start"], dict) else ()), *(settings["known"] or ()))
+        )
+    return true_states(plant) if plant is not None and settings.get("x0", "none") is None else []
 
 
 def held_by_their_variance(settings):
