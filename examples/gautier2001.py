@@ -1,4 +1,4 @@
-"""Gautier and Poignet (2001), Table 1, with known truth: what filtering does to weighted least squares. One figure.
+"""Gautier and Poignet (2001), Table 1, with known truth: what filtering does to weighted least squares. Fig. 4.
 
 python examples/gautier2001.py
 """
@@ -38,3 +38,11 @@ for name, color in (("unfiltered", "#d9601a"), ("full", "#1f6fb4")):
 axes[2].set(xlabel="time [s]", ylabel="torque [N m]", ylim=(-16, 17))
 axes[2].legend(ncols=3, fontsize=8, loc="upper center")
 figure.savefig("gautier_filters.png", dpi=110)
+
+# Fig. 4: the torques of both motors, as the controller recorded them.
+figure, axes = plt.subplots(2, 1, figsize=(8, 3.6), sharex=True, constrained_layout=True)
+for joint, axis in enumerate(axes):
+    axis.plot(t, record["pd"][:, joint], color="#1f6fb4", lw=0.8)
+    axis.set(ylabel=f"torque {joint + 1} [N m]")
+axes[1].set(xlabel="time [s]", xlim=(0, 16))
+figure.savefig("gautier_torques.png", dpi=110)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import runpy
+import shlex
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import blocksim as bs
 from blocksim.cli.commands import app
-from blocksim.diagram.files import bundled
+from blocksim.diagram.files import bundled, bundled_root
 from blocksim.diagram.spec import SimulateSpec
 from blocksim.pictures.draw import draw_svg
 from blocksim.solvers import solver_names
@@ -102,6 +104,42 @@ def test_commands_of_the_pages_exist():
     for path in PAGES:
         used = {name for text in fenced(path, "bash") for name in re.findall(r"(?:^|/|\s)blocksim ([a-z]+)", text)}
         assert used <= known, f"{path.name}: {used - known}"
+
+
+def command_lines(path: Path) -> list[tuple[str, bool]]:
+    """What a page says to type: lines of its shell blocks, whole, and commands in its sentences, which may be a beginning."""
+    blocks = "\n".join(fenced(path, "bash")).replace("\\\n", " ").splitlines()
+    prose = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
+    typed = [(line, True) for line in blocks] + [(span, False) for span in spans if "..." not in span]
+    found = [(re.match(r"(?:\w+=\S+ +)*blocksim +([a-z].*)", line.strip()), whole) for line, whole in typed]
+    return [(re.split(r" +(?:#|&&|\||;|>) ?", match[1])[0], whole) for match, whole in found if match]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_commands_of_the_pages_are_understood(path):
+    """Every option and argument, and the bundled file that is named; none of them is run."""
+    root = typer.main.get_command(app)
+    for line, whole in command_lines(path):
+        command, words = root, shlex.split(line)
+        try:
+            while words and getattr(command, "commands", None):
+                command, words = command.commands[words[0]], words[1:]
+            command.make_context("blocksim", list(words))
+        except Exception as error:  # typer has a click of its own, whose errors have no public name
+            if whole or type(error).__name__ not in ("MissingParameter", "NoArgsIsHelpError"):
+                pytest.fail(f"{path.name}: blocksim {line}: {error}")
+        for word in words:
+            if re.fullmatch(r"\w+(/\w+)+", word) and (bundled_root() / word.partition("/")[0]).is_dir():
+                assert (bundled_root() / f"{word}.yaml").is_file(), f"{path.name}: {word}"
+
+
+def test_the_look_at_commands_sees_an_argument_too_many(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Draw it: `blocksim run basics/servo --plot pd`\n\n```bash\nblocksim study\n```\n", encoding="utf-8")
+    with pytest.raises(pytest.fail.Exception, match="unexpected extra argument"):
+        test_commands_of_the_pages_are_understood(page)
+    assert command_lines(page) == [("study", True), ("run basics/servo --plot pd", False)]
 
 
 def test_the_format_page_has_every_key():
