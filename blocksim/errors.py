@@ -88,9 +88,9 @@ class StudyError(BlocksimError):
 class SimulationError(BlocksimError):
     """A run that ended early; what was recorded up to there is in `record`."""
 
-    def __init__(self, message: str, *, time: float, block: str = "", state: str = ""):
+    def __init__(self, message: str, *, time: float, block: str = "", state: str = "", where: Place | None = None):
         super().__init__(message)
-        self.time, self.block, self.state = time, block, state
+        self.time, self.block, self.state, self.where = time, block, state, where
 
 
 def did_you_mean(word: object, options: Iterable[str]) -> str:
@@ -98,6 +98,18 @@ def did_you_mean(word: object, options: Iterable[str]) -> str:
     by_lower = {o.lower(): o for o in options}
     close = difflib.get_close_matches(str(word).lower(), list(by_lower), n=1, cutoff=0.6)
     return f" Did you mean '{by_lower[close[0]]}'?" if close else ""
+
+
+def lines_of(places: Iterable[Place | None]) -> str:
+    """' (lines 4 and 7)' for places in one file, ' (a.yaml:4, b.yaml:7)' for more; nothing where a place is not known."""
+    unique = list(dict.fromkeys(places))
+    known = sorted((place for place in unique if place is not None), key=lambda place: (place.file, place.line))
+    if not known or len(known) < len(unique):
+        return ""
+    if len({place.file for place in known}) > 1:
+        return f" ({listing(known)})"
+    *most, last = [str(place.line) for place in known]
+    return f" (lines {', '.join(most)} and {last})" if most else f" (line {last})"
 
 
 def listing(options: Iterable[object]) -> str:

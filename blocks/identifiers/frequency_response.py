@@ -82,6 +82,11 @@ blocks:
     def port_units(self, plants: Mapping[str, Plant]) -> Mapping[str, str]:
         return {"y": UNITS[self.settings["quantity"]]}
 
+    def fits(self, path: str, schedule: Any) -> None:
+        plants = schedule.unit(path).plants
+        if "model" in plants:
+            gear_ratio(plants["model"])
+
     def process(self, t, u, y, model, r=None):
         Ts = sample_time(t)
         for signal in (u, y) if r is None else (u, y, r):

@@ -19,7 +19,15 @@ from .loops import LoopPoles, loop_findings, loop_poles, step_findings
 from .parameters import parameter_findings
 from .plants import plant_findings
 from .rates import rate_findings, sample_findings
-from .readings import RecordReading, reading_findings, record_readings, row_findings, staircase_findings
+from .readings import (
+    RecordReading,
+    RunningReading,
+    reading_findings,
+    record_readings,
+    row_findings,
+    running_readings,
+    staircase_findings,
+)
 from .sources import late_findings, record_source_findings, source_findings
 from .wires import wire_findings
 
@@ -30,7 +38,7 @@ class Examination:
 
     experiment: Experiment
     findings: tuple[Finding, ...]
-    readings: tuple[RecordReading, ...]
+    readings: tuple[RecordReading | RunningReading, ...]
     poles: LoopPoles | None
 
 
@@ -47,13 +55,13 @@ def findings(
 
 
 def quick_findings(ready: Experiment, changes: Mapping[str, Any] | None = None) -> list[Finding]:
-    """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read.
+    """What costs next to nothing to find, so that every run can tell it: wires, rates, what is read, modes against the step.
 
     `changes` are settings the run has beside the experiment's.
     """
     ready = with_changes(ready, Overrides(changes)) if changes else ready
     schedule = ready.schedule
-    speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready)]
+    speeds = [*rate_findings(schedule), *source_findings(ready), *sample_findings(ready), *step_findings(ready, quick=True)]
     ends = [
         *parameter_findings(ready.diagram),
         *rest_findings(schedule),
@@ -72,7 +80,7 @@ def with_changes(ready: Experiment, overrides: Overrides) -> Experiment:
         [replace(unit, block=blocks[unit.path], settings=blocks[unit.path].settings) for unit in part]
         for part in (schedule.units, schedule.after_run)
     )
-    return replace(ready, schedule=replace(schedule, units=units, after_run=after_run))
+    return replace(ready, schedule=replace(schedule, units=units, after_run=after_run), numbers=overrides.numbers(ready))
 
 
 def growth_findings(record: Record) -> list[Finding]:
@@ -108,4 +116,4 @@ def examine(ready: Experiment) -> Examination:
     ]
     everything = by_line([*quick_findings(ready), *slower])
     identifiers = [r for r in record_readings(ready) if r.unit.kind.family == "identification"]
-    return Examination(ready, tuple(everything), tuple(identifiers), poles)
+    return Examination(ready, tuple(everything), (*running_readings(ready), *identifiers), poles)

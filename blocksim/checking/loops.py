@@ -20,7 +20,7 @@ from ..simulation.experiment import Experiment
 from ..simulation.modes import largest_step, longest_step, magnitude, modes_at_start, stretched
 from ..solvers.tableau import Tableau
 from .feedback import loops_of
-from .halving import STRETCH, change_by_halving
+from .halving import LONGEST_PROGRAM, STRETCH, change_by_halving
 from .upstream import signals_into, upstream
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ SMOOTH = 1e-3
 STEPPED = ("resolution", "counts_per_turn", "interval", "levels")
 
 
-def step_findings(experiment: Experiment) -> Iterator[Finding]:
-    """A run that ends before its first step, and a fixed step that draws the fastest mode wrongly."""
+def step_findings(experiment: Experiment, quick: bool = False) -> Iterator[Finding]:
+    """A run that ends before its first step, and a fixed step that draws the fastest mode wrongly; `quick` tries no step."""
     clock, diagram, method = experiment.clock, experiment.diagram, experiment.method
     span = clock.end - clock.start
     if clock.step > span:
@@ -65,7 +65,10 @@ def step_findings(experiment: Experiment) -> Iterator[Finding]:
         return
     if not isinstance(method, Tableau) or method.adaptive or not (step := longest_step(experiment)):
         return
-    yield from mode_findings(experiment, method, step) or halving_findings(experiment, method, step)
+    if not quick:
+        yield from mode_findings(experiment, method, step) or halving_findings(experiment, method, step)
+    elif len(experiment.program.source.text) <= LONGEST_PROGRAM:
+        yield from mode_findings(experiment, method, step)
 
 
 def mode_findings(experiment: Experiment, method: Tableau, step: float) -> list[Finding]:

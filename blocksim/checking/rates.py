@@ -8,6 +8,7 @@ from fractions import Fraction
 from ..contract.declarations import Inport, Memory, Period, State
 from ..errors import Finding
 from ..schedule.schedule import Schedule, Unit
+from ..schedule.true_outputs import is_plant
 from ..simulation.experiment import Experiment
 from .upstream import signals_into, upstream
 
@@ -80,7 +81,7 @@ def sample_findings(experiment: Experiment) -> Iterator[Finding]:
 
 def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -> Iterator[Finding]:
     """A controller without a clock, or a transfer function in place of one, that closes a loop over a sampled sensor."""
-    readings = [s for s in sources if s.kind.family in SENSORS]
+    readings = [s for s in sources if s.kind.family in SENSORS or samples_plant(s, schedule)]
     name, timed = type(unit.block).__name__, bool(type(unit.block).of(Period))
     if not readings or not (timed if unit.kind.family == CONTROLLERS else stands_for_controller(unit, readings, schedule)):
         return
@@ -92,6 +93,13 @@ def continuous_controller(unit: Unit, sources: list[Unit], schedule: Schedule) -
         f"'{readings[0].path}', which is taken every {period} s: it runs on continuously over a staircase.",
         f"{'Write' if timed else sampled} Ts: {period} in '{unit.path}'.",
         unit.node.place,
+    )
+
+
+def samples_plant(unit: Unit, schedule: Schedule) -> bool:
+    """Whether a hold takes the output of a plant at sample times, as a sensor does."""
+    return unit.kind.same_unit and any(
+        is_plant(maker.kind) for ref in signals_into(unit) if (maker := schedule.by_path.get(ref.block)) is not None
     )
 
 

@@ -10,6 +10,7 @@ from ..contract.block import RecordBlock
 from ..contract.declarations import Outport
 from ..errors import Finding, RecordError, listing
 from ..estimation.input_warnings import apart, readings, staircase_words
+from ..estimation.running_estimates import estimators
 from ..schedule.clock import key_place
 from ..schedule.schedule import Unit
 from ..schedule.true_outputs import true_outputs
@@ -46,6 +47,33 @@ class RecordReading:
         if self.t is None:
             return what + (" on different grids" if self.complete else ", of which nothing is left") + truth
         return f"{what} every {self.interval:g} s, {len(self.t)} rows{truth}"
+
+
+@dataclass(frozen=True)
+class RunningReading:
+    """What a block that estimates while it runs reads, and how often; continuously where it has no period."""
+
+    unit: Unit
+    signals: tuple[str, ...]
+    period: float
+    true: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        truth = f"; truth that no sensor delivers: {listing(self.true)}" if self.true else ""
+        pace = f"every {self.period:g} s" if self.period else "continuously"
+        return f"{self.unit.path} reads {listing(self.signals)} {pace}, while it runs{truth}"
+
+
+def running_readings(experiment: Experiment) -> list[RunningReading]:
+    """What every block reads that estimates while it runs."""
+    schedule = experiment.schedule
+    true = {f"{schedule.units[index].path}.{port}" for index, port in true_outputs(schedule)}
+    result = []
+    for unit in estimators(schedule):
+        names = tuple(dict.fromkeys(f"{ref.block}.{ref.port}" for refs in unit.inputs.values() for ref in refs))
+        period = 0.0 if unit.group is None else float(schedule.groups[unit.group].period)
+        result.append(RunningReading(unit, names, period, tuple(name for name in names if name in true)))
+    return result
 
 
 def record_readings(experiment: Experiment) -> list[RecordReading]:
@@ -109,6 +137,8 @@ def row_findings(experiment: Experiment) -> Iterator[Finding]:
     """Rows that come so seldom that a run has one."""
     clock, diagram = experiment.clock, experiment.diagram
     span = clock.base * (clock.end - clock.start)
+    if clock.base * clock.step > span and experiment.options.every is None:  # the step is to blame, and told
+        return
     for group, rows in zip(experiment.logs, experiment.rows, strict=True):
         if rows == 1 and 0 < span < group.every:
             every = float(group.every)

@@ -28,6 +28,7 @@ def source_findings(experiment: Experiment) -> Iterator[Finding]:
     """Sources that swing faster than the steps of the run, or who reads them, can draw, or more often than any run needs."""
     clock, schedule = experiment.clock, experiment.schedule
     span, step = float(clock.base * (clock.end - clock.start)), float(clock.base * clock.step)
+    step = step if step <= span else 0.0  # a run that ends before its first step is told by itself
     readers = sampled_readers(schedule.by_path)
     for unit in schedule.units:
         period = float(period_of(unit, schedule)) if unit.group is not None else step

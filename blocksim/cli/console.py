@@ -34,7 +34,7 @@ PROSE = 120
 def complain(error: BlocksimError, own_blocks: object = None) -> None:
     """Each problem on a line of stderr, its place first; where a block type is unknown, how to bring one's own."""
     colour = False if "NO_COLOR" in os.environ else None
-    problems = list(error.problems) if isinstance(error, DiagramError) else [Problem(str(error))]
+    problems = list(error.problems) if isinstance(error, DiagramError) else [Problem(str(error), getattr(error, "where", None))]
     unknown = ["There are:" in problem.what for problem in problems if "there is no block type" in problem.what]
     if any(unknown) and not own_blocks:
         problems.append(Problem("Blocks of your own are read from a Python file that you name: --blocks my_blocks.py"))
@@ -85,6 +85,9 @@ def show_table(
 def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: bool, quiet: bool) -> None:
     """Write and print what came of a run, and raise what ended it."""
     from . import results
+    from .telling import told_once
+
+    findings, error = told_once(outcome.findings, outcome.error)
 
     if out is not None:
         results.write_folder(outcome, out, plot)
@@ -93,10 +96,10 @@ def deliver(outcome: Outcome, file: str, out: Path | None, plot: bool, json: boo
     if json:
         typer.echo(results.as_json(outcome))
     elif not quiet:
-        warn(outcome.findings)
+        warn(findings)
         show_outcome(outcome)
-    if outcome.error is not None:
-        raise outcome.error
+    if error is not None:
+        raise error
 
 
 def show_outcome(outcome: Outcome) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..diagram.build import open_diagram
+from ..diagram.build import build, open_diagram
 from ..diagram.checks import raise_all
 from ..diagram.diagram import Diagram
-from ..diagram.files import bundled_root
-from ..diagram.loader import load
+from ..diagram.files import bundled_root, find_diagram, read_file
+from ..diagram.loader import readable_part
+from ..diagram.spec import SimulateSpec, Spec
 from ..errors import DiagramError, Finding, Problem
 from .results import changed_diagram, readied
 
+BLOCK_NAME = re.compile(r"block '([^']+)'")
 STUDY_KEY = re.compile(r"^study\s*:", re.MULTILINE)
 
 
@@ -27,22 +30,34 @@ class Verdict:
 
 
 def open_file(file: str, parameters: dict[str, Any], allow_outside: bool) -> Diagram:
-    """The diagram of a file; where it has mistakes, a wrong solver is told beside them."""
+    """The diagram of a file; where it has mistakes, all that can be told of the rest is told beside them."""
     try:
         return open_diagram(file, parameters, allow_outside=allow_outside)
     except DiagramError as error:
-        raise_all([*error.problems, *solver_problems(file)])
+        path = find_diagram(file)
+        spec, unreadable = readable_part(read_file(path, path), path, allow_outside)
+        more = problems_of_blocks(spec, parameters, error.problems) if unreadable else []
+        raise_all([*error.problems, *more, *solver_problems(spec)])
         raise
 
 
-def solver_problems(file: str) -> list[Problem]:
-    """A wrong solver in a file whose blocks have mistakes."""
+def problems_of_blocks(spec: Spec, parameters: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
+    """What is wrong with the blocks of a file whose other parts have mistakes: nothing that only follows from those."""
+    told = " ".join(problem.what for problem in problems)
+    if not spec.blocks or "parameter" in told or "ports:" in told:
+        return []
+    lost = [mark for name in BLOCK_NAME.findall(told) if name not in spec.blocks for mark in (f"'{name}'", f"'{name}.")]
+    try:
+        build(replace(spec, simulate=SimulateSpec(), log=None), parameters=parameters or None)
+    except DiagramError as error:
+        return [p for p in error.problems if p.where is not None and not any(mark in p.what for mark in lost)]
+    return []
+
+
+def solver_problems(spec: Spec) -> list[Problem]:
+    """A wrong solver in a file that has mistakes elsewhere."""
     from ..solvers import DEFAULT, find_solver
 
-    try:
-        spec = load(file)
-    except DiagramError:
-        return []
     solver = spec.simulate.solver
     try:
         find_solver(solver if isinstance(solver, str) and "${" not in solver else DEFAULT)

@@ -34,13 +34,19 @@ def load(source: str | os.PathLike[str], *, allow_outside: bool = False) -> Spec
 
 def parse_spec(text: str, path: str, allow_outside: bool = False) -> Spec:
     """The Spec of a text that came from this path ('' for none)."""
+    spec, problems = readable_part(text, path, allow_outside)
+    raise_all(problems)
+    return spec
+
+
+def readable_part(text: str, path: str, allow_outside: bool = False) -> tuple[Spec, list[Problem]]:
+    """What can be read of a text, and what is wrong with the rest."""
     file = path or "<text>"
     root, problems = read_yaml(text, file)
     reader = SpecReader(file, problems)
     spec = reader.spec(root)
-    raise_all(reader.problems)
     spec.path, spec.text, spec.allow_outside = path, text, allow_outside
-    return spec
+    return spec, reader.problems
 
 
 class SpecReader:

@@ -21,12 +21,14 @@ from ..records.record import Record
 from .simulate import SimulateOptions, simulate
 
 
-def rerun(record: Record, *, allow_outside: bool = False, **options: Unpack[SimulateOptions]) -> Record:
-    """Run the diagram of a record again from its provenance; options change what they name, e.g. seed=4.
+def rerun(record: Record | str | os.PathLike[str], *, allow_outside: bool = False, **options: Unpack[SimulateOptions]) -> Record:
+    """Run the diagram of a record, or of a file with one, again from its provenance; options change what they name: seed=4.
 
     A diagram that came from a file finds its subsystems and records beside that file. Where the record itself was read from a
     file, that holds for a diagram in the current folder or a bundled one; `allow_outside` believes the record for any other.
     """
+    if not isinstance(record, Record):
+        record = Record.load(record)
     if not record.provenance.get("diagram"):
         raise RecordError("this record carries no diagram: it was measured or made by hand, so there is nothing to run again.")
     about = checked_provenance(record)

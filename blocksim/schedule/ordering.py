@@ -9,7 +9,7 @@ from typing import Any
 from ..contract.declarations import Inport
 from ..contract.definition import arguments
 from ..diagram.diagram import Node
-from ..errors import DiagramError, Problem
+from ..errors import DiagramError, Problem, lines_of
 from .named_starts import awaited
 from .schedule import Evaluation, Unit, evaluation_of, output_functions
 
@@ -102,8 +102,9 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
 
     start = min(graph.nodes)
     cycle = nx.find_cycle(graph, start)
-    steps = []
+    steps, on_the_way = [], []
     for (source, function), (target, _) in cycle:
+        on_the_way.append(units[source].node.at("in"))
         ports = output_functions(units[source].kind)[function]
         arriving = ((e[1], p) for p, ess in units[target].elements.items() for es in ess for e in es if e[0] == source)
         link = next(((port, entry) for port, entry in arriving if port in ports), None)
@@ -111,8 +112,8 @@ def loop_problem(graph: Any, units: list[Unit]) -> Problem:
             steps.append(f"{units[source].path}.{link[0]} -> {units[target].path}.{link[1]}")
     node = units[start[0]].node
     return Problem(
-        "algebraic loop: " + " -> ".join(steps) + ". Each needs the next at the same instant: break it with a state, a "
-        "lag or a UnitDelay, or set simulate: {algebraic_loops: solve}.",
+        f"algebraic loop: {' -> '.join(steps)}{lines_of(on_the_way)}. Each needs the next at the same instant: break it with "
+        "a state, a lag or a UnitDelay, or set simulate: {algebraic_loops: solve}.",
         node.at("in"),
     )
 

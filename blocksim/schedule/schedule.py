@@ -14,7 +14,7 @@ from ..contract.declarations import Outport
 from ..contract.definition import kind_of
 from ..contract.plant import Plant
 from ..diagram.diagram import Diagram, Node, Ref
-from ..errors import BlocksimError, DiagramError, Problem, did_you_mean, listing
+from ..errors import BlocksimError, DiagramError, Problem, RecordError, did_you_mean, listing
 
 if TYPE_CHECKING:
     from ..contract.arrays import FloatArray
@@ -145,6 +145,8 @@ def naming(path: str, node: Node) -> Iterator[None]:
         yield
     except DiagramError as error:
         raise DiagramError([p if p.where else Problem(f"block '{path}': {p.what}", node.place) for p in error.problems]) from None
+    except RecordError as error:
+        raise DiagramError([Problem(f"block '{path}': {error}", node.place)]) from None
     except BlocksimError:
         raise
     except Exception as error:  # a library met something it did not foresee; the user still needs the line

@@ -31,11 +31,12 @@ def infer_units(schedule: Schedule) -> dict[PortKey, str]:
             for source, times in () if joins_unlike(schedule, unit, arriving) else relatives(unit, declared, arriving):
                 ties[signal].append((source, times))
                 ties[source].append((signal, -times))
-            if certain(declared.unit) and not unit.kind.same_unit:
-                declared_units[signal] = declared.unit
-        for port, expected in unit.kind.of(Inport).items():
-            for source in arriving.get(port, []) if certain(expected.unit) and not unit.kind.same_unit else []:
-                expected_units.setdefault(source, set()).add(expected.unit)
+            if certain(own := port_unit(unit, port)) and not unit.kind.same_unit:
+                declared_units[signal] = own
+        for port in unit.kind.of(Inport):
+            expected = port_unit(unit, port)
+            for source in arriving.get(port, []) if certain(expected) and not unit.kind.same_unit else []:
+                expected_units.setdefault(source, set()).add(expected)
     units = {}
     for family in unit_families(ties):
         makers = {derived(declared_units[s], -times) for s, times in family.items() if s in declared_units}

@@ -115,7 +115,7 @@ class Experiment:
         where = key_place(self.diagram, "simulate.stop") or key_place(self.diagram, "simulate") if own else None
         if self.length > limit:
             text = f"this run takes {self.length:.3g} steps, more than the limit of {limit:.3g}"
-            raise DiagramError([Problem(f"{text}: shorten it, or ask for more with limit=.", where)])
+            raise DiagramError([Problem(f"{text}: shorten it; in Python limit= allows more.", where)])
         check_room(self.room, where)
 
     @functools.cached_property

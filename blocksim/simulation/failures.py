@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..contract.declarations import Param, State, StatePort
-from ..errors import SimulationError, listing
+from ..errors import SimulationError, lines_of, listing
 from ..schedule.enabling import EnableSwitch
 from ..solvers import kernel, stores
 from .experiment import Experiment
@@ -33,7 +33,14 @@ class InterruptedRun(KeyboardInterrupt):
 
 
 def failure(experiment: Experiment, machine: Machine, status: int) -> SimulationError:
-    """Why the run ended, in words that name the block."""
+    """Why the run ended, in words that name the block, and its line."""
+    error = end_of_run(experiment, machine, status)
+    unit = experiment.schedule.by_path.get(error.block)
+    error.where = unit.node.place if unit is not None else None
+    return error
+
+
+def end_of_run(experiment: Experiment, machine: Machine, status: int) -> SimulationError:
     slots, t = experiment.slots, float(machine.f[stores.NOW])
     source = machine.program.source
     if status == kernel.CHATTERING:
@@ -50,13 +57,13 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
         )
     if status == kernel.LOOP:
         number = int(machine.m[-1]) - 1
-        paths = [experiment.schedule.units[u].path for u, _ in source.loops[number]]
-        names = " -> ".join([*paths, paths[0]])
+        units = [experiment.schedule.units[u] for u, _ in source.loops[number]]
+        names = " -> ".join(unit.path for unit in (*units, units[0])) + lines_of(unit.node.place for unit in units)
         return SimulationError(
             f"at t = {t:.9g} s the algebraic loop {names} has no solution that Newton's method finds, or any number is "
             f"one, where its gain is 1. {LOOP_REMEDY}",
             time=t,
-            block=experiment.schedule.units[source.loops[number][0][0]].path,
+            block=units[0].path,
         )
     if status == kernel.STANDSTILL:
         return stuck(experiment, machine)
@@ -66,10 +73,7 @@ def failure(experiment: Experiment, machine: Machine, status: int) -> Simulation
         return SimulationError(
             f"at t = {t:.9g} s the solver {experiment.options.solver} cannot meet its tolerance: state '{slot.name}' of block "
             f"'{slot.path}' (now {machine.x[index]:.3g}) changes too fast. "
-            + (
-                explanation(experiment, machine, slot.path)
-                or "It may diverge; rodas4 suits stiff systems; rtol and atol loosen the tolerance."
-            ),
+            + (explanation(experiment, machine, slot.path) or f"It may diverge; {tolerance_advice(experiment)}"),
             time=t,
             block=slot.path,
             state=slot.name,
@@ -100,6 +104,12 @@ def divergence(experiment: Experiment, machine: Machine, t: float) -> Simulation
     )
 
 
+def tolerance_advice(experiment: Experiment) -> str:
+    """What a solver that chooses its steps may be given, beside what it has."""
+    stiff = "" if experiment.options.solver == "rodas4" else "rodas4 suits stiff systems; "
+    return f"{stiff}rtol and atol loosen the tolerance."
+
+
 def hardest(experiment: Experiment, machine: Machine) -> int:
     """The state whose error is largest against its tolerance."""
     import numpy as np
@@ -125,7 +135,7 @@ def stuck(experiment: Experiment, machine: Machine) -> SimulationError:
         index = hardest(experiment, machine)
         block, state = experiment.slots.x[index].path, experiment.slots.x[index].name
         why = f"state '{state}' of block '{block}' (now {machine.x[index]:.3g}) asks for the shortest"
-        way = "What drives it may change too fast to be followed; rodas4 suits stiff systems; rtol and atol loosen the tolerance."
+        way = f"What drives it may change too fast to be followed; {tolerance_advice(experiment)}"
         if experiment.method.adaptive and (experiment.options.rtol or DEFAULT_RTOL) < FINEST_RTOL:
             way = f"rtol {experiment.options.rtol:g} asks for more digits than numbers have; {FINEST_RTOL:g} is about the least."
     else:

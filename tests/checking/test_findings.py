@@ -326,7 +326,10 @@ blocks:
   x: {type: Integrator, in: a}
 """
     (finding,) = bs.findings(text)
-    assert finding.name == "no-solution" and "at t = 0 s the algebraic loop a -> b -> a has no solution" in finding.what
+    assert (
+        finding.name == "no-solution"
+        and "at t = 0 s the algebraic loop a -> b -> a (lines 5 and 6) has no solution" in finding.what
+    )
     assert finding.where.line in (5, 6)
     assert not bs.findings(text.replace("u + 1", "0.5 * u + 1"))
     with pytest.raises(bs.SimulationError):

@@ -104,7 +104,9 @@ blocks:
   c: {type: Sum, in: [u, d]}
   d: {type: Gain, k: 1.0, in: c}
 """
-    with pytest.raises(bs.SimulationError, match=r"at t = 0 s the algebraic loop c -> d -> c has no solution") as caught:
+    with pytest.raises(
+        bs.SimulationError, match=r"at t = 0 s the algebraic loop c -> d -> c \(lines 8 and 9\) has no solution"
+    ) as caught:
         bs.simulate(text, engine=engine)
     assert caught.value.time == 0 and caught.value.block == "c"
 

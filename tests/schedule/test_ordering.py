@@ -64,8 +64,8 @@ def test_every_loop_is_told_as_a_walk():
     with pytest.raises(DiagramError) as caught:
         flatten(open_diagram(TWO_LOOPS % ""))
     first, second = sorted(problem.what for problem in caught.value.problems)
-    assert first.startswith("algebraic loop: a.y -> b.u -> b.y -> a.u. Each needs the next at the same instant")
-    assert second.startswith("algebraic loop: c.y -> d.u -> d.y -> c.u. ") and "algebraic_loops: solve" in second
+    assert first.startswith("algebraic loop: a.y -> b.u -> b.y -> a.u (lines 6 and 7). Each needs the next at the same instant")
+    assert second.startswith("algebraic loop: c.y -> d.u -> d.y -> c.u (lines 8 and 9). ") and "algebraic_loops: solve" in second
 
 
 def test_loops_to_be_solved_stay_together_and_apart_from_each_other():

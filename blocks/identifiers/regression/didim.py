@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from blocksim.errors import DiagramError, SimulationError
+from blocksim.errors import DiagramError, SimulationError, listing
 from blocksim.estimation.estimates import Estimates
 
 from .ends import Ends
@@ -74,6 +75,23 @@ blocks:
 """
 
     method = "DIDIM"
+
+    def fits(self, path: str, schedule: Any) -> None:
+        """Refuse a plant that drives itself nowhere: of an open loop the twin asks for the same effort with any parameters."""
+        from blocksim.checking.plants import entering
+        from blocksim.checking.upstream import upstream
+
+        super().fits(path, schedule)
+        plant, units = schedule.unit(path).plants["model"], schedule.by_path
+        members = {name for name in units if name == plant.path or name.startswith(f"{plant.path}.")}
+        effort = entering(members, units)
+        if effort and members.isdisjoint(upstream(effort, units)):
+            raise DiagramError(
+                f"the loop around '{plant.path}' is open: {listing(dict.fromkeys(map(str, effort)))}, which drives it, does not "
+                "depend on its motion. Simulated with any parameters it asks for the same effort, so that DIDIM would end where "
+                "it starts. Close the loop by the controller that was at work, or take LeastSquares, InstrumentalVariable or "
+                "OutputError."
+            )
 
     def equations(self, ends: Ends, signals: Mapping[str, np.ndarray], effort: np.ndarray, looped: Looped) -> SimulatedRows:
         return SimulatedRows(self, ends, looped, self.rows(ends, effort))
