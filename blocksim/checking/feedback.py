@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from ..contract.declarations import State
 from ..errors import Finding
@@ -38,24 +40,48 @@ def loops_of(schedule: Schedule) -> list[list[Unit]]:
     return [[unit for unit in schedule.units if unit.path in part] for part in around]
 
 
-def feedback_findings(experiment: Experiment) -> Iterator[Finding]:
-    """Controllers without a clock around plants, where what they close grows at the start of the run."""
+@dataclass(frozen=True)
+class FeedbackPoles:
+    """The poles of a loop in which nothing is sampled, at the start of the run."""
+
+    controller: str
+    poles: Any  # complex numbers
+
+    @property
+    def rightmost(self) -> complex:
+        return complex(max(self.poles, key=lambda s: (s.real, s.imag)))
+
+    def __str__(self) -> str:
+        return f"closed-loop poles of '{self.controller}': rightmost {pole_text(self.rightmost)} rad/s of {len(self.poles)}"
+
+
+def feedback_poles(experiment: Experiment) -> list[FeedbackPoles]:
+    """The poles of every loop that a controller without a clock closes around a plant; none where they cannot be had."""
     loops = [loop for loop in loops_of(experiment.schedule) if is_continuous(loop) and has_feedback(loop)]
     if not loops or not len(slopes := slopes_at_start(experiment)):
-        return
+        return []
     import numpy as np
 
-    clock = experiment.clock
-    span = float(clock.base * (clock.end - clock.start))
+    result = []
     for loop in loops:
         paths = {unit.path for unit in loop}
         own = [k for k, slot in enumerate(experiment.slots.x) if slot.path in paths]
-        fastest = max(np.linalg.eigvals(slopes[np.ix_(own, own)]), key=lambda s: float(s.real), default=0j)
+        around = [unit for unit in loop if not is_plant(unit.kind)]
+        controller = next((unit for unit in around if unit.kind.family == CONTROLLERS), around[0])
+        result.append(FeedbackPoles(controller.path, np.linalg.eigvals(slopes[np.ix_(own, own)])))
+    return result
+
+
+def feedback_findings(experiment: Experiment, loops: list[FeedbackPoles]) -> Iterator[Finding]:
+    """Loops without a clock that grow at the start of the run."""
+    clock = experiment.clock
+    span = float(clock.base * (clock.end - clock.start))
+    for loop in loops:
+        fastest = loop.rightmost
         if fastest.real > GROWTH_SHARE * abs(fastest) and fastest.real * span > math.log(GROWTH):
-            controller = next(unit for unit in loop if not is_plant(unit.kind))
             yield Finding(
                 "unstable-loop",
-                f"the loop of '{controller.path}', linearised at the start, is unstable: it has a pole at {pole_text(fastest)} "
+                f"the loop of '{loop.controller}', linearised at the start, is unstable: it has a pole at {pole_text(fastest)} "
                 f"rad/s, so that it grows tenfold in {math.log(10) / fastest.real:.2g} s.",
                 "Look at signs and gains.",
                 key_place(experiment.diagram, "blocks"),

@@ -14,10 +14,10 @@ from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
 from .excitation import rest_findings
-from .feedback import feedback_findings, start_findings
-from .loops import LoopPoles, loop_findings, loop_poles, step_findings
+from .feedback import FeedbackPoles, feedback_findings, feedback_poles, start_findings
 from .parameters import parameter_findings
 from .plants import plant_findings
+from .poles import LoopPoles, loop_findings, loop_poles
 from .rates import rate_findings, sample_findings
 from .readings import (
     RecordReading,
@@ -29,6 +29,7 @@ from .readings import (
     staircase_findings,
 )
 from .sources import late_findings, record_source_findings, source_findings
+from .steps import step_findings
 from .wires import wire_findings
 
 
@@ -39,7 +40,7 @@ class Examination:
     experiment: Experiment
     findings: tuple[Finding, ...]
     readings: tuple[RecordReading | RunningReading, ...]
-    poles: LoopPoles | None
+    poles: tuple[LoopPoles | FeedbackPoles, ...]
 
 
 def findings(
@@ -106,14 +107,16 @@ def by_line(everything: Iterable[Finding]) -> list[Finding]:
 
 def examine(ready: Experiment) -> Examination:
     """Look at a diagram that is ready to run."""
-    poles = loop_poles(ready)
+    poles, continuous = loop_poles(ready), feedback_poles(ready)
     slower = [
         *start_findings(ready),
         *staircase_findings(ready),
         *step_findings(ready),
         *loop_findings(ready, poles),
-        *feedback_findings(ready),
+        *feedback_findings(ready, continuous),
     ]
     everything = by_line([*quick_findings(ready), *slower])
     identifiers = [r for r in record_readings(ready) if r.unit.kind.family == "identification"]
-    return Examination(ready, tuple(everything), (*running_readings(ready), *identifiers), poles)
+    return Examination(
+        ready, tuple(everything), (*running_readings(ready), *identifiers), (*([poles] if poles else []), *continuous)
+    )

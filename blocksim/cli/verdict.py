@@ -89,7 +89,7 @@ def check_diagram(diagram: Diagram, params: dict[str, Any]) -> Verdict:
     parts = [counted_noun(blocks, "block"), counted_noun(states, "continuous state"), counted_noun(rates, "sample rate")]
     if diagram.simulate.stop is None:
         parts.append("no stop time (give --stop)")
-    lines = [*map(str, looked.readings), *([str(looked.poles)] if looked.poles is not None else [])]
+    lines = [*map(str, looked.readings), *map(str, looked.poles)]
     return Verdict("ok, " + ", ".join(parts), tuple(lines), looked.findings)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..contract.portable.bits import binary_exponent as plain_exponent
 from ..contract.portable.bits import two_to as plain_power
 from ..contract.portable.careful import IEEE, ieee
-from ..contract.syntax import compiled, parse
+from ..contract.syntax import compiled
 from ..solvers import find_tableau
 from ..solvers.stores import REAL, ROWS, STORES, WHOLE
 from . import cache
@@ -80,8 +80,9 @@ class ProgramText:
     def namespace(self) -> dict[str, Any]:
         """The same once more, for who puts functions of their own in place of some."""
         names: dict[str, Any] = {"__name__": "blocksim_program", "view": view, "matrix": matrix, **PLAIN_BITS}
-        exec(compiled(ieee(self.text), self.filename, "exec"), names)
-        own = {node.name for node in parse(self.text).body if isinstance(node, ast.FunctionDef)}
+        tree = ieee(self.text)
+        exec(compiled(tree, self.filename, "exec"), names)
+        own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
         names.update({name: function for name, function in IEEE.items() if name not in own})
         return names
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..contract.declarations import Inport, Memory
+from ..contract.declarations import Inport, Memory, Outport
 from ..contract.times import exact
 from ..errors import DiagramError
 from ..schedule.schedule import Schedule, Unit
@@ -36,19 +36,31 @@ class LocalMap:
         opened: Iterable[Tap],
         period: Fraction | None,
         situation: Situation,
+        held: bool = False,
     ):
         self.prober, self.period, self.t = Prober(schedule, driven, probes, list(opened)), period, situation.t
+        self.instant = exact(situation.t)  # the same time, which a float may not be
         self.prober.load(situation)
         self.names = list(self.prober.states)
         self.m: list[int] = []  # memories that are states: addresses in m, and in a
         self.a: list[int] = []
+        self.held = 0  # outputs that hold between hits, where they are asked for among the states: they come first in m
+        self.modes: list[int] = []  # memories of blocks without a clock, such as what a contact does: places in m
+        self.read_between = 0  # numbers of m and a, the first of them, that slopes may depend on
         if period is not None:
-            self.find_memories()
+            self.find_memories(held)
 
-    def find_memories(self) -> None:
+    def find_memories(self, held: bool) -> None:
         """Memories of blocks with inputs that act at the hits; those of a source only say where it is in its sequence."""
         prober = self.prober
         units = [u for u in prober.experiment.schedule.units if u.group is not None and u.kind.of(Inport)]
+        for unit in units if held else ():
+            for name in unit.kind.of(Outport) if unit.kind.sampled else ():
+                where = prober.slots.where.get((unit.index, name), [])
+                self.m += where
+                self.names += [self.shown(unit, name, k, len(where)) for k in range(len(where))]
+        self.held = len(self.m)
+        whole = all(unit.kind.sampled for unit in units)  # then nothing else of them is read between hits
         for unit in units:
             declared = unit.kind.of(Memory)
             if len({d.array for d in declared.values()}) > 1:
@@ -65,6 +77,10 @@ class LocalMap:
                 count = stretch.stop - stretch.start
                 self.a += range(stretch.start, stretch.stop)
                 self.names += [self.shown(unit, name, copy * count + k, count * unit.width) for k in range(count)]
+
+        self.read_between = self.held if whole else len(self.m) + len(self.a)
+        others = [u for u in prober.experiment.schedule.units if u.group is None]
+        self.modes = [k for u in others for name in u.kind.of(Memory) for k in prober.slots.where.get((u.index, name), [])]
 
     def shown(self, unit: Unit, name: str, k: int, count: int) -> str:
         return f"{self.prober.paths[unit.path]}.{name}" + (f"[{k}]" if count > 1 else "")
@@ -102,23 +118,44 @@ class LocalMap:
 
     def over_period(self, z: FloatArray, v: FloatArray, seconds: float) -> tuple[FloatArray, FloatArray]:
         """The hit, then the states carried over one period: (z at the next hit, outputs at this one)."""
+        everyone = range(len(self.prober.experiment.schedule.groups))
+        x, m, a = self.acted(z, v, self.t, everyone)
+        _, y = self.prober.slopes(self.t, x, v, m, a)
+        return self.together(self.flow(x, v, m, a, seconds), m, a), y
+
+    def stores(self, z: FloatArray) -> tuple[list[float], list[float], FloatArray]:
+        """z put into stores of the program: the states that are kept, m, a."""
+        prober, n = self.prober, len(self.prober.kept)
+        m, a = list(prober.m), prober.a.copy()
+        for address, value in zip(self.m, z[n : n + len(self.m)], strict=True):
+            m[address] = float(value)
+        a[self.a] = z[n + len(self.m) :]
+        return [float(value) for value in z[:n]], m, a
+
+    def together(self, x: Any, m: list[float], a: FloatArray) -> FloatArray:
+        """z of stores."""
         import numpy as np
 
-        prober, n = self.prober, len(self.prober.kept)
-        x, p, m, a, o = list(prober.x), list(prober.p), list(prober.m), prober.a.copy(), list(prober.o)
-        for store, addresses, values in ((x, prober.kept, z[:n]), (m, self.m, z[n : n + len(self.m)]), (p, prober.values, v)):
+        return np.concatenate([x, [m[k] for k in self.m], a[self.a]])
+
+    def acted(self, z: FloatArray, v: FloatArray, t: float, due: Iterable[int]) -> tuple[list[float], list[float], FloatArray]:
+        """The states that are kept, m and a after the hit of some groups, z before it."""
+        import numpy as np
+
+        prober = self.prober
+        kept, m, a = self.stores(z)
+        x, p, o = list(prober.x), list(prober.p), list(prober.o)
+        for store, addresses, values in ((x, prober.kept, kept), (p, prober.values, v)):
             for address, value in zip(addresses, values, strict=True):
                 store[address] = float(value)
-        a[self.a] = z[n + len(self.m) :]
-        hits = [k for _ in prober.experiment.schedule.groups for k in (0, 1)]
+        hits = [1 for _ in prober.experiment.schedule.groups for _ in (0, 1)]
+        for group in due:
+            hits[2 * group] = 0
         idle = {"hits": hits, "logs": [], "record": [], "k": (), **{name: list(store) for name, store in prober.guarding.items()}}
         with np.errstate(all="ignore"):
-            prober.functions["hit"](*handed("hit", 0, self.t, **idle, x=x, p=p, m=m, a=a, noise=prober.noise, o=o))
-        prober.check_loops(m, self.t)
-        after = [x[k] for k in prober.kept]
-        _, y = prober.slopes(self.t, after, v, m, a)
-        ahead = self.flow(after, v, m, a, seconds)
-        return np.concatenate([ahead, [m[k] for k in self.m], a[self.a]]), y
+            prober.functions["hit"](*handed("hit", 0, t, **idle, x=x, p=p, m=m, a=a, noise=prober.noise, o=o))
+        prober.check_loops(m, t)
+        return [x[k] for k in prober.kept], m, a
 
     def flow(self, x: Any, v: FloatArray, m: list[float], a: FloatArray, seconds: float) -> FloatArray:
         """The continuous states some seconds on, to nearly full precision."""
@@ -129,13 +166,16 @@ class LocalMap:
             return np.zeros(0)
 
         def slopes(t: float, x: FloatArray) -> FloatArray:
-            self.evaluations += 1
-            if self.evaluations > self.most_evaluations:
-                raise DiagramError(f"between sample hits more than {self.most_evaluations} evaluations are needed here.")
+            self.count_evaluation()
             return self.prober.slopes(t, x, v, m, a)[0]
 
         run = solve_ivp(slopes, (self.t, self.t + seconds), x, method="DOP853", rtol=1e-12, atol=1e-14)
         return run.y[:, -1] if run.success else np.full(len(x), np.nan)
+
+    def count_evaluation(self) -> None:
+        self.evaluations += 1
+        if self.evaluations > self.most_evaluations:
+            raise DiagramError(f"between sample hits more than {self.most_evaluations} evaluations are needed here.")
 
     def carry_to_hit(self) -> None:
         """From a time of the run, its hit done, on to the instant before the next hit."""

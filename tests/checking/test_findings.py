@@ -4,12 +4,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loop_file import LOOP, blocksim
 
 import blocksim as bs
+from blocksim.checking.findings import examine
 from blocksim.checking.halving import STRETCH, states_of
-from blocksim.checking.loops import loop_poles
+from blocksim.checking.poles import loop_poles
 from blocksim.contract.library import library
 from blocksim.diagram.files import bundled_root
 
@@ -67,7 +69,9 @@ def test_a_loop_that_can_be_meant_is_told_in_words(tmp_path, monkeypatch):
     first, *more = told.stdout.splitlines()
     assert first == "loop.yaml: ok, 7 blocks, 2 continuous states, 1 sample rate"  # record blocks counted in
     assert more[0] == "  ls reads motion.q, motion.qd, motion.qdd, pid.u every 0.001 s, 2001 rows"
-    largest = re.fullmatch(r"  closed-loop poles every 0.001 s: largest \|z\| = (0\.\d+) of \d+", more[1])
+    largest = re.fullmatch(
+        r"  closed-loop poles every 0.001 s: largest \|z\| = (0\.\d+) of \d+, a time constant of \S+ s", more[1]
+    )
     assert 0.9 < float(largest[1]) < 1
 
 
@@ -239,7 +243,7 @@ def test_every_finding_has_its_section_and_every_section_a_finding():
 
 
 def test_a_mode_that_grows_beyond_all_numbers_within_a_step_is_too_coarse():
-    from blocksim.checking.loops import mode_error
+    from blocksim.checking.steps import mode_error
     from blocksim.solvers import find_tableau
 
     assert mode_error(find_tableau("rk4"), complex(1e4, 0.0), 1.0) == float("inf")
@@ -269,6 +273,13 @@ blocks:
 
 def test_a_continuous_loop_that_grows_is_told_before_the_run():
     assert not bs.findings(CONTINUOUS)
+    # (J s + Fv) s * (Tf s + 1) s + (kp s + ki)(Tf s + 1) + kd s^2 = 0: the PID has a lag on its derivative.
+    plant, lag = [0.02, 0.05, 0], [5e-3, 1]
+    controller = np.polyadd(np.polymul([20, 10], lag), [1, 0, 0])
+    rightmost = max(np.roots(np.polyadd(np.polymul(plant, np.polymul(lag, [1, 0])), controller)).real)
+    (told,) = examine(bs.experiment(CONTINUOUS)).poles
+    assert told.rightmost.real == pytest.approx(rightmost, rel=1e-5)
+    assert str(told) == f"closed-loop poles of 'pid': rightmost {rightmost:.3g} rad/s of 4"
     # x'' = 1000 x with a proportional gain of the wrong sign and friction 2.5 1/s: s = -1.25 + sqrt(1.5625 + 1000) = 30.4.
     proportional = CONTINUOUS.replace(
         "{type: PID, kp: 20, ki: 10, kd: 1, Tf: 5e-3, in: error}", "{type: Gain, k: -20, in: error}"
@@ -282,7 +293,7 @@ def test_a_continuous_loop_that_grows_is_told_before_the_run():
 
 
 def test_modes_beyond_all_numbers_are_judged_and_not_an_overflow():
-    from blocksim.checking.loops import mode_error
+    from blocksim.checking.steps import mode_error
     from blocksim.simulation.modes import grows
     from blocksim.solvers import find_tableau
 
