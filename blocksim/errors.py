@@ -103,12 +103,12 @@ def did_you_mean(word: object, options: Iterable[str]) -> str:
 def lines_of(places: Iterable[Place | None]) -> str:
     """' (lines 4 and 7)' for places in one file, ' (a.yaml:4, b.yaml:7)' for more; nothing where a place is not known."""
     unique = list(dict.fromkeys(places))
-    known = sorted((place for place in unique if place is not None), key=lambda place: (place.file, place.line))
-    if not known or len(known) < len(unique):
+    spots = sorted((place for place in unique if place is not None), key=lambda place: (place.file, place.line))
+    if not spots or len(spots) < len(unique):
         return ""
-    if len({place.file for place in known}) > 1:
-        return f" ({listing(known)})"
-    *most, last = [str(place.line) for place in known]
+    if len({place.file for place in spots}) > 1:
+        return f" ({listing(spots)})"
+    *most, last = [str(place.line) for place in spots]
     return f" (lines {', '.join(most)} and {last})" if most else f" (line {last})"
 
 

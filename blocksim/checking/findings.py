@@ -13,7 +13,6 @@ from ..records.record import Record
 from ..simulation.experiment import Experiment
 from ..simulation.overrides import Overrides
 from ..simulation.prepare import Diagrammatic, experiment
-from .excitation import rest_findings
 from .feedback import FeedbackPoles, feedback_findings, feedback_poles, start_findings
 from .parameters import parameter_findings
 from .plants import plant_findings
@@ -28,7 +27,7 @@ from .readings import (
     running_readings,
     staircase_findings,
 )
-from .sources import late_findings, record_source_findings, source_findings
+from .sources import late_findings, record_source_findings, rest_findings, source_findings
 from .steps import step_findings
 from .wires import wire_findings
 

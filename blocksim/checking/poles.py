@@ -26,14 +26,14 @@ from .upstream import signals_into, upstream
 #: |z| from which on a sampled loop grows: rounding of differences stays below.
 GROWING = 1.0 + 1e-4
 #: Of 1 a pole may be so far off and still be that of an integrator, which neither grows nor dies out.
-ENDLESS = 1e-6
+INTEGRATOR = 1e-6
 #: Sample periods, of the slowest, after which a loop is looked at, when it moves; sooner where there is no derivative then, as
 #: the loop has flown apart; later where it sticks.
 LATER = (50, 10, 3, 500)
 #: States and memories up to which a loop is looked at, and up to which more than once.
 MOST_NUMBERS, MOST_TRIED = 60, 30
 #: Hits in the common period of its sample rates, and hits times numbers, up to which a loop is looked at.
-MOST_HITS, MOST_WORK = 200, 2000
+MOST_INSTANTS, MOST_WORK = 200, 2000
 #: Characters of a program up to which it is looked at: longer ones take long to be made again around the loop, too.
 LONGEST_TEXT = 60_000
 #: Steps up to which it is simulated until then (else it is looked at where it starts), and evaluations in all.
@@ -59,7 +59,7 @@ class LoopPoles:
     def __str__(self) -> str:
         size = abs(self.largest)
         words = f"closed-loop poles {self.pace}: largest |z| = {size:.4f} of {len(self.poles)}"
-        return f"{words}, a time constant of {-self.period / math.log(size):.2g} s" if 0 < size < 1 - ENDLESS else words
+        return f"{words}, a time constant of {-self.period / math.log(size):.2g} s" if 0 < size < 1 - INTEGRATOR else words
 
     @property
     def pace(self) -> str:
@@ -75,7 +75,7 @@ def loop_poles(experiment: Experiment) -> LoopPoles | None:
     if not rates or not any(u.kind.of(State) for u in loops.units):
         return None
     periods = [loops.groups[rate].period for rate in rates]
-    if sum(common_period(periods) / period for period in periods) > MOST_HITS:
+    if sum(common_period(periods) / period for period in periods) > MOST_INSTANTS:
         return None
     if len(experiment.program.source.text) > LONGEST_TEXT:
         return None
@@ -101,7 +101,7 @@ def poles_later(experiment: Experiment, loops: Schedule, span: Fraction) -> Loop
     here = situation_after(experiment, int(span / clock.base) if cheap else 0)
     if here is None:
         return None
-    local = LocalMap(loops, [], [], (), Fraction(1), here, held=True)
+    local = LocalMap(loops, [], [], (), Fraction(1), here, with_holds=True)
     first, way = way_round(local, at_once=not cheap)
     if not way or len(local.names) > MOST_NUMBERS or len(local.names) * len(way) > MOST_WORK:
         return None
@@ -109,7 +109,7 @@ def poles_later(experiment: Experiment, loops: Schedule, span: Fraction) -> Loop
     whole = monodromy(local, first, way)
     if whole is None:
         return None
-    poles = sorted(np.linalg.eigvals(whole), key=abs)[local.held :]  # what holds from hit to hit is no state
+    poles = sorted(np.linalg.eigvals(whole), key=abs)[local.holds :]  # what holds from hit to hit is no state
     periods = sorted({local.prober.experiment.schedule.groups[k].period for due, _ in way for k in due})
     return LoopPoles(float(common_period(periods)), np.array(poles), tuple(map(float, periods))) if poles else None
 
@@ -132,7 +132,7 @@ def way_round(local: LocalMap, at_once: bool) -> tuple[Fraction, Sequence[Stretc
     groups = [schedule.groups[k] for k in acting]
     ahead = [(g.offset - local.instant) % g.period for g in groups]
     first = min(time if at_once else time or g.period for time, g in zip(ahead, groups, strict=True))
-    way = stretches([g.period for g in groups], [time - first for time in ahead], MOST_HITS)
+    way = stretches([g.period for g in groups], [time - first for time in ahead], MOST_INSTANTS)
     return first, [([acting[k] for k in due], seconds) for due, seconds in way]
 
 

@@ -9,32 +9,32 @@ from ..errors import BlocksimError, DiagramError, Finding, Problem
 
 BLOCK = re.compile(r"block '([^']+)'")
 #: Findings on what a block reads after the run, of which the block itself fails.
-ENDINGS = ("different-grids", "skip-too-long", "nothing-left", "above-nyquist", "one-row")
+FATAL = ("different-grids", "skip-too-long", "nothing-left", "above-nyquist", "one-row")
 #: Words of an error that say the same as a finding.
-SAME = {"coarse-step": " is too coarse for ", "growing": "grows from part to part"}
+SAME_WORDS = {"coarse-step": " is too coarse for ", "growing": "grows from part to part"}
 
 
 def told_once(findings: Iterable[Finding], error: BaseException | None) -> tuple[list[Finding], BaseException | None]:
     """The findings that the error does not say, and the error, joined with those that it does."""
     words = str(error) if isinstance(error, BlocksimError) else ""
-    left = [f for f in findings if f.name not in SAME or SAME[f.name] not in words]
+    left = [f for f in findings if f.name not in SAME_WORDS or SAME_WORDS[f.name] not in words]
     if not isinstance(error, DiagramError):
         return left, error
     problems = []
     for problem in error.problems:
-        mine = [f for f in left if f.name in ENDINGS and block_of(f.what) and block_of(f.what) == block_of(problem.what)]
+        mine = [f for f in left if f.name in FATAL and first_block(f.what) and first_block(f.what) == first_block(problem.what)]
         left = [f for f in left if f not in mine]
-        problems.append(joined(problem, mine))
+        problems.append(with_remedies(problem, mine))
     return left, DiagramError(problems, error.record)
 
 
-def block_of(text: str) -> str:
+def first_block(text: str) -> str:
     """The first block that a text names."""
     match = BLOCK.search(text)
     return match[1] if match else ""
 
 
-def joined(problem: Problem, findings: list[Finding]) -> Problem:
+def with_remedies(problem: Problem, findings: list[Finding]) -> Problem:
     """A problem with what to do about it, by the findings that foresaw it, and their names."""
     text = problem.what
     for finding in findings:

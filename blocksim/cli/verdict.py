@@ -43,10 +43,10 @@ def open_file(file: str, parameters: dict[str, Any], allow_outside: bool) -> Dia
 
 def problems_of_blocks(spec: Spec, parameters: dict[str, Any], problems: Sequence[Problem]) -> list[Problem]:
     """What is wrong with the blocks of a file whose other parts have mistakes: nothing that only follows from those."""
-    told = " ".join(problem.what for problem in problems)
-    if not spec.blocks or "parameter" in told or "ports:" in told:
+    words = " ".join(problem.what for problem in problems)
+    if not spec.blocks or "parameter" in words or "ports:" in words:
         return []
-    lost = [mark for name in BLOCK_NAME.findall(told) if name not in spec.blocks for mark in (f"'{name}'", f"'{name}.")]
+    lost = [mark for name in BLOCK_NAME.findall(words) if name not in spec.blocks for mark in (f"'{name}'", f"'{name}.")]
     try:
         build(replace(spec, simulate=SimulateSpec(), log=None), parameters=parameters or None)
     except DiagramError as error:

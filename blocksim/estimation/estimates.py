@@ -228,10 +228,10 @@ class Estimates(Mapping[str, Estimate]):
         """What is remark below the table."""
         still = [n for n, e in self.items() if not e.learnt]
         remark = f"not learnt: {listing(still)} moved less than a tenth of the prior spread, which did not shrink by half either."
-        told = [text for text in self.warnings if self.reason.startswith(text)]  # by the reason itself, which says more
+        twice = [text for text in self.warnings if self.reason.startswith(text)]  # by the reason itself, which says more
         return [
-            *([f"warning: {self.reason}" if told else self.reason] if self.reason else []), *([remark] if still else []),
-            *(f"note: {text}" for text in self.remarks), *(f"warning: {text}" for text in self.warnings if text not in told),
+            *([f"warning: {self.reason}" if twice else self.reason] if self.reason else []), *([remark] if still else []),
+            *(f"note: {text}" for text in self.remarks), *(f"warning: {text}" for text in self.warnings if text not in twice),
         ]  # fmt: skip
 
     def __str__(self) -> str:

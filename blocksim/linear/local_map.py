@@ -36,7 +36,7 @@ class LocalMap:
         opened: Iterable[Tap],
         period: Fraction | None,
         situation: Situation,
-        held: bool = False,
+        with_holds: bool = False,
     ):
         self.prober, self.period, self.t = Prober(schedule, driven, probes, list(opened)), period, situation.t
         self.instant = exact(situation.t)  # the same time, which a float may not be
@@ -44,22 +44,22 @@ class LocalMap:
         self.names = list(self.prober.states)
         self.m: list[int] = []  # memories that are states: addresses in m, and in a
         self.a: list[int] = []
-        self.held = 0  # outputs that hold between hits, where they are asked for among the states: they come first in m
+        self.holds = 0  # outputs that hold between hits, where they are asked for among the states: they come first in m
         self.modes: list[int] = []  # memories of blocks without a clock, such as what a contact does: places in m
         self.read_between = 0  # numbers of m and a, the first of them, that slopes may depend on
         if period is not None:
-            self.find_memories(held)
+            self.find_memories(with_holds)
 
-    def find_memories(self, held: bool) -> None:
+    def find_memories(self, with_holds: bool) -> None:
         """Memories of blocks with inputs that act at the hits; those of a source only say where it is in its sequence."""
         prober = self.prober
         units = [u for u in prober.experiment.schedule.units if u.group is not None and u.kind.of(Inport)]
-        for unit in units if held else ():
+        for unit in units if with_holds else ():
             for name in unit.kind.of(Outport) if unit.kind.sampled else ():
                 where = prober.slots.where.get((unit.index, name), [])
                 self.m += where
                 self.names += [self.shown(unit, name, k, len(where)) for k in range(len(where))]
-        self.held = len(self.m)
+        self.holds = len(self.m)
         whole = all(unit.kind.sampled for unit in units)  # then nothing else of them is read between hits
         for unit in units:
             declared = unit.kind.of(Memory)
@@ -78,7 +78,7 @@ class LocalMap:
                 self.a += range(stretch.start, stretch.stop)
                 self.names += [self.shown(unit, name, copy * count + k, count * unit.width) for k in range(count)]
 
-        self.read_between = self.held if whole else len(self.m) + len(self.a)
+        self.read_between = self.holds if whole else len(self.m) + len(self.a)
         others = [u for u in prober.experiment.schedule.units if u.group is None]
         self.modes = [k for u in others for name in u.kind.of(Memory) for k in prober.slots.where.get((u.index, name), [])]
 
@@ -143,9 +143,9 @@ class LocalMap:
         import numpy as np
 
         prober = self.prober
-        kept, m, a = self.stores(z)
+        states, m, a = self.stores(z)
         x, p, o = list(prober.x), list(prober.p), list(prober.o)
-        for store, addresses, values in ((x, prober.kept, kept), (p, prober.values, v)):
+        for store, addresses, values in ((x, prober.kept, states), (p, prober.values, v)):
             for address, value in zip(addresses, values, strict=True):
                 store[address] = float(value)
         hits = [1 for _ in prober.experiment.schedule.groups for _ in (0, 1)]

@@ -61,7 +61,7 @@ def monodromy(local: LocalMap, first: Fraction, way: Sequence[Stretch]) -> Float
 
     z, v, t = local.at(), local.prober.now()[1], local.instant + first
     states, whole = len(local.prober.kept), np.eye(len(z))
-    z[:states] = carried(local, z, v, float(local.instant), [float(first)])[-1]
+    z[:states] = march_ahead(local, z, v, float(local.instant), [float(first)])[-1]
     for due, seconds in way:
         at, length = float(t), float(seconds)
         if due:
@@ -70,12 +70,12 @@ def monodromy(local: LocalMap, first: Fraction, way: Sequence[Stretch]) -> Float
                 x, m, a = local.acted(z, v, at, due)
                 return np.concatenate([local.together(x, m, a), m])
 
-            jump = slopes_of(act, z, range(len(z)))
+            jump = local_slopes(act, z, range(len(z)))
             if jump is None or jump[len(z) + np.array(local.modes, int)].any():  # a contact that would stick or slip instead
                 return None
             whole, (x, m, a) = jump[: len(z)] @ whole, local.acted(z, v, at, due)
             z, local.prober.m, local.prober.a = local.together(x, m, a), m, a
-        ahead = carried(local, z, v, at, [*(c * length for c in GAUSS), length])
+        ahead = march_ahead(local, z, v, at, [*(c * length for c in GAUSS), length])
         rates = []
         for row, c in zip(ahead, GAUSS, strict=False):
 
@@ -83,7 +83,7 @@ def monodromy(local: LocalMap, first: Fraction, way: Sequence[Stretch]) -> Float
                 x, m, a = local.stores(z)
                 return np.concatenate([local.prober.slopes(at, x, v, m, a)[0], np.zeros(len(z) - states)])
 
-            rate = slopes_of(slope, np.concatenate([row, z[states:]]), range(states + local.read_between))
+            rate = local_slopes(slope, np.concatenate([row, z[states:]]), range(states + local.read_between))
             if rate is None:
                 return None
             rates.append(rate)
@@ -93,7 +93,7 @@ def monodromy(local: LocalMap, first: Fraction, way: Sequence[Stretch]) -> Float
     return whole
 
 
-def carried(local: LocalMap, z: FloatArray, v: FloatArray, t: float, times: Sequence[float]) -> list[FloatArray]:
+def march_ahead(local: LocalMap, z: FloatArray, v: FloatArray, t: float, times: Sequence[float]) -> list[FloatArray]:
     """The continuous states so many seconds after t, sampled signals held: RK4, its steps halved until the end stays."""
     import numpy as np
 
@@ -144,7 +144,7 @@ def exponential(A: FloatArray) -> FloatArray:
     return result
 
 
-def slopes_of(function: Callable[[FloatArray], FloatArray], z: FloatArray, columns: Iterable[int]) -> FloatArray | None:
+def local_slopes(function: Callable[[FloatArray], FloatArray], z: FloatArray, columns: Iterable[int]) -> FloatArray | None:
     """d function / dz by central differences, over these numbers; None where two sizes of them do not agree."""
     import numpy as np
 
