@@ -11,8 +11,9 @@ import pytest
 import blocksim as bs
 from blocksim.errors import BlocksimError
 from blocksim.studio.edit.requests import document_of
+from blocksim.studio.excitation.experiment import first_parameters, plant_of
 from blocksim.studio.excitation.improving import improve, stop_improving
-from blocksim.studio.excitation.requests import drag, export_source, foretell, keep, look_at_source
+from blocksim.studio.excitation.requests import drag, export_source, foretell, keep, look_at_source, parameter_units
 from blocksim.studio.session import Session
 
 #: A joint of which everything is seen, read with white noise: output errors are then as good as any method can be.
@@ -106,7 +107,7 @@ def test_every_way_point_lies_on_its_curve_and_goes_where_it_is_dragged(source):
 def test_what_is_to_be_found_can_be_chosen_and_what_is_dead_is_told_in_one_sentence():
     session = Session(name="basics/thermostat")
     session.open("basics/thermostat")
-    with pytest.raises(BlocksimError, match="choose the parameters that are to be found"):
+    with pytest.raises(BlocksimError, match="Choose below which numbers are to be found"):
         foretell(session, {})
     choices = look_at_source(session, {}).data["choices"]
     assert "heater.on_value" in choices and not [name for name in choices if name.startswith("wanted.")]
@@ -203,3 +204,31 @@ def test_improve_keeps_the_limits_is_better_and_can_be_stopped(session):
     assert criteria == sorted(criteria, reverse=True)
     record = bs.simulate(session.diagram, params=last["settings"])
     assert np.abs(record["push.y"]).max() <= 0.5 * (1 + 1e-6) and np.abs(record["joint.q"]).max() <= 3.0
+
+
+def test_the_corner_of_a_step_and_a_constant_are_dragged_and_a_time_before_the_run_is_not_taken():
+    text = (
+        "format: 1\nsimulate: {stop: 4, step: 1e-2, solver: rk4}\nblocks:\n"
+        "  jump: {type: Step, time: 1, before: 0.5, after: 2}\n  bias: {type: Constant, value: [3, 4]}\n"
+        "  lag: {type: FirstOrderLag, T: 1, in: jump}\n"
+    )
+    session = Session(name="steps", diagram=bs.open_diagram(text))
+    session.experiment = bs.experiment(session.diagram)
+    corner, before = look_at_source(session, {"source": "jump"}).data["grips"]
+    assert (corner["x"], corner["y"], before["y"]) == (1.0, 2.0, 0.5) and corner["between"] == (0.0, 4.0)
+    moved = drag(session, {"source": "jump", "number": corner["number"], "y": -1.0, "x": 2.5}).data["settings"]
+    y = bs.simulate(session.diagram, params=moved)
+    assert y["jump.y"][y.t < 2.49] == pytest.approx(0.5) and y["jump.y"][y.t > 2.51] == pytest.approx(-1.0)
+    assert drag(session, {"source": "jump", "number": before["number"], "y": 0.25}).data["settings"] == {"jump.before": 0.25}
+    assert "jump.time" not in drag(session, {"source": "jump", "number": 0, "y": 1.0, "x": -1.0}).data["settings"]
+    second = look_at_source(session, {"source": "bias", "element": 1}).data["grips"]
+    assert [grip["y"] for grip in second] == [4.0]
+    assert drag(session, {"source": "bias", "number": 1, "y": 7.0}).data["settings"] == {"bias.value": [3.0, 7.0]}
+
+
+def test_the_plant_in_a_subsystem_is_found_with_its_units():
+    """The six joints of the TX40 lie in a part of their own; what is sought first is friction, which is seen by itself."""
+    diagram = bs.open_diagram("brunot2017/tx40")
+    sought = first_parameters(diagram)
+    assert plant_of(diagram) == "robot.arm" and sought[:2] == ["robot.arm.Fv1", "robot.arm.Fc1"]
+    assert parameter_units(diagram, sought[:2]) == {"robot.arm.Fv1": "N m s/rad", "robot.arm.Fc1": "N m"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def inspected(record: Record, view: FileView) -> dict[str, Any]:
     words = sampling_words(record, base, gaps) if view.timed else list(view.times)
     listed = [{"at": float(t[k]), "seconds": float(steps[k])} for k in gaps[:MOST_GAPS]]
     return {
-        "words": [*words, *map(of_the_pane, view.remarks)],
+        "words": [*words, *(of_the_pane(remark, view.timed) for remark in view.remarks)],
         "gaps": listed,
         "interval": base.interval,
         "rows": len(t),
@@ -75,8 +76,9 @@ def inspected(record: Record, view: FileView) -> dict[str, Any]:
     }
 
 
-def of_the_pane(text: str) -> str:
-    """A remark with the pane's fields in place of the command's options."""
+def of_the_pane(text: str, timed: bool = True) -> str:
+    """A remark with the pane's fields in place of the command's options, and rows for a time that is not known."""
+    text = text if timed else re.sub(r"\bt = (\S+) s\b", r"row \1", text)
     for option, name in PANE_FIELDS.items():
         text = text.replace(option, name)
     return text

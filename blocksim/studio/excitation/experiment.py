@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 LIMIT_ROOM = 2.0
 #: Parameters that are looked for before anybody chose.
 FIRST_PARAMETERS = 8
+#: A plant with more than these is a chain of links.
+CHAIN_PARAMETERS = 16
+FRICTION_UNITS = ("N m s/rad", "N m", "N s/m", "N")
 
 
 @dataclass(frozen=True)
@@ -58,29 +61,46 @@ def first_source(diagram: Diagram, names: list[str]) -> str:
     return min(names, key=lambda name: rich.index(kinds[name]) if kinds[name] in rich else len(rich))
 
 
+def blocks_by_path(diagram: Diagram, prefix: str = "") -> dict[str, Block]:
+    """Every block, those inside subsystems by their dotted paths."""
+    found: dict[str, Block] = {}
+    for name, node in diagram.nodes.items():
+        if isinstance(node.block, Block):
+            found[prefix + name] = node.block
+        elif isinstance(node.block, Diagram):
+            found |= blocks_by_path(node.block, f"{prefix}{name}.")
+    return found
+
+
 def plant_of(diagram: Diagram) -> str:
     """The block whose parameters are sought: the one that identifiers name, else the first robot."""
-    blocks = {name: node.block for name, node in diagram.nodes.items() if isinstance(node.block, Block)}
-    for block in blocks.values():
+    blocks = blocks_by_path(diagram)
+    for path, block in blocks.items():
         for key in block.of(Model):
-            if block.settings.get(key) in blocks:
-                return str(block.settings[key])
+            named = f"{path.rpartition('.')[0]}.{block.settings.get(key)}".removeprefix(".")
+            if named in blocks:
+                return named
     return next((name for name, block in blocks.items() if block.colour == "plant"), "")
 
 
 def first_parameters(diagram: Diagram) -> list[str]:
-    """The numbers of the plant that identifiers estimate, else those that are not 0."""
+    """The numbers of the plant that identifiers estimate, else those that are not 0.
+
+    Of a chain of links the inertias are seen in groups only; its friction is seen by itself in every motion, and comes first.
+    """
     plant = plant_of(diagram)
     if not plant:
         return []
-    block = diagram.nodes[plant].block
-    assert isinstance(block, Block)
-    named = list(getattr(type(block), "inverse_parameters", ())) or [
-        name
+    block = blocks_by_path(diagram)[plant]
+    own = {
+        name: one.unit
         for name, one in type(block).declared.items()
         if isinstance(one, Param) and not isinstance(one, State) and not one.shape
-    ]
+    }
+    named = list(getattr(type(block), "inverse_parameters", ()) or own)
     good = [name for name in named if isinstance(block.settings.get(name), (int, float)) and block.settings[name]]
+    if len(good) > CHAIN_PARAMETERS:
+        good.sort(key=lambda name: own[name] not in FRICTION_UNITS)
     return [f"{plant}.{name}" for name in good[:FIRST_PARAMETERS]]
 
 
@@ -89,10 +109,10 @@ def sought_choices(diagram: Diagram) -> list[str]:
     inputs = set(sources(diagram))
     return [
         f"{name}.{key}"
-        for name, node in diagram.nodes.items()
-        if isinstance(node.block, Block) and not node.block.after_run and name not in inputs
-        for key, one in type(node.block).declared.items()
-        if isinstance(one, Param) and isinstance(node.block.settings.get(key), (int, float))
+        for name, block in blocks_by_path(diagram).items()
+        if not block.after_run and name not in inputs
+        for key, one in type(block).declared.items()
+        if isinstance(one, Param) and isinstance(block.settings.get(key), (int, float))
     ]
 
 
@@ -100,15 +120,15 @@ def first_outputs(diagram: Diagram, parameters: list[str]) -> list[str]:
     """What a sensor delivers; without one, what the plant, or the block of what is sought, puts out first."""
     sensed = [
         f"{name}.{port}"
-        for name, node in diagram.nodes.items()
-        if isinstance(node.block, Block) and type(node.block).family == "sensors"
-        for port, one in node.block.of(Outport).items()
+        for name, block in blocks_by_path(diagram).items()
+        if type(block).family == "sensors"
+        for port, one in block.of(Outport).items()
         if one.measured
     ]
     if sensed:
         return sensed
-    plant = plant_of(diagram) or (parameters[0].split(".")[0] if parameters else "")
-    return [f"{plant}.{next(iter(outports(diagram.nodes[plant].block)))}"] if plant else []
+    plant = plant_of(diagram) or (parameters[0].rpartition(".")[0] if parameters else "")
+    return [f"{plant}.{next(iter(outports(blocks_by_path(diagram)[plant])))}"] if plant else []
 
 
 def source_signals(diagram: Diagram, source: str) -> list[str]:
@@ -120,9 +140,10 @@ def watched(diagram: Diagram, source: str) -> list[str]:
     names = source_signals(diagram, source)[:1]
     plant = plant_of(diagram)
     if plant:
-        links = resolve(diagram)[plant]
+        links = resolve(diagram).get(plant, {})  # of one inside a subsystem the torque has a name there only
         torque = next((str(refs[0]) for refs in links.values() if refs and refs[0].block), "")
-        speed = next((f"{plant}.{port}" for port in ("qd", "w_m", "v", "dq") if port in outports(diagram.nodes[plant].block)), "")
+        ports = outports(blocks_by_path(diagram)[plant])
+        speed = next((f"{plant}.{port}" for port in ("qd", "w_m", "v", "dq") if port in ports), "")
         names += [name for name in (torque, speed) if name and name not in names]
     return names
 

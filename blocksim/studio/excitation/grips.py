@@ -141,6 +141,37 @@ def level_dragged(block: Block, number: int, y: float, x: float | None = None) -
     return {"values": values}
 
 
+def step_grips(block: Block, duration: float) -> list[Grip]:
+    """The corner of a step, which moves in time too, and the value before it where there is a time before."""
+    s = block.settings
+    time = float(s["time"])
+    before = [Grip("point", 0.5 * time, float(s["before"]))] if time > 0 else []
+    return [Grip("point", time, float(s["after"]), 0, (0.0, max(duration, time))), *before]
+
+
+def step_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
+    if number:
+        return {"before": few_digits(y)}
+    return {"after": few_digits(y), **({} if x is None or x <= 0 else {"time": few_digits(x)})}
+
+
+def constant_grips(block: Block, duration: float) -> list[Grip]:
+    """A constant in the middle of the run, of a vector each element."""
+    return [Grip("point", 0.5 * duration, value, element) for element, value in enumerate(constant_values(block))]
+
+
+def constant_values(block: Block) -> list[float]:
+    value = block.settings["value"]
+    values = value.tolist() if hasattr(value, "tolist") else value
+    return [float(v) for v in values] if isinstance(values, (list, tuple)) else [float(values)]
+
+
+def constant_dragged(block: Block, number: int, y: float, x: float | None = None) -> Settings:
+    values = constant_values(block)
+    values[number] = few_digits(y)
+    return {"value": values if len(values) > 1 or hasattr(block.settings["value"], "__len__") else values[0]}
+
+
 def size_grips(block: Block, duration: float) -> list[Grip]:
     """Of any other source its amplitude, at its frequency."""
     size = block.settings.get("amplitude")
@@ -163,6 +194,8 @@ GRASPS: dict[str, Grasp] = {
     "PolynomialTrajectory": (polynomial_grips, polynomial_dragged),
     "TrapezoidTrajectory": (trapezoid_grips, point_dragged),
     "LevelSequence": (level_grips, level_dragged),
+    "Step": (step_grips, step_dragged),
+    "Constant": (constant_grips, constant_dragged),
 }
 
 

@@ -22,7 +22,17 @@ from ..edit.requests import document_of
 from ..handlers import Request, handles
 from ..protocol import Answer
 from ..running.envelopes import envelope
-from .experiment import Question, first_limits, margins, played_run, question_of, sought_choices, source_signals, watched
+from .experiment import (
+    Question,
+    blocks_by_path,
+    first_limits,
+    margins,
+    played_run,
+    question_of,
+    sought_choices,
+    source_signals,
+    watched,
+)
 from .grips import dragged, grips
 
 if TYPE_CHECKING:
@@ -155,7 +165,7 @@ def foretell(session: Session, request: Request) -> Answer:
     diagram = runnable_diagram(session)
     question = question_of(diagram, request)
     if not question.parameters or not question.outputs:
-        raise BlocksimError("no block of the diagram is a robot; choose the parameters that are to be found.")
+        raise BlocksimError("no block of the diagram is a robot. Choose below which numbers are to be found.")
     shelf = session.shelf.setdefault("excitation", {})
     key = (session.version, question.source, tuple(question.parameters), tuple(question.outputs), repr(request.get("noise")))
     last = shelf.get("measured") if request.get("quick") else None
@@ -183,11 +193,11 @@ def gathered_verdict(info: Information) -> str:
 
 
 def parameter_units(diagram: Diagram, names: list[str]) -> dict[str, str]:
-    """The unit of each setting, as its block declares it; '' for one inside a subsystem."""
-    units = {}
+    """The unit of each setting, as its block declares it; '' for a parameter of the file."""
+    units, blocks = {}, blocks_by_path(diagram)
     for name in names:
-        block = diagram.nodes[name.split(".")[0]].block
-        declared = type(block).declared.get(name.partition(".")[2].partition("[")[0]) if isinstance(block, Block) else None
+        block = blocks.get(name.rpartition(".")[0])
+        declared = None if block is None else type(block).declared.get(name.rpartition(".")[2].partition("[")[0])
         units[name] = unit_label(declared.unit) if declared is not None else ""
     return units
 

@@ -29,7 +29,7 @@ class DataPane {
       times: make("datalist", { id: "data-times" }), bridge: make("input", { type: "checkbox", "aria-label": "bridge gaps", testid: "data-bridge" }), words: make("ul", { class: "notes", testid: "data-words" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "data-said" }), word: make("p", { class: "hint", role: "status", testid: "data-word" }),
       one: make("select", { "aria-label": "First column", testid: "lag-one" }), other: make("select", { "aria-label": "Second column", testid: "lag-other" }), lag: make("p", { class: "hint", testid: "lag-words" }),
       hint: make("p", { class: "hint", text: "The columns of a dropped file stand here, each to be mapped to a signal that the diagram's methods read: with its unit, a scale, an offset, a delay." }),
-      columns: make("div", { class: "columns", testid: "data-columns" }), results: make("div", { class: "tables", testid: "data-results" }), notes: make("ul", { class: "notes", testid: "data-notes" }),
+      wrong: make("p", { class: "said", role: "alert", hidden: true, testid: "data-wrong" }), columns: make("div", { class: "columns", testid: "data-columns" }), results: make("div", { class: "tables", testid: "data-results" }), notes: make("ul", { class: "notes", testid: "data-notes" }),
       second: make("select", { "aria-label": "What is held back", testid: "data-second", onchange: () => this.enable() }), count: make("input", { type: "number", value: "5", min: "2", "aria-label": "Pieces of the file", testid: "data-parts" }), method: make("select", { "aria-label": "Method to validate", testid: "data-method" }), mode: make("select", { "aria-label": "Kind of validation", testid: "data-mode" }, make("option", { value: "loop", text: "simulate the loop" }), make("option", { value: "inverse", text: "inverse model" })), fits: make("div", { testid: "data-fits" }),
     };
     for (const kind of ["dragover", "dragleave", "drop"]) this.root.addEventListener(kind, (event) => { event.preventDefault(); this.parts.zone.classList.toggle("over", kind === "dragover"); if (kind === "drop") this.drop(event.dataTransfer.files); });
@@ -37,7 +37,7 @@ class DataPane {
       part("measured", "The file", make("h2", { text: "Measured data" }), this.parts.zone, make("div", { class: "row with-file" }, make("label", {}, "file ", this.parts.file), make("label", {}, "time ", this.parts.time, this.parts.times), make("label", {}, "or every ", this.parts.every), make("label", {}, "resample ", this.parts.resample), make("label", {}, this.parts.bridge, " bridge gaps"), make("label", {}, "as in the file ", this.parts.assume, this.parts.sources)),
         this.parts.said, this.parts.words, make("h3", { class: "with-file", text: "Which comes first?" }), make("div", { class: "row with-file" }, this.parts.one, this.parts.other, button("Compare", "lag-go", () => this.lag())), this.parts.lag),
       part("map", "Columns", make("h2", { text: "Columns" }), this.parts.hint, this.parts.columns),
-      part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.results, this.parts.notes,
+      part("found", "Estimates", make("h2", { text: "Estimates" }), make("div", { class: "row" }, button("Identify", "data-identify", () => this.identify(), { class: "primary" }), button("Keep the mapping in the text", "data-keep", () => this.keep())), this.parts.word, this.parts.wrong, this.parts.results, this.parts.notes,
         make("h3", { class: "with-estimates", text: "Validate on" }), make("div", { class: "row with-estimates" }, this.parts.second, make("label", { class: "in-parts" }, this.parts.count, " pieces"), this.parts.method, this.parts.mode, button("Validate", "data-validate", () => this.validate())), this.parts.fits));
     this.enable();
   }
@@ -104,6 +104,7 @@ class DataPane {
     this.say("");
     this.parts.hint.hidden = true;
     this.parts.words.replaceChildren(...answer.words.map((text) => make("li", { text })), ...answer.gaps.map((gap) => make("li", { text: `gap of ${brief(gap.seconds)} s at ${brief(gap.at)} s` })));
+    if (!answer.timed) this.parts.words.append(...answer.times.slice(0, 3).map((name) => make("li", {}, make("button", { type: "button", class: "small", text: `'${name}' is the time`, testid: `time-is-${name}`, onclick: () => { this.parts.time.value = name; this.look(); } }))));
     this.parts.words.classList.toggle("alarm", !answer.timed);
     this.parts.sources.replaceChildren(...answer.sources.map((name) => make("option", { value: name })));
     this.parts.times.replaceChildren(...answer.times.map((name) => make("option", { value: name })));
@@ -134,7 +135,7 @@ class DataPane {
   }
 
   async identify() {
-    this.say("");
+    this.refuse("");
     this.parts.word.textContent = "identifying …";
     try {
       const { estimates, notes } = await this.app.ask("data.identify", this.request());
@@ -143,7 +144,7 @@ class DataPane {
       this.parts.method.replaceChildren(...Object.keys(estimates).map((name) => make("option", { value: name, text: name })));
       this.parts.results.replaceChildren(...Object.entries(estimates).map(([name, one]) => this.table(name, one)));
       this.enable();
-    } catch (error) { this.parts.word.textContent = ""; this.say(error.message); }
+    } catch (error) { this.parts.word.textContent = ""; this.refuse(error.message); }
   }
 
   table(name, one) {
@@ -159,7 +160,7 @@ class DataPane {
   reading(file) { return { ...this.request(), ...(file === this.file ? {} : this.times.get(file) || {}), file }; }
 
   async validate() {
-    this.say("");
+    this.refuse("");
     const second = this.parts.second.value, more = { method: this.parts.method.value, mode: this.parts.mode.value };
     const files = second === IN_TURN ? this.files : [this.file];
     const [kind, request] = second === IN_TURN || second === IN_PIECES
@@ -169,7 +170,7 @@ class DataPane {
     try {
       const answer = await this.app.ask(kind, request);
       this.parts.fits.replaceChildren(...(answer.folds ? foldTables(answer) : answer.series.map((one, place) => this.fit(one, place, answer))));
-    } catch (error) { this.say(error.message); }
+    } catch (error) { this.refuse(error.message); }
     this.parts.word.textContent = "";
   }
 
@@ -187,8 +188,11 @@ class DataPane {
       const diagram = await this.app.ask("edit.adopt");
       this.app.store.set("diagram", { ...diagram, again: true, from: "data" });
       this.parts.word.textContent = words;
-    } catch (error) { this.say(error.message); }
+    } catch (error) { this.refuse(error.message); }
   }
+
+  /** Why what was asked for with the estimates' buttons cannot be, beside them. */
+  refuse(text) { this.parts.wrong.textContent = text; this.parts.wrong.hidden = !text; }
 
   say(text) { this.parts.said.textContent = text; this.parts.said.hidden = !text; }
 }
