@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import xml.etree.ElementTree as ET
+
 import numpy as np
 import pytest
 
 import blocksim as bs
 from blocksim.contract.limits import Interval
+from blocksim.studio.bench import run_bench
+from blocksim.studio.edit.exports import scopes_picture
 from blocksim.studio.protocol import Answer, json_values, pack
 from blocksim.studio.running.defects import defects_off, find_defects, rewired
 from blocksim.studio.running.envelopes import envelope
 from blocksim.studio.running.fields import block_fields, slider
 from blocksim.studio.running.methods import estimates_data, methods_data
 from blocksim.studio.running.runs import live_run, run_units
+from blocksim.studio.session import Session
 
 
 def test_an_envelope_holds_the_least_and_the_greatest_of_every_column():
@@ -124,3 +130,16 @@ def test_messages_carry_no_nan_and_arrays_start_where_the_page_reads_them():
     message = pack(Answer({"x": 1}, {"q": np.array([1.0, 2.0])}), "kind", 3)
     length = int.from_bytes(message[:4], "little")
     assert length % 4 == 0 and np.frombuffer(message[4 + length :], "<f4").tolist() == [1.0, 2.0]
+
+
+def test_the_picture_of_the_scopes_has_their_signals_and_their_window():
+    """An SVG of its own, whose text says the signals and whose time axis begins and ends where the scopes do."""
+    session = Session()
+    session.open("gautier2001/scara_pd")
+    run_bench(session, {})
+    groups = [["robot.q[0]", "encoder.q_hat[1]"], ["pd.u[0]"]]
+    answer = scopes_picture(session, {"groups": groups, "window": [2.0, 3.0]}).data
+    words = ET.fromstring(base64.b64decode(answer["content"])).itertext()
+    text = [" ".join(word.split()) for word in words if word.strip()]
+    assert answer["name"] == "scara_pd_scopes.svg" and any("robot.q[0]" in word for word in text)
+    assert {"2.0", "3.0"} <= set(text) and "16" not in text

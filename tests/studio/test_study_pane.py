@@ -98,3 +98,24 @@ def test_a_wrong_study_is_said_as_the_command_says_it(session, tmp_path):
     (tmp_path / "loop_study.yaml").write_text("mine\n", encoding="utf-8")
     with pytest.raises(BlocksimError, match=r"there is a file 'loop_study\.yaml' already that says something else"):
         next(run_in_pane(session, request()))
+
+
+def test_a_statistic_of_a_signal_is_collected_where_nothing_estimates(tmp_path, monkeypatch):
+    """The final value of a first-order lag with gain k is k: the dots say so, and `blocksim study` writes the same file."""
+    monkeypatch.chdir(tmp_path)
+    text = "format: 1\nsimulate: {stop: 50, solver: rk4, step: 1e-2}\nblocks:\n  one: {type: Constant, value: 1}\n"
+    (tmp_path / "lag.yaml").write_text(text + "  lag: {type: FirstOrderLag, k: 2, T: 1, in: one}\n", encoding="utf-8")
+    session = Session(name="lag.yaml")
+    session.open("lag.yaml")
+    offered = offer(session, {}).data
+    assert offered["methods"] == [] and "lag.y" in offered["signals"] and "final" in offered["statistics"]
+    sweep = {"lag.k": {"low": 1, "high": 3, "count": 3, "log": False}}
+    asked = request(sweep=sweep, repeat=1, file="gains.yaml", collect=[{"signal": "lag.y", "statistic": "final"}])
+    news = [answer.data for answer in run_in_pane(session, asked)]
+    assert news[-1]["complete"], news[-1]["words"]
+    dots = sorted(dot for answer in news for dot in answer["dots"])
+    assert [dot[3] for dot in dots] == ["final(lag.y)"] * 3
+    assert [dot[4] for dot in dots] == pytest.approx([1.0, 2.0, 3.0], rel=1e-9)
+    command = [sys.executable, "-m", "blocksim", "study", "gains.yaml", "--out", "by_command", "--jobs", "1"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "by_command/signal_scores.csv").read_bytes() == (tmp_path / "gains/signal_scores.csv").read_bytes()

@@ -33,6 +33,27 @@ def export_file(session: Session, request: Request) -> Answer:
     return Answer(file_data(f"{stem}.{what}", f"image/{'svg+xml' if what == 'svg' else 'png'}", picture_bytes(diagram, what)))
 
 
+@handles("bench.picture", lane="picture")
+def scopes_picture(session: Session, request: Request) -> Answer:
+    """The scopes of the bench as a figure for a page: the same signals on the same axes, in the same window."""
+    import io
+
+    from ...pictures.plots import plot, write_figure
+
+    live = session.shelf.get("bench", {}).get("run")
+    if live is None:
+        raise BlocksimError("nothing has run yet.")
+    groups = [[str(name) for name in group if name in live.record] for group in request.get("groups") or []]
+    figure = plot(live.record, [group for group in groups if group] or None)
+    if request.get("window"):
+        for axes in figure.axes:
+            axes.set_xlim(*(float(t) for t in request["window"]))
+    stream = io.StringIO()
+    write_figure(figure, stream, "svg")
+    stem = session.path.rpartition("/")[2].rpartition(".")[0] or "scopes"
+    return Answer(file_data(f"{stem}_scopes.svg", "image/svg+xml", stream.getvalue().encode()))
+
+
 def picture_bytes(diagram: Diagram, what: str) -> bytes:
     import tempfile
     from pathlib import Path

@@ -1,5 +1,5 @@
 // The bench: diagram with its defects, scopes below, controls beside them, estimates and the chosen pair on the right.
-import { hasFocus, make } from "./dom.js";
+import { handOver, hasFocus, make } from "./dom.js";
 import { Controls } from "./controls.js";
 import { DefectSwitches } from "./defects.js";
 import { DiagramView, sizeButton } from "./diagram.js";
@@ -42,6 +42,7 @@ export class Bench {
       make("span", { class: "space" }),
       make("button", { type: "button", class: "quiet", testid: "choose-signals", text: "signals", "aria-expanded": "false", onclick: (event) => this.toggleSignals(event.target) }),
       make("button", { type: "button", class: "quiet", testid: "zoom-out", text: "all of it", title: "the whole time again (0)", onclick: () => this.scopes.reset() }),
+      make("button", { type: "button", class: "quiet", testid: "scopes-picture", text: "picture", title: "the scopes as they are now, as SVG for a page", onclick: () => this.picture() }),
       make("button", { type: "button", class: "quiet", testid: "forget-ghost", text: "no ghost", title: "forget the curves from before", onclick: () => { this.scopes.ghost = null; this.scopes.draw(); } }));
     this.root.append(
       ...(this.options.only ? [] : [part("drawing", "Diagram", make("div", { class: "drawing-head" }, this.parts.title, this.parts.defects, sizeButton(this.parts.diagram)), this.parts.diagram)]),
@@ -57,6 +58,7 @@ export class Bench {
     for (const group of this.parts.diagram.querySelectorAll("[data-block]")) group.classList.toggle("wrong", wrong.has(group.dataset.block));
     this.switches.set(diagram.defects, diagram.again);
     this.methods = diagram.methods;
+    this.root.classList.toggle("plain", !this.methods.length);  // nothing to estimate: the room is the scopes'
     this.warm = false;
     if (diagram.again && this.opened) { this.reopen(diagram); return; }
     this.opened = true;
@@ -278,6 +280,11 @@ export class Bench {
     list.replaceChildren(...this.signals.map((signal) => make("label", { title: signal.doc },
       make("input", { type: "checkbox", checked: drawn.has(signal.name), testid: `signal-${signal.name}`, onchange: (event) => this.show(signal.name, event.target.checked) }),
       make("span", { text: signal.name }), make("small", { text: signal.unit }))));
+  }
+
+  /** These scopes, in this window, as a figure for a page. */
+  async picture() {
+    try { handOver(await this.app.ask("bench.picture", { groups: this.scopes.plots.map((plot) => plot.names), window: this.scopes.window })); } catch (error) { this.say(error.message); }
   }
 
   show(name, on) {

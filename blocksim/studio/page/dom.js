@@ -68,3 +68,13 @@ export function plotFont(element) {
 export function pageColour(element, name) {
   return getComputedStyle(element).getPropertyValue(name).trim();
 }
+
+/** A file from Python into the downloads. */
+export function handOver({ name, mime, content }) {
+  const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+  const link = make("a", { href: URL.createObjectURL(new Blob([bytes], { type: mime })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

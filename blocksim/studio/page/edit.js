@@ -1,5 +1,5 @@
 // The Edit pane: palette, diagram with ports, the chosen block, and the text. Every act is an edit of the file's text, made in Python.
-import { make } from "./dom.js";
+import { handOver, make } from "./dom.js";
 import { DiagramView, sizeButton } from "./diagram.js";
 import { TextEditor } from "./edit_text.js";
 import { Inspector } from "./edit_block.js";
@@ -212,16 +212,6 @@ class EditPane {
       else if (event.key === "Delete" && this.block) this.act({ act: "delete", block: this.block });
     }
   }
-}
-
-/** A file from Python into the downloads. */
-export function handOver({ name, mime, content }) {
-  const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
-  const link = make("a", { href: URL.createObjectURL(new Blob([bytes], { type: mime })), download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
 export const editPane = { name: "edit", title: "Edit", key: "2", what: "Change the diagram by mouse or as text; both are the same file.", mount(root, app) { editPane.edit = new EditPane(root, app); }, show() { editPane.edit?.show(); }, hide() { editPane.edit?.hide(); } };

@@ -1,7 +1,6 @@
 // The Excitation pane: a source in time, spectrum and amplitude; drag lines and points; what it will teach; Improve.
-import { brief, make } from "./dom.js";
+import { brief, handOver, make } from "./dom.js";
 import { PlotCanvas, columnTimes, ellipseCurve } from "./plots.js";
-import { handOver } from "./edit.js";
 
 const LIMIT_KINDS = ["peak", "min", "max", "rate", "rms"], DESIGN_FAMILIES = ["", "multisine", "fourier", "polynomial", "trapezoid", "levels", "binary", "prbs", "chirp"], DESIGN_CRITERIA = ["worst", "D", "A", "E"];
 

@@ -3,13 +3,19 @@ import { make } from "./dom.js";
 
 const GROUPS = [["Lately open", "recent"], ["In this folder", "own"], ["Comes with blocksim", "bundled"]];
 
+/** A path by its folder and its name; a narrow list would cut it at its end. */
+function shortened(name) {
+  const parts = name.split(/[\\/]/);
+  return parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : name;
+}
+
 /** Show the list in `dialog`; `open(name)` hears what was chosen. The welcome says first what all this is. */
 export async function showFiles(dialog, app, open, welcome = false) {
   const found = await app.ask("files");
   const search = make("input", { type: "search", placeholder: "Name, or a path on this machine", "aria-label": "Diagram", testid: "file-search" });
   const list = make("div", { class: "files" });
   const take = (name) => { dialog.close(); open(name); };
-  const item = ({ name, title }) => make("button", { type: "button", class: "item", "data-name": name, title: name, onclick: () => take(name) }, make("span", { class: "name", text: name }), make("small", { text: title }));
+  const item = ({ name, title }) => make("button", { type: "button", class: "item", "data-name": name, title: name, onclick: () => take(name) }, make("span", { class: "name", text: shortened(name) }), make("small", { text: title }));
   const show = () => {
     const words = search.value.toLowerCase();
     list.replaceChildren(...GROUPS.flatMap(([title, group]) => {

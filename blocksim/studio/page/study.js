@@ -8,7 +8,7 @@ const STUDY_COLOURS = ["#1f6fb4", "#d9601a", "#2a8f43", "#8452a8", "#c2a01c", "#
 
 class StudyPane {
   constructor(root, app) {
-    Object.assign(this, { root, app, sweep: {}, held: {}, fields: [], dots: [], rows: [], running: false, fresh: true });
+    Object.assign(this, { root, app, sweep: {}, held: {}, signals: [], fields: [], dots: [], rows: [], running: false, fresh: true });
     this.build();
     app.store.on("diagram", ({ again }) => { this.stale = true; this.fresh ||= !again; if (this.visible && !this.running) this.open(); });
   }
@@ -20,7 +20,7 @@ class StudyPane {
     this.parts = {
       search: make("input", { type: "search", placeholder: "Search settings", "aria-label": "Search settings", testid: "study-search", oninput: () => this.paintChips() }),
       chips: make("div", { class: "chips", testid: "study-chips" }), sweep: this.zone("sweep", "Drop a slider here to sweep it"), hold: this.zone("repeat", "Drop a slider here to repeat with its present value"),
-      repeat: number(20, "Seeds at every point", "study-repeat"), seed: number(1, "Master seed", "study-seed"), jobs: number(navigator.hardwareConcurrency || 2, "Processes", "study-jobs"), methods: make("div", { class: "row methods" }),
+      repeat: number(20, "Seeds at every point", "study-repeat"), seed: number(1, "Master seed", "study-seed"), jobs: number(navigator.hardwareConcurrency || 2, "Processes", "study-jobs"), methods: make("div", { class: "row methods" }), signals: make("div", { class: "row", testid: "study-signals" }), signal: make("select", { "aria-label": "Signal to collect", testid: "study-signal" }), statistic: make("select", { "aria-label": "Statistic of the signal", testid: "study-statistic" }),
       title: make("input", { type: "text", "aria-label": "Title", testid: "study-title", onchange: () => this.plan() }), file: make("input", { type: "text", "aria-label": "Study file", testid: "study-file", onchange: () => this.plan() }),
       text: make("pre", { class: "study-text", testid: "study-text" }), said: make("p", { class: "said", role: "alert", hidden: true, testid: "study-said" }), word: make("p", { class: "hint", role: "status", testid: "study-word" }),
       run: button("Run", "study-run", () => this.run(false), { class: "primary" }), resume: button("Resume", "study-resume", () => this.run(true)), cancel: button("Cancel", "study-cancel", () => this.cancel(), { hidden: true }), save: button("Save the file", "study-save", () => this.save()),
@@ -32,7 +32,8 @@ class StudyPane {
     this.plot = new PlotCanvas(this.parts.plot, { x: "", y: "error [%]", label: "Errors of every run; Enter opens the chosen run on the bench", testid: "plot-study", height: "20rem", empty: "No runs yet: sweep a setting, or repeat as it is, and Run.", picked: (dot) => this.openRun(dot) });
     this.root.append(
       part("make", "Make a study", make("h2", { text: "Make a study" }), this.parts.search, this.parts.chips, make("h3", { text: "sweep" }), this.parts.sweep, make("h3", { text: "repeat" }), this.parts.hold,
-        make("div", { class: "row" }, make("label", {}, "seeds ", this.parts.repeat), make("label", {}, "master seed ", this.parts.seed), make("label", {}, "processes ", this.parts.jobs)), make("h3", { text: "methods" }), this.parts.methods),
+        make("div", { class: "row" }, make("label", {}, "seeds ", this.parts.repeat), make("label", {}, "master seed ", this.parts.seed), make("label", {}, "processes ", this.parts.jobs)), make("h3", { class: "of-methods", text: "methods" }), this.parts.methods,
+        make("h3", { text: "signals" }), this.parts.signals, make("div", { class: "row" }, this.parts.statistic, " of ", this.parts.signal, button("collect", "study-collect", () => this.collect(), { class: "small" }))),
       part("studied", "The study's file", make("h2", { text: "The file" }), make("label", { class: "wide" }, "title ", this.parts.title), make("label", { class: "wide" }, "file ", this.parts.file), this.parts.text, this.parts.said,
         make("div", { class: "row" }, this.parts.run, this.parts.cancel, this.parts.resume, this.parts.save), this.parts.bar, this.parts.word),
       part("watch", "Results so far", this.parts.pick, this.parts.plot, this.parts.table));
@@ -68,6 +69,10 @@ class StudyPane {
         this.paintDots();
       }
       this.parts.methods.replaceChildren(...offer.methods.map((name) => make("label", {}, make("input", { type: "checkbox", checked: !(kept && unchecked.has(name)), value: name, testid: `study-method-${name}`, onchange: () => this.plan() }), ` ${name}`)));
+      this.root.querySelector(".of-methods").hidden = !offer.methods.length;
+      for (const [select, names] of [[this.parts.signal, offer.signals], [this.parts.statistic, offer.statistics]]) select.replaceChildren(...names.map((name) => make("option", { value: name, text: name, selected: name === select.value })));
+      this.signals = kept ? this.signals.filter(({ signal }) => offer.signals.includes(signal)) : [];
+      this.paintSignals();
       this.say("");
       this.paintZones();
     } catch (error) { this.say(error.message); }
@@ -101,11 +106,28 @@ class StudyPane {
     this.plan();
   }
 
+  /** What a run tells beside its estimates, or in place of them: a statistic of a signal. */
+  collect() {
+    const one = { signal: this.parts.signal.value, statistic: this.parts.statistic.value };
+    if (!this.signals.some(({ signal, statistic }) => signal === one.signal && statistic === one.statistic)) this.signals.push(one);
+    this.paintSignals();
+    this.plan();
+  }
+
+  paintSignals() {
+    this.parts.signals.replaceChildren(...this.signals.map((one) => make("span", { class: "chip" }, `${one.statistic}(${one.signal})`,
+      make("button", { type: "button", class: "quiet small", text: "×", "aria-label": `no longer ${one.statistic} of ${one.signal}`, onclick: () => { this.signals = this.signals.filter((other) => other !== one); this.paintSignals(); this.plan(); } }))));
+  }
+
   request() {
-    return { title: this.parts.title.value, file: this.parts.file.value, sweep: this.sweep, params: this.held, repeat: Number(this.parts.repeat.value), seed: Number(this.parts.seed.value), jobs: Number(this.parts.jobs.value), collect: [...this.parts.methods.querySelectorAll("input:checked")].map((box) => box.value) };
+    return { title: this.parts.title.value, file: this.parts.file.value, sweep: this.sweep, params: this.held, repeat: Number(this.parts.repeat.value), seed: Number(this.parts.seed.value), jobs: Number(this.parts.jobs.value), collect: [...this.parts.methods.querySelectorAll("input:checked")].map((box) => box.value).concat(this.signals) };
   }
 
   plan() {
+    const nothing = !this.signals.length && !this.parts.methods.children.length;
+    this.parts.run.disabled = this.parts.save.disabled = nothing || this.running;
+    if (nothing) { this.parts.text.textContent = ""; this.parts.word.textContent = "Nothing of this diagram estimates. Collect a statistic of a signal above, such as the rms of an error, and sweep what it depends on."; return; }
+    if (this.parts.word.textContent.startsWith("Nothing of this")) this.parts.word.textContent = "";
     this.app.latest("study.text", () => this.request(), ({ text, runs }) => { this.parts.text.textContent = text; this.parts.run.textContent = `Run ${runs}`; this.say(""); }, (error) => { if (error.message !== "stale") this.say(error.problems.map((problem) => problem.what).join(" ") || error.message); });
   }
 
@@ -158,11 +180,11 @@ class StudyPane {
     const wide = xs.length > 2 && xs[0] > 0 && xs.at(-1) / xs[0] > 8 && axis !== "run";  // a logarithmic axis
     const shift = (dot) => (wide ? 0.3 * x(dot) : gap) * 0.12 * (methods.indexOf(dot[2]) - (methods.length - 1) / 2);
     const error = (dot) => dot[6] ? 100 * (dot[4] - dot[6]) / Math.abs(dot[6]) : dot[4];
-    const truth = some.every((dot) => dot[6]);
+    const truth = some.every((dot) => dot[6]), unit = truth ? " %" : "", told = some.some((dot) => dot[5]);
     this.plot.set({ dots: some.map((dot) => ({ x: x(dot) + shift(dot), y: error(dot), colour: colour(dot[2]), size: 3, run: dot[0] })), curves: truth && some.length ? [{ x: wide ? [xs[0] / 1.3, xs.at(-1) * 1.3] : [xs[0] - gap, xs.at(-1) + gap], y: [0, 0], thin: true, dash: [4, 4] }] : [], range: wide ? { x: [xs[0] / 1.3, xs.at(-1) * 1.3], log: true } : null, titles: { x: this.titled(axis || "run"), y: truth ? `error of ${name} [%]` : name } });
     this.plot.methods = methods;
     this.parts.pick.hidden = this.parts.table.hidden = !this.dots.length;
-    this.paintTable(some, methods, error, x, axis, colour);
+    this.paintTable(some, { methods, error, x, axis, colour, unit, told });
   }
 
   /** The name of an axis with the unit of its setting. */
@@ -171,16 +193,16 @@ class StudyPane {
     return unit ? `${name} [${unit}]` : name;
   }
 
-  paintTable(some, methods, error, x, axis, colour) {
+  paintTable(some, { methods, error, x, axis, colour, unit, told }) {
     const groups = new Map();
     for (const dot of some) { const key = `${dot[2]}|${axis === "run" ? "" : x(dot)}`; if (!groups.has(key)) groups.set(key, { method: dot[2], at: axis === "run" ? "" : x(dot), errors: [], zs: [] }); groups.get(key).errors.push(error(dot)); groups.get(key).zs.push(Math.abs(dot[4] - dot[6]) / dot[5] / dot[7]); }
     const rows = [...groups.values()].sort((one, other) => methods.indexOf(one.method) - methods.indexOf(other.method) || one.at - other.at).map(({ method, at, errors, zs }) => {
       const mean = errors.reduce((a, b) => a + b, 0) / errors.length, spread = Math.sqrt(errors.reduce((sum, e) => sum + (e - mean) ** 2, 0) / Math.max(1, errors.length - 1)), inside = zs.filter((z) => z < 1).length / zs.length;
       const swatch = make("i", { class: "swatch" });
       swatch.style.background = colour(method);
-      return make("tr", {}, make("td", {}, swatch, ` ${method}`), make("td", { text: at === "" ? "" : brief(at) }), make("td", { text: String(errors.length) }), make("td", { class: Math.abs(mean) > 3 * spread / Math.sqrt(errors.length) && errors.length > 4 ? "alarm" : "", text: `${brief(mean, 3).replace("-", "−")} %` }), make("td", { text: `${brief(spread, 3)} %` }), make("td", { text: `${Math.round(100 * inside)} %` }));
+      return make("tr", {}, make("td", {}, swatch, ` ${method}`), make("td", { text: at === "" ? "" : brief(at) }), make("td", { text: String(errors.length) }), make("td", { class: unit && Math.abs(mean) > 3 * spread / Math.sqrt(errors.length) && errors.length > 4 ? "alarm" : "", text: `${brief(mean, unit ? 3 : 4).replace("-", "−")}${unit}` }), make("td", { text: `${brief(spread, 3)}${unit}` }), make("td", { text: told ? `${Math.round(100 * inside)} %` : "" }));
     });
-    this.parts.table.replaceChildren(make("tr", {}, ...["method", axis === "run" ? "" : axis, "runs", "bias", "spread", "in 95 %"].map((text) => make("th", { text }))), ...rows);
+    this.parts.table.replaceChildren(make("tr", {}, ...["method", axis === "run" ? "" : axis, "runs", unit ? "bias" : "mean", "spread", told ? "in 95 %" : ""].map((text) => make("th", { text }))), ...rows);
   }
 
   async openRun(dot) {

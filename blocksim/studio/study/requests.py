@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...diagram.diagram import outports
 from ...diagram.files import write_whole
 from ...diagram.writer import flow, text
 from ...errors import BlocksimError
 from ...simulation.many.threads import cores
 from ...studies.file import load_study
 from ...studies.plan import make_plan
+from ...studies.spec import STATISTICS
 from ...studies.store import FILE
 from ..edit.requests import document_of
 from ..handlers import Request, handles
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 #: s between looks at the results of a running study.
 PAUSE = 0.25
+#: What a study that has ended leaves: scores of estimates, of signals, or both.
+SCORES = ("scores.csv", "signal_scores.csv")
 
 
 @handles("study.offer")
 def offer(session: Session, request: Request) -> Answer:
-    """Every number of the diagram that can be swept, what estimates, and names for the study's file and folder."""
+    """Every number of the diagram that can be swept, what can be collected, and names for the study's file and folder."""
     diagram = session.diagram
     if diagram is None or session.experiment is None:
         raise BlocksimError(f"'{session.name}' cannot be run, so there is nothing to study; mend it in the Edit pane.")
@@ -40,10 +44,16 @@ def offer(session: Session, request: Request) -> Answer:
         for f in all_fields(diagram)
         if f["slider"] and f["value"] is not None
     ]
-    methods = [method["name"] for method in methods_data(session.experiment.schedule)]
     stem = Path(session.path).stem
     return Answer(
-        {"fields": numbers, "methods": methods, "title": f"{diagram.name or stem}: a study", "file": f"{stem}_study.yaml"}
+        {
+            "fields": numbers,
+            "methods": [method["name"] for method in methods_data(session.experiment.schedule)],
+            "signals": [f"{name}.{port}" for name, node in diagram.nodes.items() for port in outports(node.block)],
+            "statistics": list(STATISTICS),
+            "title": f"{diagram.name or stem}: a study",
+            "file": f"{stem}_study.yaml",
+        }
     )
 
 
@@ -154,7 +164,7 @@ def run_in_pane(session: Session, request: Request) -> Iterator[Answer]:
             "done": len(work.results),
             "total": work.plan.runs,
             "ended": True,
-            "complete": (folder / "scores.csv").is_file() and len(work.results) == work.plan.runs,
+            "complete": any((folder / name).is_file() for name in SCORES) and len(work.results) == work.plan.runs,
             "folder": str(folder),
             "words": ending_words(work, time.monotonic() - begin),
         }

@@ -100,7 +100,10 @@ class StudyAtWork:
         return fresh
 
     def dots(self, results: list[dict[str, Any]]) -> list[list[Any]]:
-        """Each estimate as [run, row, method, parameter, value, std, truth, deviations of its 95 % interval]."""
+        """Each estimate as [run, row, method, parameter, value, std, truth, deviations of its 95 % interval].
+
+        A statistic of a signal has a value and nothing behind it.
+        """
         rows = []
         for result in results:
             number = result["run"] // self.plan.repeat
@@ -110,6 +113,8 @@ class StudyAtWork:
                 columns = [report[key] for key in ("names", "values", "stds", "truths")]
                 quantiles = report.get("quantiles") or [NORMAL_QUANTILE] * len(report["names"])
                 rows += [[result["run"], number, method, *cells] for cells in zip(*columns, quantiles, strict=True)]
+            for name, value in (result.get("signals") or {}).items():
+                rows.append([result["run"], number, self.plan.label(row.variant, "signal"), name, value, None, None, None])
         return rows
 
     def tally(self) -> Tally:
