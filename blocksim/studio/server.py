@@ -123,6 +123,8 @@ async def attend(socket: Any, session: Session) -> None:
     finally:
         lanes.clear()
         writer.cancel()
+        for act in session.at_end.values():
+            act()
 
 
 def free_port(port: int) -> sockets.socket:

@@ -39,6 +39,7 @@ class Session:
     allow_outside: bool = False
     changes: dict[str, Any] = field(default_factory=dict)
     shelf: dict[str, dict[str, Any]] = field(default_factory=dict)
+    at_end: dict[str, Callable[[], None]] = field(default_factory=dict)  # what a pane does when its page has left
     push: Callable[[str, Answer], None] = lambda kind, answer: None  # tell the page something nobody asked for
 
     def open(self, name: str) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import http.server
+import os
 import threading
+import time
+from pathlib import Path
 
 import pytest
+from conftest import start_studio
+from test_study_pane import LOOP
 
 READY = "studio.idle() && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent"
 
@@ -115,3 +120,88 @@ def test_a_diagram_with_mistakes_is_opened_and_says_them(tmp_path, open_page, st
     page.until("(studio.store.get('problems') || []).length")
     problems = page.evaluate("studio.store.get('problems')")
     assert "Did you mean 'Gain'" in problems[0]["what"] and problems[0]["line"] == 3
+
+
+def processes_on(folder: Path) -> list[str]:
+    """The commands of this machine that work in a folder of results."""
+    commands = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            commands.append(entry.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return [command for command in commands if f"--out {folder}" in command]
+
+
+def soon(condition) -> bool:
+    begin = time.monotonic()
+    while not condition() and time.monotonic() - begin < 90:
+        time.sleep(0.1)
+    return condition()
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("end", ["page", "studio"])
+def test_a_study_ends_with_its_page_and_with_the_studio_and_what_it_ran_is_kept(tmp_path, open_page, monkeypatch, end):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "loop.yaml").write_text(LOOP, encoding="utf-8")
+    folder = f"kept_{os.getpid()}_{end}"
+    process, address = start_studio("loop.yaml", tmp_path)
+    try:
+        page = open_page(f"{address}#study")
+        page.get_by_test_id("sweep-motion.cutoff").click()
+        page.get_by_test_id("study-file").fill(f"{folder}.yaml")
+        page.get_by_test_id("study-repeat").fill("800")
+        page.get_by_test_id("study-repeat").press("Enter")
+        page.until("document.querySelector('[data-testid=study-run]').textContent === 'Run 4000'")
+        page.get_by_test_id("study-run").click()
+        results = tmp_path / folder / "results.jsonl"
+        assert soon(lambda: results.is_file() and results.read_bytes().count(b"\n") > 5)
+        assert processes_on(folder)
+        if end == "page":
+            page.close()
+        else:
+            process.terminate()
+        assert soon(lambda: not processes_on(folder))
+        lines = results.read_bytes().count(b"\n")
+        assert 5 < lines < 4001
+        if end == "page":  # another page goes on from what is kept
+            again = open_page(f"{address}#study")
+            again.until("studio.idle() && document.querySelector('[data-testid=study-run]').textContent.startsWith('Run ')")
+            again.get_by_test_id("sweep-motion.cutoff").click()
+            again.get_by_test_id("study-file").fill(f"{folder}.yaml")
+            again.get_by_test_id("study-repeat").fill("800")
+            again.get_by_test_id("study-repeat").press("Enter")
+            again.until("document.querySelector('[data-testid=study-run]').textContent === 'Run 4000'")
+            again.get_by_test_id("study-resume").click()
+            assert soon(lambda: results.read_bytes().count(b"\n") > lines)
+            again.get_by_test_id("study-cancel").click()
+            again.until("document.querySelector('[data-testid=study-word]').textContent.includes('Resume goes on')")
+            assert not again.watch.complaints
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_two_tabs_that_edit_one_file_lose_neither_text(tmp_path, open_page, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "loop.yaml"
+    path.write_text(LOOP, encoding="utf-8")
+    process, address = start_studio("loop.yaml", tmp_path)
+    try:
+        one, two = open_page(f"{address}#edit"), open_page(f"{address}#edit")
+        for page, words in ((one, ("J: 0.02", "J: 0.03")), (two, ("Fv: 0.08", "Fv: 0.09"))):
+            page.until("document.querySelector('[data-testid=edit-text]')?.value.includes('blocks:') && studio.idle()")
+            area = page.get_by_test_id("edit-text")
+            area.fill(area.input_value().replace(*words))
+            page.until("document.querySelector('[data-testid=edit-file]').textContent === 'not saved' && studio.idle()")
+        one.get_by_test_id("edit-save").click()
+        one.until("document.querySelector('[data-testid=edit-file]').textContent === 'saved'")
+        two.get_by_test_id("outside-take").wait_for()
+        text = two.get_by_test_id("edit-text").input_value()
+        assert "Fv: 0.09" in text and "J: 0.02" in text  # its own, as it was typed
+        assert "J: 0.03" in path.read_text(encoding="utf-8") and "Fv: 0.09" not in path.read_text(encoding="utf-8")
+        assert "Both texts are kept" in two.get_by_test_id("edit-ask").inner_text()
+    finally:
+        process.terminate()
+        process.wait(20)

@@ -63,13 +63,13 @@ def first_source(diagram: Diagram, names: list[str]) -> str:
 
 def blocks_by_path(diagram: Diagram, prefix: str = "") -> dict[str, Block]:
     """Every block, those inside subsystems by their dotted paths."""
-    found: dict[str, Block] = {}
+    blocks: dict[str, Block] = {}
     for name, node in diagram.nodes.items():
         if isinstance(node.block, Block):
-            found[prefix + name] = node.block
+            blocks[prefix + name] = node.block
         elif isinstance(node.block, Diagram):
-            found |= blocks_by_path(node.block, f"{prefix}{name}.")
-    return found
+            blocks |= blocks_by_path(node.block, f"{prefix}{name}.")
+    return blocks
 
 
 def plant_of(diagram: Diagram) -> str:

@@ -139,6 +139,7 @@ def run_in_pane(session: Session, request: Request) -> Iterator[Answer]:
         raise BlocksimError(f"'{folder}' holds the results of a study already. Resume it, or choose another folder.")
     work = study_at_work(file, folder, session.allow_outside)
     session.shelf["study"] = {"work": work, "path": session.path, "text": document_of(session).text}
+    session.at_end["study"] = work.cancel  # a page that leaves, or a studio that ends, ends it; its folder can be resumed
     begin = time.monotonic()
     yield Answer(beginning(work))
     work.start(int(request.get("jobs") or cores()), session.allow_outside)
