@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..diagram.files import write_whole
+from ..diagram.files import whole_file
 from ..errors import BlocksimError
 
 #: What a spreadsheet would compute, quoted already or not.
@@ -42,7 +42,11 @@ def make_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_whole(path, json.dumps(finite_or_none(value), indent=1, allow_nan=False) + "\n")
+    """Piece by piece: the text of a long list takes many times the memory of its numbers."""
+    plain = finite_or_none(value)
+    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as stream:
+        json.dump(plain, stream, indent=1, allow_nan=False)
+        stream.write("\n")
 
 
 def text_cell(text: str) -> str:

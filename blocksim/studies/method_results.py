@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 #: Repetitions of a row whose results are held while its tables are written; more are read once for every pass over them.
 HELD_RUNS = 2000
-NO_WORDS: list[str] = []
 
 
 @dataclass
@@ -39,10 +38,10 @@ class MethodResults:
     nees: FloatArray
     dimension: int  # of the NEES
     still: FloatArray  # 1 where a parameter was not learnt, nan elsewhere
-    reasons: dict[int, str] = field(default_factory=dict)  # what the method says of its end, by repetition
     failures: dict[int, str] = field(default_factory=dict)  # why there are no numbers, by repetition
     unconverged: dict[int, str] = field(default_factory=dict)  # why the numbers are no answer, by repetition
-    warnings: dict[int, list[str]] = field(default_factory=dict)  # by repetition; what the first said, of others that they did
+    warning: str = ""  # the first of the first run that warned
+    warning_runs: int = 0
     runs: int = 0
 
     @property
@@ -96,30 +95,29 @@ def gathered(runs: RunsOfRow, block: str, names: list[str], units: list[str], re
                 names.append(name)
                 units.append(unit)
     shape = (repeat, len(names))
-    arrays = {key: np.full(shape, NAN) for key in ("values", "stds", "truths", "quantiles", "crb", "still")}
-    values, stds, truths, quantiles, bounds, still = arrays.values()
-    results = MethodResults(names, units, values, stds, truths, quantiles, bounds, np.full(repeat, NAN), 0, still)
+    nothing = np.broadcast_to(NAN, shape)  # takes no memory; many methods tell no bound
+    arrays = dict.fromkeys(("values", "stds", "truths", "quantiles", "crb", "still"), nothing)
+    results = MethodResults(names, units, nothing, nothing, nothing, nothing, nothing, np.full(repeat, NAN), 0, nothing)
     place = {name: column for column, name in enumerate(names)}
-    words: dict[str, str] = {}  # what many runs say is kept once
     for k, result in runs.items():
         results.runs += 1
         report = result.get("estimates", {}).get(block)
         reason = failure_of(result, report, block)
         if report is not None:
             columns = [place[name] for name in report["names"]]
-            for key, array in arrays.items():
-                if key in report:
-                    array[k, columns] = report[key]
-            if report.get("reason"):
-                results.reasons[k] = words.setdefault(report["reason"], report["reason"])
+            for key in arrays.keys() & report.keys():
+                if arrays[key] is nothing:
+                    arrays[key] = np.full(shape, NAN)
+                arrays[key][k, columns] = report[key]
             if report.get("warnings"):
-                results.warnings[k] = NO_WORDS if results.warnings else report["warnings"]
+                results.warning, results.warning_runs = results.warning or report["warnings"][0], results.warning_runs + 1
         if reason:
             results.failures[k] = reason
         elif report and report.get("converged") is False:
             results.unconverged[k] = report.get("reason") or "not converged"
         elif report and "covariance" in report:
             results.nees[k], results.dimension = nees_of(report)
+    results.values, results.stds, results.truths, results.quantiles, results.bounds, results.still = arrays.values()
     return results
 
 

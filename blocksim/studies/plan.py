@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +60,7 @@ class Plan:
     points: list[dict[str, Any]]
     arms: list[tuple[str, dict[str, Any]]]
     stands: dict[str, str]  # for each arm of the ablation, the one that is run for it
-    seeds: list[int]
+    seeds: array[int]
     data: dict[str, str] = field(default_factory=dict)  # hashes of the data files the diagrams read
 
     @property
@@ -114,11 +115,12 @@ def make_plan(spec: StudySpec, allow_outside: bool = False) -> Plan:
     return plan
 
 
-def seeds_of(master: int, count: int) -> list[int]:
+def seeds_of(master: int, count: int) -> array[int]:
     """The seeds of the repetitions; more of them keep the first. 53 bits, which every reader of JSON keeps."""
     import numpy as np
 
-    return [int(n) for n in np.random.SeedSequence(master).generate_state(count, np.uint64) >> np.uint64(11)]
+    seeds = np.random.SeedSequence(master).generate_state(count, np.uint64) >> np.uint64(11)
+    return array("q", seeds.astype(np.int64).tobytes())
 
 
 # ---- diagrams -----------------------------------------------------------------------------------------------------------

@@ -229,7 +229,7 @@ def description(plan: Plan, identity: str) -> dict[str, Any]:
         "identity": identity,
         "data": plan.data,
         "seed": spec.seed,
-        "seeds": plan.seeds,
+        "seeds": plan.seeds.tolist(),
         "runs": plan.runs,
         "repeat": plan.repeat,
         "methods": [variant.name for variant in plan.variants if variant.name],

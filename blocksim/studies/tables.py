@@ -61,9 +61,9 @@ class Remarks:
     random: bool = False  # whether any two of them differ
 
     def note(self, method: str, results: MethodResults) -> None:
-        if results.warnings:
-            warning = self.warnings.setdefault(method, {"runs": 0, "first": results.warnings[min(results.warnings)][0]})
-            warning["runs"] += len(results.warnings)
+        if results.warning_runs:
+            warning = self.warnings.setdefault(method, {"runs": 0, "first": results.warning})
+            warning["runs"] += results.warning_runs
         self.compare(results.values[results.good])
 
     def compare(self, values: FloatArray) -> None:
@@ -85,7 +85,7 @@ def write_tables(plan: Plan, store: Store, folder: Path) -> Remarks:
                 remarks.compare(values)
             for block, (names, units) in blocks[row.variant].items():
                 results = gathered(runs, block, names, units, plan.repeat)
-                write_estimates(plan, row, block, results, sheets)
+                write_estimates(plan, row, block, runs, results, sheets)
                 write_scores(plan, row, block, results, sheets)
                 remarks.failures += run_lines(plan, row, block, results.failures)
                 remarks.unconverged += run_lines(plan, row, block, results.unconverged)
@@ -176,9 +176,9 @@ def csv_cell(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults, sheets: Sheets) -> None:
+def write_estimates(plan: Plan, row: PlanRow, block: str, runs: RunsOfRow, results: MethodResults, sheets: Sheets) -> None:
     head = sheets.head(row, plan.label(row.variant, block))
-    for k in range(plan.repeat):
+    for k, result in runs.items():
         if not np.isfinite(results.values[k]).any():
             continue  # it stands among the failures
         for column, name in enumerate(results.names):
@@ -190,7 +190,7 @@ def write_estimates(plan: Plan, row: PlanRow, block: str, results: MethodResults
             line |= {"low": value - half, "high": value + half, "crb_std": float(results.bounds[k, column])}
             line["nees"] = float(results.nees[k])
             line["converged"] = k not in results.unconverged
-            line["reason"] = results.failures.get(k) or results.reasons.get(k, "")
+            line["reason"] = results.failures.get(k) or result["estimates"][block].get("reason", "")
             sheets.put("estimates.csv", [*head, *ESTIMATES], head | line)
 
 
