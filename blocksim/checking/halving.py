@@ -53,10 +53,13 @@ def change_by_halving(experiment: Experiment) -> float:
         fine = states_of(replace(experiment, clock=halved(clock, ticks)))
     except Exception:  # of anybody's block: the run will say what is wrong, a look ahead must not fail
         return 0.0
-    there = np.asarray(np.isfinite(fine).all(axis=1))  # a run that fails has no more states
-    if not there[0]:
+    there, reached = (np.asarray(np.isfinite(rows).all(axis=1)) for rows in (fine, coarse))  # a run that fails has no more states
+    if there.all() and not reached.all():
+        return np.inf
+    both = there & reached  # what fails at any step, such as an estimate that flies apart, is no matter of the step
+    if not both[0]:
         return 0.0
-    coarse, fine = coarse[there], fine[there]
+    coarse, fine = coarse[both], fine[both]
     with np.errstate(all="ignore"):
         motion = np.sqrt(np.mean((fine - fine[0]) ** 2, axis=0))
         change = np.sqrt(np.mean((coarse - fine) ** 2, axis=0))

@@ -9,6 +9,7 @@ import pytest
 from loop_file import LOOP, blocksim
 
 import blocksim as bs
+from blocksim.checking import halving
 from blocksim.checking.findings import examine
 from blocksim.checking.halving import STRETCH, states_of
 from blocksim.checking.poles import loop_poles
@@ -213,6 +214,15 @@ def test_no_bundled_diagram_warns(name):
     assert told.stderr == "" and ": ok, " in told.stdout
 
 
+STUDIES = [n for n in BUNDLED if "/studies/" in n]
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (k % 4 > 0)) for k, n in enumerate(STUDIES)])
+def test_no_bundled_study_warns(name):
+    told = blocksim("check", str(bundled_root() / name), "--allow-outside", "--strict")
+    assert told.stderr == "" and ": ok, " in told.stdout
+
+
 @pytest.mark.parametrize("name", [n for n, kind in sorted(library().items()) if kind.example])
 def test_no_example_of_a_block_warns(name):
     example = library()[name].example
@@ -324,6 +334,22 @@ def test_a_step_that_is_too_coarse_for_what_has_no_modes_is_seen_by_halving_it(s
         assert "in the first 200 steps." in told[0].what
         better = float(re.search(r"Write step: (\S+), or solver: dopri5", told[0].remedy)[1])
         assert better <= step / 2
+
+
+@pytest.mark.parametrize("end, other_end, coarse", [(50, 49, False), (49, 50, False), (30, 101, True), (101, 101, False)])
+def test_what_fails_at_any_step_is_no_matter_of_the_step(monkeypatch, end, other_end, coarse):
+    """An estimate that flies apart ends both runs, a look earlier or later; where half the step goes on, the step is to blame."""
+    looks = np.linspace(0, 1, 101)[:, None]
+    ends = iter([end, other_end])  # of the coarse run and of the fine one
+
+    def states(experiment):
+        rows = np.sin(looks)
+        rows[next(ends) :] = np.nan
+        return rows
+
+    monkeypatch.setattr(halving, "states_of", states)
+    change = halving.change_by_halving(bs.experiment(CUBIC_SPRING.replace("SOLVER", "rk4").replace("STEP", "1e-3")))
+    assert change == (np.inf if coarse else 0.0)
 
 
 def test_a_run_that_fails_at_its_start_is_left_to_the_run():
