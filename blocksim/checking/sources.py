@@ -12,6 +12,7 @@ from ..errors import Finding, listing
 from ..schedule.schedule import Schedule, Unit
 from ..schedule.true_outputs import is_plant
 from ..simulation.experiment import Experiment
+from ..simulation.modes import longest_step
 from .rates import brief_time, period_of
 from .upstream import signals_into, upstream
 
@@ -29,7 +30,7 @@ FEWEST_SAMPLES = 4
 def source_findings(experiment: Experiment) -> Iterator[Finding]:
     """Sources that swing faster than the steps of the run, or who reads them, can draw, or more often than any run needs."""
     clock, schedule = experiment.clock, experiment.schedule
-    span, step = float(clock.base * (clock.end - clock.start)), float(clock.base * clock.step)
+    span, step = float(clock.base * (clock.end - clock.start)), longest_step(experiment) if clock.step else 0.0
     step = step if step <= span else 0.0  # a run that ends before its first step is told by itself
     readers = sampled_readers(schedule.by_path)
     for unit in schedule.units:

@@ -56,8 +56,12 @@ def from_dict(data: Mapping[str, Any]) -> Estimates:
             raise ValueError("method, model and reason are texts")
         rest |= {k: tuple(data.get(k, ())) for k in ("warnings", "remarks")}
         return Estimates(data["method"], items, covariance, details=dict(details), **rest)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise RecordError(f"these are not estimates as blocksim writes them ({type(error).__name__}: {error}).") from None
+    except KeyError as error:
+        raise RecordError(f"these are not estimates as blocksim writes them: {error} is missing.") from None
+    except ValueError as error:
+        raise RecordError(f"these are not estimates as blocksim writes them: {error}.") from None
+    except (TypeError, AttributeError, OverflowError):  # something else where a mapping, a list, a text or a number belongs
+        raise RecordError("these are not estimates as blocksim writes them: values of other kinds stand in them.") from None
 
 
 def from_file(path: str | os.PathLike[str], data: Mapping[str, Any]) -> Estimates:

@@ -76,6 +76,14 @@ def test_a_run_that_ends_before_its_first_step_is_told_so_and_nothing_else(folde
         assert line.startswith("loop.yaml:2: warning: the run ends after 1 s, before its first step of 10 s.")
 
 
+def test_steps_from_sample_to_sample_draw_what_the_step_alone_could_not(folder):
+    # 3 Hz in steps of 0.3 s would be drawn as a slower one; but the loop is sampled every millisecond, and steps end there.
+    text = LOOP.replace("base_frequency: 0.5", "base_frequency: 3")
+    assert [f.name for f in bs.findings(text, step=0.3, every=0.01)] == [f.name for f in bs.findings(text, every=0.01)]
+    fast = bs.findings("format: 1\nblocks:\n  u: {type: Sine, frequency: 3}\n", stop=3, solver="rk4", step=0.3)
+    assert [f.name for f in fast] == ["fast-source"]
+
+
 RING = """
 format: 1
 simulate: {stop: 2, solver: rk4, step: 0.01, algebraic_loops: solve}
