@@ -10,7 +10,7 @@ from typing import Any
 from ..diagram.build import build, open_diagram
 from ..diagram.checks import raise_all
 from ..diagram.diagram import Diagram
-from ..diagram.files import bundled_root, find_diagram, read_file
+from ..diagram.files import bundled_root, find_diagram, find_named, read_file
 from ..diagram.loader import readable_part
 from ..diagram.spec import SimulateSpec, Spec
 from ..errors import DiagramError, Finding, Problem
@@ -94,11 +94,19 @@ def check_diagram(diagram: Diagram, params: dict[str, Any]) -> Verdict:
 
 
 def check_study(file: str, allow_outside: bool) -> Verdict:
-    from ..studies.file import load_study
+    from ..studies.file import readable_study
     from ..studies.plan import make_plan
     from ..studies.study_findings import study_findings
 
-    plan = make_plan(load_study(file), allow_outside)
+    path = find_named(file, "study", "tout2022/studies/fig5")
+    spec, problems = readable_study(read_file(path, path), path)
+    if problems and spec.diagram:  # what can be told of the rest is told beside that
+        try:
+            make_plan(replace(spec, simulate={}), allow_outside)
+        except DiagramError as error:
+            problems += error.problems
+    raise_all(problems)
+    plan = make_plan(spec, allow_outside)
     sizes = {"repetition": plan.repeat, "point": len(plan.points), "method": len(plan.variants), "ablation": len(plan.arms)}
     factors = " x ".join(counted_noun(n, noun) for noun, n in sizes.items() if n > 1 or noun == "repetition")
     return Verdict(f"ok, a study of {counted_noun(plan.runs, 'run')}: {factors}", (), study_findings(plan))

@@ -45,13 +45,19 @@ def load_study(source: str | os.PathLike[str] | Mapping[str, Any]) -> StudySpec:
 
 def parse_study(text: str, path: str) -> StudySpec:
     """The study of a text that came from this path ('' for none)."""
+    spec, problems = readable_study(text, path)
+    raise_all(problems)
+    return spec
+
+
+def readable_study(text: str, path: str) -> tuple[StudySpec, list[Problem]]:
+    """What can be read of the text of a study, and what is wrong with the rest."""
     file = path or "<text>"
     root, problems = read_yaml(text, file)
     reader = StudyReader(file, problems)
     spec = reader.study(root)
-    raise_all(reader.problems)
     spec.path, spec.plain = path, root.plain()
-    return spec
+    return spec, reader.problems
 
 
 class StudyReader(SpecReader):

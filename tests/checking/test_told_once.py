@@ -140,6 +140,24 @@ blocks:
         assert len(lines) == len(starts), lines  # nothing that only follows: 'arm' reads 'e', which cannot be read
 
 
+def test_every_problem_of_a_study_is_told_at_once(folder):
+    written(LOOP)
+    study = """
+format: 1
+study: s
+diagram: loop.yaml
+repeat: 0
+simulate: {solver: rk4, step: -1}
+sweep: {joint.J: [0.01, -0.02]}
+collect: [ls, lq]
+"""
+    lines = blocksim("check", written(study, "study.yaml"), code=2).stderr.splitlines()
+    assert len(lines) == 4, lines
+    for start in ("4: repeat: found 0.", "5: simulate: step: must be above 0", "6: joint.J = -0.02: block 'joint': J:", "7: "):
+        assert any(line.startswith(f"study.yaml:{start}") for line in lines), (start, lines)
+    assert "no diagram has an identifier 'lq'" in lines[-1]
+
+
 OPEN = """
 format: 1
 simulate: {stop: 4, solver: rk4, step: 1e-3, seed: 1}
