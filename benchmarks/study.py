@@ -4,7 +4,8 @@ python benchmarks/study.py [--runs 1000] [--rounds 2]
 
 Both sides start a process and share the runs among the cores. A run simulates the loop for 10 s at 1 kHz with noise of its own on
 the torque, and estimates four parameters twice with their standard deviations. By hand, the loop and the twin are c/servo.c, the
-rest is numpy and scipy written for this one joint: nothing is checked, named, logged or stored beyond the estimates.
+rest is numpy and scipy written for this one joint: nothing is checked, named, logged or stored beyond the estimates. Standard
+deviations by hand are those of white noise; then also those the study has, from spectra, which are computed by the same function.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +81,24 @@ def smoothed(columns: np.ndarray) -> np.ndarray:
     return sosfiltfilt(designs()[0], columns, axis=0, padlen=12)
 
 
-def least_squares(tau: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def deviations(X: np.ndarray, G: np.ndarray, rest: np.ndarray, coloured: bool) -> np.ndarray:
+    """Of X' e, e being white or of any colour."""
+    if not coloured:
+        return np.sqrt(rest @ rest / (len(rest) - 4) * np.diag(X.T @ X))
+    from blocks.identifiers.regression.spectrum import spectral_spread
+
+    rows = np.ones(len(rest), dtype=bool), np.zeros(len(rest), dtype=int)
+    return np.sqrt(np.diag(spectral_spread(X, G, rest, *rows, 0.0).claim))
+
+
+def least_squares(tau: np.ndarray, counted: np.ndarray, coloured: bool) -> tuple[np.ndarray, np.ndarray]:
     """Estimates and standard deviations from the filtered and differentiated position."""
     q = smoothed(counted)
     qd = np.gradient(q, 1e-3)
     W = np.stack([np.gradient(qd, 1e-3), qd, np.tanh(100 * qd), np.cos(q / 15)], axis=1)
     W, y = decimated(W), decimated(tau)
     x = np.linalg.lstsq(W, y, rcond=None)[0]
-    rest = y - W @ x
-    return x, np.sqrt(rest @ rest / (len(y) - 4) * np.diag(np.linalg.inv(W.T @ W)))
+    return x, deviations(W @ np.linalg.inv(W.T @ W), W, y - W @ x, coloured)
 
 
 def rows_at(beta: np.ndarray) -> np.ndarray:
@@ -99,46 +109,45 @@ def rows_at(beta: np.ndarray) -> np.ndarray:
     return decimated(smoothed(np.stack([qdd, qd, dry, weight], axis=1)))[1:]
 
 
-def didim(tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def didim(tau: np.ndarray, coloured: bool) -> tuple[np.ndarray, np.ndarray, int]:
     """Estimates, standard deviations with the motion following the estimate, and how many loops were simulated."""
-    y, beta, loops, gain = decimated(smoothed(tau))[1:], 0.7 * TRUTH, 0, None
+    y, beta, loops, gain, G = decimated(smoothed(tau))[1:], 0.7 * TRUTH, 0, None, None
     while loops < 50:
         W, loops = rows_at(beta), loops + 1
         new, left = np.linalg.lstsq(W, y, rcond=None)[:2]
         std = np.sqrt(left[0] / (len(y) - 4) * np.diag(np.linalg.inv(W.T @ W)))
         step = new - beta
         if gain is None and np.all(np.abs(step) <= 0.01 * (np.abs(new) + std)):
-            gain, loops = follows(beta, W), loops + 4
+            (gain, G), loops = follows(beta, W), loops + 4
         step = step if gain is None else gain @ step
         beta = beta + step
         if np.all(np.abs(step) <= 1e-5 * (np.abs(beta) + std) + 0.01 * std):
             break
-    rest, K = y - W @ beta, gain @ np.linalg.inv(W.T @ W) @ W.T
-    return beta, np.sqrt(rest @ rest / (len(y) - 4) * np.diag(K @ K.T)), loops
+    return beta, deviations(W @ np.linalg.inv(W.T @ W) @ gain.T, G, y - W @ beta, coloured), loops
 
 
-def follows(beta: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """(W' G)^-1 W' W, G = d(W beta)/d beta with the motion following beta: what a least squares step is short of."""
+def follows(beta: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(W' G)^-1 W' W and G = d(W beta)/d beta, the motion following beta: what a least squares step is short of."""
     G = np.empty_like(W)
     for i, h in enumerate(1e-4 * np.abs(beta)):
         moved = beta.copy()
         moved[i] += h
         G[:, i] = (rows_at(moved) @ moved - W @ beta) / h
-    return np.linalg.solve(W.T @ G, W.T @ W)
+    return np.linalg.solve(W.T @ G, W.T @ W), G
 
 
-def run_by_hand(seed: int) -> tuple[Any, ...]:
+def run_by_hand(seed: int, coloured: bool = False) -> tuple[Any, ...]:
     log = loop(TRUTH, RESOLUTION)
     tau = log[:, 1] + NOISE * np.random.default_rng(seed).standard_normal(len(log))
-    return (*least_squares(tau, log[:, 4]), *didim(tau))
+    return (*least_squares(tau, log[:, 4], coloured), *didim(tau, coloured))
 
 
-def study_by_hand(runs: int, jobs: int) -> list[tuple[Any, ...]]:
+def study_by_hand(runs: int, jobs: int, coloured: bool = False) -> list[tuple[Any, ...]]:
     from multiprocessing import get_context
 
     run_by_hand(0)  # the C programs are compiled before the processes part
     with get_context("fork").Pool(jobs) as pool:
-        return pool.map(run_by_hand, range(runs), chunksize=10)
+        return pool.map(partial(run_by_hand, coloured=coloured), range(runs), chunksize=10)
 
 
 # ---- both ----------------------------------------------------------------------------------------------------------------
@@ -173,10 +182,10 @@ def rows(runs: int = 1000, rounds: int = 2) -> list[Row]:
     """Best of some rounds, both sides in turn."""
     jobs = cores()
     measured("ours", 2 * jobs, jobs)  # compiled once and kept
-    taken: dict[str, list[Spent]] = {"hand": [], "ours": [], "few": []}
+    taken: dict[str, list[Spent]] = {"hand": [], "hand-coloured": [], "ours": [], "few": []}
     for _ in range(rounds):
-        taken["hand"].append(measured("hand", runs, jobs))
-        taken["ours"].append(measured("ours", runs, jobs))
+        for side in ("hand", "ours", "hand-coloured"):
+            taken[side].append(measured(side, runs, jobs))
         taken["few"].append(measured("ours", 2 * jobs, jobs))
     wall = {side: min(s.wall for s in spent) for side, spent in taken.items()}
     processor = {side: min(s.processor for s in spent) for side, spent in taken.items()}
@@ -185,6 +194,8 @@ def rows(runs: int = 1000, rounds: int = 2) -> list[Row]:
     return [
         Row("h", what, wall["hand"], wall["ours"], note, BAR),
         Row("h", "  processor time", processor["hand"], processor["ours"], "", BAR),
+        Row("h", "  to the same standard deviations by hand", wall["hand-coloured"], wall["ours"], "from spectra on both sides"),
+        Row("h", "  processor time", processor["hand-coloured"], processor["ours"]),
     ]
 
 
@@ -193,14 +204,18 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=cores())
-    parser.add_argument("--side", choices=("hand", "ours"), help="run one side alone, without timing it")
+    parser.add_argument("--side", choices=("hand", "hand-coloured", "ours"), help="run one side alone, without timing it")
     options = parser.parse_args()
     if options.side:
-        (study_by_hand if options.side == "hand" else study)(options.runs, options.jobs)
+        if options.side == "ours":
+            study(options.runs, options.jobs)
+        else:
+            study_by_hand(options.runs, options.jobs, options.side == "hand-coloured")
         return
     for row in rows(options.runs, options.rounds):
         times = f"{row.unit:8.2f} s {row.taken:8.2f} s  ratio {row.ratio:5.2f}"
-        print(f"{row.what:60} {times}  bar {row.bar:g}: {row.verdict}  {row.note}")
+        bar = "" if row.bar is None else f"bar {row.bar:g}: {row.verdict}"
+        print(f"{row.what:60} {times}  {bar}  {row.note}")
 
 
 if __name__ == "__main__":
