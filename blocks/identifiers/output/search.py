@@ -154,7 +154,8 @@ class Task:
             up = high - theta >= h
             ends = [np.where(up, ends[0], theta), np.where(up, theta, ends[1])]
         here = self.by_trial(self.signals(theta))
-        return np.concatenate([self.trial_differences(k, theta, ends, here[k]) for k in range(len(self.trials))])
+        parts = [self.trial_differences(k, theta, ends, here[k]) for k in range(len(self.trials))]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def trial_differences(self, k: int, theta: np.ndarray, ends: list[np.ndarray], here: list[np.ndarray]) -> np.ndarray:
         """The sensitivities of one record; those of what is another record's own are 0."""
@@ -163,7 +164,7 @@ class Task:
         table = [np.where(np.arange(len(theta)) == i, value, theta) for i, value in moved]
         self.simulations += len(table)
         results = dict(zip(moved, trial.run_many([self.params(row, k) for row in table]), strict=True))
-        columns = np.zeros((trial.count * sum(m.shape[1] for m in trial.measured), len(theta)))
+        columns = np.zeros((trial.count * sum(m.shape[1] for m in trial.measured), len(theta)), order="F")
         for i in own:
             pair = [here if end[i] == theta[i] else results[i, end[i]] for end in ends]
             if any(isinstance(one, SimulationError) for one in pair):
