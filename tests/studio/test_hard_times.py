@@ -111,6 +111,23 @@ def test_nothing_covers_anything(studio, open_page, width, height):
                 assert a[0] >= b[2] - 1 or b[0] >= a[2] - 1 or a[1] >= b[3] - 1 or b[1] >= a[3] - 1, (name, a, b)
 
 
+@pytest.mark.parametrize("width", [375, 1440])
+def test_a_table_of_long_names_units_and_numbers_stays_in_its_panel(studio, open_page, width):
+    page = open_page(studio, width, 800)
+    page.until(READY)
+    cells = {
+        "th.name span": "resonance",
+        "th.name small": "N m s/rad",
+        ".value": "3.72867e+06",
+        ".error": "+1014.50",
+        ".z": "+32.5",
+    }
+    for selector, text in cells.items():
+        page.locator(f"[data-testid=row-ls-J] {selector}").first.evaluate("(cell, text) => { cell.textContent = text; }", text)
+    table = "document.querySelector('[data-testid=method-ls] table')"
+    assert page.evaluate(f"{table}.scrollWidth <= {table}.parentElement.clientWidth")
+
+
 def test_a_diagram_with_mistakes_is_opened_and_says_them(tmp_path, open_page, studio):
     path = tmp_path / "wrong.yaml"
     path.write_text("format: 1\nblocks:\n  a: {type: Gian, in: b}\n  b: {type: Constant}\n")

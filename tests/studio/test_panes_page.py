@@ -163,3 +163,21 @@ def test_a_mat_file_with_a_late_column_and_one_with_a_gap_and_validation_on_a_se
     page.until("document.querySelector('[data-testid=data-fits] canvas')")
     assert page.get_by_test_id("data-said").is_hidden()
     assert not page.watch.complaints and not page.watch.outside(address)
+
+
+def test_a_button_takes_a_column_as_the_time_and_what_is_wrong_stands_beside_identify(address, open_page, folder):
+    record = bs.simulate(JOINT, seed=5)
+    rows = np.column_stack([1e3 * record.t, record["sense.tau_hat"], record["push.y"]])
+    np.savetxt(folder / "own.csv", rows, delimiter=";", header="Zeit [ms];angle [rad];torque [N m]", comments="", fmt="%.9g")
+    page = open_page(f"{address}#data")
+    page.get_by_test_id("data-file").set_input_files([str(folder / "own.csv")])
+    page.get_by_test_id("time-is-Zeit").click()
+    page.until("document.querySelector('[data-testid=data-words]').textContent.includes('evenly sampled')")
+    page.get_by_test_id("data-identify").click()
+    page.get_by_test_id("data-wrong").get_by_text("no column is a signal of the diagram").wait_for()
+    assert page.get_by_test_id("data-said").is_hidden()
+    page.get_by_test_id("map-angle").select_option("sense.tau_hat")
+    page.get_by_test_id("map-torque").select_option("push.y")
+    page.get_by_test_id("data-identify").click()
+    page.get_by_test_id("data-ls").wait_for()
+    assert page.get_by_test_id("data-wrong").is_hidden() and not page.watch.complaints

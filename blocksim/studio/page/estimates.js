@@ -63,7 +63,7 @@ export class EstimateTable {
 
   makeRow(table, row) {
     return make("tr", { testid: `row-${table.method.name}-${row.name}` },
-      make("th", { scope: "row", class: "name" }, make("span", { text: row.name }), make("small", { text: row.cells.unit })),
+      make("th", { scope: "row", class: "name" }, make("span", { text: row.name }), "  ", make("small", { text: row.cells.unit })),
       ...COLUMNS_OF_TABLE.map(([name]) => make("td", { class: name })), make("td", { class: "bar", html: '<svg viewBox="-100 0 200 16" preserveAspectRatio="none" aria-hidden="true"><line class="truth" x1="0" x2="0" y1="0" y2="16"/><line class="interval" y1="8" y2="8"/><line class="value" y1="3" y2="13"/></svg>' }));
   }
 
