@@ -14,7 +14,7 @@ from blocksim.estimation.estimates import Estimates
 from .ends import Ends
 from .iteration import Impossible, Looped, LoopEquations, Motion, Path, history, remarks
 from .regression import undetermined
-from .resimulation import Resimulation
+from .resimulation import Resimulation, effort_of
 from .spectrum import spectral_spread
 from .stacked_rows import (
     Rows,
@@ -148,10 +148,7 @@ class SimulatedRows(LoopEquations):
 
     def system(self, motion: Motion) -> Rows:
         self.columns = self.looped.plant.regressor(motion)
-        return self.rows_of(self.columns, motion)
-
-    def rows_of(self, columns: np.ndarray, motion: Motion) -> Rows:
-        W = self.block.rows(self.ends, columns)
+        W = self.block.rows(self.ends, self.columns)
         return stacked(W, self.measured, self.block.counted(self.ends, motion, self.measured.shape[1], self.looped.plant))
 
     def natural(self, rows: Rows) -> np.ndarray:
@@ -205,7 +202,8 @@ class SimulatedRows(LoopEquations):
             sizes.append(RELATIVE_DIFFERENCE * size)
 
         def slope(i: int, motion: Motion) -> np.ndarray:
-            return (self.rows_of(self.looped.plant.regressor(motion), motion).times(table[i]) - before) / sizes[i]
+            effort = effort_of(self.looped.plant.regressor(motion), table[i])  # filters are linear: one column for all
+            return (self.block.rows(self.ends, effort).ravel() - before) / sizes[i]
 
         limited = dict(self.looped.limited)
         try:
