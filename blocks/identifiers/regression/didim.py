@@ -201,13 +201,13 @@ class SimulatedRows(LoopEquations):
             table.append(moved)
             sizes.append(RELATIVE_DIFFERENCE * size)
 
-        def slope(i: int, motion: Motion) -> np.ndarray:
-            effort = effort_of(self.looped.plant.regressor(motion), table[i])  # filters are linear: one column for all
-            return (self.block.rows(self.ends, effort).ravel() - before) / sizes[i]
+        def effort(i: int, motion: Motion) -> np.ndarray:
+            return effort_of(self.looped.plant.regressor(motion), table[i])  # filters are linear: they need no columns
 
         limited = dict(self.looped.limited)
         try:
-            return np.stack(self.looped.motions(table, slope)).T
+            efforts = np.stack(self.looped.motions(table, effort)).transpose(1, 2, 0)
+            return (self.block.rows(self.ends, efforts).reshape(-1, len(table)) - before[:, None]) / np.array(sizes)
         except (DiagramError, Impossible, SimulationError):
             return None
         finally:
