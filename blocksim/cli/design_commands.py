@@ -25,7 +25,7 @@ from .arguments import (
 )
 
 if TYPE_CHECKING:
-    from ..planning.design.search import SearchProgress
+    from ..planning.design.searching.search import SearchProgress
 
 
 def comma_names(text: str | None) -> list[str]:

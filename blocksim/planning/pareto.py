@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import DiagramError
 from .design.design import DesignResult, design
 from .design.file import load_design
-from .design.search import SearchProgress
+from .design.searching.search import SearchProgress
 from .design.spec import DesignSpec
 
 

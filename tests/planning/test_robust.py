@@ -12,6 +12,8 @@ import pytest
 import blocksim as bs
 from blocksim.planning.design.bench import Bench
 from blocksim.planning.design.file import load_design
+from blocksim.planning.design.searching.hardest import HardestDraws
+from blocksim.planning.design.searching.search import DesignSearch
 from blocksim.planning.sequential import Campaign, monte_carlo, sequential
 
 RESONATOR = """
@@ -53,14 +55,39 @@ def test_a_candidate_that_is_of_no_use_is_not_tried_at_every_draw():
     assert bench.try_out(x, above=whole.merit + 0.1).hardest == whole.hardest
 
 
+def test_a_search_over_a_prior_tries_candidates_at_few_draws_and_believes_those_tried_at_all():
+    bench = Bench(load_design({**KEYS, "prior": {"spread": 0.3, "seed": 1}, "search": {"candidates": 16, "simulations": 4000}}))
+    assert len(bench.samples) == 50
+    progress = DesignSearch(bench).run()
+    assert progress.best and progress.best.criterion == Bench(bench.spec).try_out(progress.best.x).criterion
+    assert all(len(trial.hardest) == 50 for trial in progress.bests)
+    assert len(bench.order) < 10 and progress.simulations <= 4000 + 8 * 12  # a last batch of eight at the draws that decide
+
+
+def test_a_draw_that_spoils_a_candidate_counts_from_then_on():
+    """The search trusted draw 0 alone: a better candidate there, worse elsewhere, is given up for the one tried at every draw."""
+    bench = Bench(load_design({**KEYS, "prior": {"spread": 0.3, "samples": 6, "seed": 1}}))
+    drawn = [bench.draw(np.random.default_rng(seed)) for seed in range(40)]
+    wholes = sorted((bench.try_out(x) for x in drawn), key=lambda trial: trial.merit)
+    best, place = wholes[0], wholes[0].hardest[-1]
+    tempting = next(trial for trial in wholes[1:] if bench.try_out(trial.x, order=(place,)).merit < best.merit)
+    draws = HardestDraws(bench)
+    bench.order, draws.sure = (place,), best
+    going_on = draws.learn(draws.tried_everywhere(tempting, best.merit), best.merit)
+    assert (going_on.x == best.x).all() and going_on.merit == best.merit
+    assert len(bench.order) > 1 and bench.try_out(tempting.x).merit > best.merit
+
+
 @pytest.mark.slow
-def test_a_robust_torque_for_the_robot(monkeypatch, capsys):
-    """Over 50 draws of +-30 % the worst draw is better than with the torque for the middle, with as many candidates."""
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_robust_torque_for_the_robot(seed, monkeypatch, capsys):
+    """Over four sets of 50 draws of +-30 % each worst draw is better than with the torque for the middle, found with as many
+    simulations: by a tenth in the mean."""
     example = Path(__file__).parents[2] / "examples" / "robust.py"
-    monkeypatch.setattr(sys, "argv", [str(example), "500"])
+    monkeypatch.setattr(sys, "argv", [str(example), "20000", str(seed)])
     runpy.run_path(str(example))
-    middle, prior = (line.split() for line in capsys.readouterr().out.splitlines()[-2:])
-    assert float(prior[-1]) < float(middle[-1])
+    middle, prior = (np.array(line.split()[-4:], float) for line in capsys.readouterr().out.splitlines()[-3:-1])
+    assert (prior < middle).all() and np.mean(prior / middle) < 0.9
 
 
 def test_estimates_spread_as_predicted():

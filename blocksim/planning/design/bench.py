@@ -25,13 +25,13 @@ from ..measuring.measuring import logging, reading_rows, with_faults
 from ..measuring.readings import noise_colour, noisy_outputs, own_noise, refuse_other_way, whole_name
 from ..measuring.renumbering import put_settings
 from ..sensitivities import DISAGREE, side_by_side
-from .criteria import SEES_NOTHING, judged, relative_covariance, together, vector_of
+from .criteria import SEES_NOTHING, judged, relative_covariance, vector_of
 from .families import DURATION, AnyNumber, RunLength, refuse_shaping
 from .family import Family, unknowns_by_family, with_sources
 from .limits import Margin, margins_of
 from .regressor import regressor_criterion
+from .searching.trial import Trial, merit_of, trial_over
 from .spec import DesignSpec
-from .trial import Trial, merit_of
 from .words import diagram_of, families_of, signals_of, sought_values, told_at
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Bench:
         self.make_twin(ready, changes)
         with told_at(spec, "prior"):
             self.samples = spec.prior.draws(lambda name: parameter_number(ready.schedule, changes, name))
-        #: In which order they are tried; a search puts those first that are hardest for its best.
-        self.order: tuple[int, ...] = tuple(range(len(self.samples)))
+        #: At which of them candidates are tried, and in which order: a search begins with those that are hardest for its best.
+        self.order: tuple[int, ...] = self.everywhere
         self.weights = vector_of(list(spec.parameters), spec.parameters, 1.0)
         self.accuracy = vector_of(list(spec.parameters), spec.accuracy, math.inf)  # what is not asked for does not count
 
@@ -146,6 +146,11 @@ class Bench:
     def unknowns(self) -> int:
         return sum(family.unknowns for family in self.families)
 
+    @property
+    def everywhere(self) -> tuple[int, ...]:
+        """All draws of the prior."""
+        return tuple(range(len(self.samples)))
+
     def draw(self, random: Any) -> FloatArray:
         import numpy as np
 
@@ -188,31 +193,28 @@ class Bench:
             return self.experiment_of(x)
         return self.known.experiment_of(drives), self.experiment_of(x)[1]
 
-    def try_out(self, x: FloatArray, below: float = -math.inf, above: float = math.inf) -> Trial:
-        """One candidate, over all samples of the prior; one of a merit below this must be a smooth function of its parameters.
+    def try_out(
+        self, x: FloatArray, below: float = -math.inf, above: float = math.inf, order: tuple[int, ...] | None = None
+    ) -> Trial:
+        """One candidate, over these draws of the prior; one of a merit below this must be a smooth function of its parameters.
 
-        One that cannot come below `above` any more is of no use: where the worst sample counts, the others are left out then.
+        One that cannot come below `above` any more is of no use: where the worst draw counts, the others are left out then.
         """
         import numpy as np
 
-        values, stds, margins = [], [], []
+        places: tuple[int, ...] = self.order if order is None else order
+        judgements: list[tuple[float, FloatArray, list[Margin]]] = []
         given_up = above if self.spec.prior.take == "worst" else math.inf
         try:
             ready, numbers = self.experiment_of(x)
-            for place in self.order:
-                value, std, own = self.judge(ready, {**numbers, **self.samples[place]}, below)
-                values.append(value)
-                stds.append(std)
-                margins.append(own)
-                if merit_of(value, own) >= given_up:
+            for place in places:
+                judgements.append(self.judge(ready, {**numbers, **self.samples[place]}, below))
+                if merit_of(judgements[-1][0], judgements[-1][2]) >= given_up:
                     break
         except SimulationError:
-            return Trial(x, np.log(SEES_NOTHING), SEES_NOTHING, np.full(len(self.spec.parameters), np.inf), ())
-        prior = self.spec.prior
-        criterion = together(values, prior.take, prior.quantile)
-        worst = tuple(max(column, key=lambda margin: margin.excess) for column in zip(*margins, strict=True))
-        hardest = tuple(self.order[k] for k in np.argsort(values)[::-1])
-        return Trial(x, merit_of(criterion, worst), criterion, stds[int(np.argmax(values))], worst, hardest)
+            failed = places[len(judgements) : len(judgements) + 1]
+            return Trial(x, np.log(SEES_NOTHING), SEES_NOTHING, np.full(len(self.spec.parameters), np.inf), (), failed, failed)
+        return trial_over(x, self.spec.prior, places, judgements)
 
     def judge(
         self, ready: Experiment, changes: Mapping[str, float], below: float = -math.inf

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...contract.library import find
-from ...contract.times import exact
 from ...diagram.copying import write_copy
 from ...diagram.diagram import Diagram
 from ...diagram.writer import flow
@@ -26,9 +25,10 @@ from .criteria import SEES_NOTHING
 from .families import DURATION, AnyNumber
 from .file import load_design
 from .limits import Margin
-from .search import DesignSearch, SearchProgress
+from .searching.fine_grid import best_on_fine_grid
+from .searching.search import DesignSearch, SearchProgress
+from .searching.trial import Trial
 from .spec import DesignSpec
-from .trial import Trial
 from .words import placed, told_at
 
 if TYPE_CHECKING:
@@ -240,33 +240,6 @@ def designed_diagram(bench: Bench, settings: Mapping[str, Mapping[str, Any]]) ->
         whole = replace(whole, simulate=replace(whole.simulate, stop=float(f"{settings[DURATION]['']:.10g}")))
     whole = replace(whole, nodes=nodes)
     return Overrides(settings_in_diagram(whole, {**bench.params, **numbers})).put_into(whole)
-
-
-def best_on_fine_grid(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> tuple[FloatArray, Trial]:
-    """The best candidate judged with the diagram's own step; where it breaks a limit there, the last before it that does not."""
-    fine_keys = {**spec.simulate, **fine_log(bench)}
-    last = bench.on_grid(ending.bests[-1].x)
-    own = Bench(replace(spec, every=spec.every or bench.interval, simulate=fine_keys), learnt=bench.learnt, first=last)
-    first: Trial | None = None
-    for candidate in reversed(ending.bests):
-        x = bench.on_grid(candidate.x)
-        trial = own.try_out(x)
-        if trial.allowed:
-            return x, trial
-        first = first or trial
-    broken = "; ".join(str(margin) for margin in (first.margins if first else ()) if margin.broken)
-    raise DiagramError(
-        f"the best candidates keep their limits while searching, and break them on the fine grid: {broken}. Ask for a little "
-        "less, or search with a finer step."
-    )
-
-
-def fine_log(bench: Bench) -> dict[str, Any]:
-    """A log at every step of a fixed-step solver, in whole parts of the one that is read."""
-    step, every = (bench.spec.simulate.get(key) or getattr(bench.diagram.simulate, key) for key in ("step", "every"))
-    if step is None or every is None:
-        return {}
-    return {"every": str(exact(every) / math.ceil(exact(every) / exact(step)))}
 
 
 def original_trial(spec: DesignSpec) -> Trial:

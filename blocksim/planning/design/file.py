@@ -14,7 +14,7 @@ from ...diagram.spec import SimulateSpec
 from ...diagram.yaml_lines import Lined, read_yaml
 from ...errors import did_you_mean, listing
 from .families import FAMILIES
-from .spec import CRITERIA, DESIGN_KEYS, LIMITS, PRIOR_KEYS, SEARCH_KEYS, TAKES, DesignSpec, PriorSpec, SearchSpec
+from .spec import CRITERIA, DESIGN_KEYS, LIMITS, PRIOR_KEYS, SEARCH_KEYS, TAKES, USUAL_DRAWS, DesignSpec, PriorSpec, SearchSpec
 
 
 def load_design(source: str | os.PathLike[str] | Mapping[str, Any]) -> DesignSpec:
@@ -210,7 +210,7 @@ class DesignReader(SpecReader):
         return int(value) if isinstance(least, int) and key != "step" else value
 
     def prior(self, at: Lined, spec: DesignSpec) -> PriorSpec:
-        """prior: {spread: 0.3, samples: 8, take: worst}; spread may be given for each parameter."""
+        """prior: {spread: 0.3, samples: 50, take: worst}; spread may be given for each parameter."""
         entries = self.mapping(at, "prior")
         self.known_keys(entries, PRIOR_KEYS, "prior")
         plain = {key: item.plain() for key, item in entries.items()}
@@ -220,8 +220,8 @@ class DesignReader(SpecReader):
             self.complain(f"prior: spread: found {brief_value(spread)}. A share between 0 and 1 is wanted.", at)
         if plain.get("take", "worst") not in TAKES:
             self.complain(f"prior: take: found '{plain['take']}'. One of {listing(TAKES)} is wanted.", at)
-        quantile, samples = plain.get("quantile", 0.9), plain.get("samples", 8)
+        quantile, samples = plain.get("quantile", 0.9), plain.get("samples", 1)
         if not (is_number(quantile) and 0 <= quantile <= 1) or not (is_finite_number(samples) and samples == int(samples) >= 1):
             self.complain("prior: samples is a whole number of at least 1, and quantile a share between 0 and 1.", at)
         rest = {key: plain[key] for key in ("samples", "seed", "take", "quantile") if key in plain}
-        return PriorSpec(shares, **{"samples": 8, **rest})
+        return PriorSpec(shares, **{"samples": USUAL_DRAWS.get(str(plain.get("take")), USUAL_DRAWS["worst"]), **rest})

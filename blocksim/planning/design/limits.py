@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,27 @@ class Margin:
         percent = f"{share:.0f}" if share >= 10 else f"{share:.2g}"  # 120 %, not 1.2e+02 %
         left = f"broken by {percent} %" if self.broken else f"{percent if self.excess < 0 else 0} % left"
         return f"{self.signal} {self.kind} {self.value:.4g} of {self.limit:.4g}, {left}"
+
+
+def tightened(limits: Mapping[str, Mapping[str, Any]], margins: Iterable[Margin], spare: float) -> dict[str, dict[str, Any]]:
+    """Limits of which those that are broken are lowered by their excess and a little more, as a share."""
+    result = {name: dict(kinds) for name, kinds in limits.items()}
+    for margin in margins:
+        if margin.broken:
+            bound, step = result[margin.signal][margin.kind], margin.excess + spare
+            result[margin.signal][margin.kind] = nearer(margin.kind, bound, step)
+    return result
+
+
+def nearer(kind: str, bound: Any, share: float) -> Any:
+    """A bound that is reached sooner by so much of it; of `end` the tolerance, of a list every element's."""
+    if kind == "end":
+        return [bound[0], bound[1] * (1.0 - share)]
+    if isinstance(bound, list):
+        return [nearer(kind, one, share) for one in bound]
+    if kind in ("min", "max"):
+        return bound + (share if kind == "min" else -share) * (abs(bound) or 1.0)
+    return bound * (1.0 - share)
 
 
 def measured(kind: str, x: FloatArray, interval: float, target: float) -> float:

@@ -8,7 +8,7 @@ outputs: {robot.w_m: 0.05}                            # what is read, with its n
 vary: {u: {family: binary, clock: 0.04, peak: 30}}    # sources by family, and any number: {pid.kp: {min: 1, max: 10}}
 limits: {u: {peak: 30}, robot.w_m: {peak: 200}}
 criterion: worst
-prior: {spread: 0.3, samples: 8, take: worst}         # the truth is not known before
+prior: {spread: 0.3, take: worst}                    # the truth is not known before
 search: {seconds: 60, seed: 1}
 """
 
@@ -28,6 +28,8 @@ LIMITS = ("peak", "min", "max", "rate", "rms", "power", "energy", "travel", "cre
 TAKES = ("mean", "worst", "quantile")
 SEARCH_KEYS = ("seconds", "simulations", "candidates", "seed", "step", "target", "jobs")
 PRIOR_KEYS = ("spread", "samples", "seed", "take", "quantile")
+#: Draws of a prior where the file does not say how many; candidates are tried at a few of them only where the worst counts.
+USUAL_DRAWS = {"worst": 50, "mean": 8, "quantile": 8}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from .requests import runnable_diagram, source_block
 if TYPE_CHECKING:
     from ...contract.block import Block
     from ...diagram.diagram import Diagram
-    from ...planning.design.search import SearchProgress
+    from ...planning.design.searching.search import SearchProgress
     from ..session import Session
 
 #: The family that varies a source of a type.

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .criteria import SEES_NOTHING
-from .limits import Margin
+from ..criteria import SEES_NOTHING, together
+from ..limits import Margin
+from ..spec import PriorSpec
 
 if TYPE_CHECKING:
-    from ...contract.arrays import FloatArray
+    from ....contract.arrays import FloatArray
     from .search import DesignSearch
 
 #: A limit that is broken costs so many times its excess, in the logarithm of the criterion.
@@ -35,7 +36,8 @@ class Trial:
     criterion: float
     stds: FloatArray  # relative, of the worst sample of the prior
     margins: tuple[Margin, ...]
-    hardest: tuple[int, ...] = ()  # the samples of the prior it was tried at, the worst first
+    hardest: tuple[int, ...] = ()  # the draws of the prior it was tried at, the worst first
+    decisive: tuple[int, ...] = ()  # those of them that make its merit: at these alone it would have the same
 
     @property
     def sees(self) -> bool:
@@ -59,6 +61,23 @@ def merit_of(criterion: float, margins: Sequence[Margin]) -> float:
 
 def excess_of(margins: Sequence[Margin]) -> float:
     return sum(max(margin.excess, 0.0) for margin in margins)
+
+
+def trial_over(
+    x: FloatArray, prior: PriorSpec, places: Sequence[int], judgements: Sequence[tuple[float, FloatArray, Sequence[Margin]]]
+) -> Trial:
+    """The trial of a candidate from criterion, deviations and margins at each of these draws of a prior."""
+    import numpy as np
+
+    values, stds, margins = zip(*judgements, strict=True)
+    criterion = together(values, prior.take, prior.quantile)
+    limits = list(zip(*margins, strict=True))
+    worst = tuple(max(column, key=lambda margin: margin.excess) for column in limits)
+    hardest = np.argsort([merit_of(value, own) for value, _, own in judgements])[::-1]
+    decisive = {int(hardest[0]), int(np.argmax(values))}
+    decisive |= {int(np.argmax([one.excess for one in column])) for column in limits if max(one.excess for one in column) > 0}
+    return Trial(x, merit_of(criterion, worst), criterion, stds[int(np.argmax(values))], worst,
+                 tuple(places[k] for k in hardest), tuple(places[k] for k in sorted(decisive)))  # fmt: skip
 
 
 class Settled(Exception):
