@@ -13,7 +13,7 @@ from blocksim.estimation.estimates import Estimates
 
 from .ends import Ends
 from .iteration import Impossible, Looped, LoopEquations, Motion, Path, history, remarks
-from .regression import undetermined
+from .regression import undetermined, weighted_rows
 from .resimulation import Resimulation, effort_of
 from .spectrum import spectral_spread
 from .stacked_rows import (
@@ -103,8 +103,9 @@ blocks:
         white, notes = fit_of_rows.covariance, remarks(path, looped) + null_words(fit_of_rows, names)
         followed = follow.seen and fit_of_rows.rank == len(names)
         gain = follow.gain if followed and follow.gain is not None else np.eye(len(names))
-        W = rows.W * fit_of_rows.weights[:, None]
-        fitted = follow.slopes * fit_of_rows.weights[:, None] if followed and follow.slopes is not None else W
+        W = weighted_rows(rows.W, rows.y, fit_of_rows.weights)[0]
+        slopes = follow.slopes if followed else None
+        fitted = W if slopes is None else weighted_rows(slopes, rows.y, fit_of_rows.weights)[0]
         system = (gain @ fit_of_rows.bread @ W.T).T, fitted, fit_of_rows.scores, rows.weights > 0, rows.groups
         spread = spectral_spread(*system, self.smoothing)
         covariance = gain @ white @ gain.T if followed else white

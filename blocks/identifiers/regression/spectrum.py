@@ -142,16 +142,15 @@ def expected_scores(series: list[Series], spectra: list[NoiseSpectrum], count: i
     step = max(1, (rows + 1 - slow) // FAST_LINES)
     some = np.arange(0, count, max(1, count // SAMPLE))
     firsts, table = pieces_of_time(rows, count)
-    turned = [one.X * half_a_sample(rows) for one in spectra]
-    wide = [beyond_ends(lines, count, -1.0) for lines in turned]
+    wide = [beyond_ends(one.X * half_a_sample(rows), count, -1.0) for one in spectra]
     whole = np.sum([one.parts.sum(axis=1) for one in spectra], axis=0)
     near = np.sum([fast_neighbours(one, count, slow) for one in spectra], axis=0)
     for begin in range(0, p, AT_ONCE):
         own, products = slice(begin, min(begin + AT_ONCE, p)), np.asarray(0.0)
         lost = np.stack([np.sum([loss_of(one, i, firsts, table) for one in series], axis=0) for i in range(p)[own]])
-        for one, lines, wider in zip(spectra, turned, wide, strict=True):
+        for one, wider in zip(spectra, wide, strict=True):
             scores = line_pairs(wider[own], count, 0, slow, 1)
-            scores -= lost @ lines[:, :slow].copy().view(float)
+            scores -= lost @ wider[:, count : count + slow].copy().view(float)
             scores *= np.repeat(np.sqrt(one.power[:slow]), 2)
             near[own] += np.einsum("ijf,ijf->i", scores, scores)
             products = products + several_products(scores, some)

@@ -9,7 +9,7 @@ import pytest
 
 import blocks
 import blocksim as bs
-from blocks.plants.joints import StickingGravityJoint, StickingPositioner
+from blocks.plants.joints import StickingGravityJoint, StickingPositioner, cosine
 
 EXACT = {"solver": "dopri5", "rtol": 1e-11, "atol": 1e-13, "every": "1/100", "engine": "python"}
 JOINT = {"J": 2e-4, "Fv": 3e-4, "Fc": 0.02, "Ms": 0.0133, "N": 15.0, "theta0": 0.3, "g": 9.81, "offset": 0.0, "beta": 10.0}
@@ -151,3 +151,9 @@ def test_an_offset_is_a_torque_that_is_lost():
     text = "  tau: {type: Ramp, slope: 1.0}\n  joint: {type: GravityJoint, Ms: 0, offset: 0.01, friction: sign, in: tau}\n"
     record = run(text, 0.3)
     assert np.all(record["joint.qd"][record.t < 0.03] == 0.0) and np.all(record["joint.qd"][record.t > 0.04] > 0.0)
+
+
+def test_cosines_by_tangents_are_those_of_libm():
+    """Poles of the tangent among them."""
+    x = np.concatenate([np.random.default_rng(2).uniform(-200, 200, 50_000), np.arange(-40, 41) * math.pi / 2])
+    np.testing.assert_allclose(cosine(x), [math.cos(v) for v in x], rtol=0, atol=2 * np.finfo(float).eps)
