@@ -13,8 +13,21 @@ NAMES = ("Jm", "Ja", "k1", "k3", "d", "alpha", "A", "q", "Fv", "Fc")
 
 
 @pytest.fixture(scope="module")
-def chain():
-    return bs.simulate("thesis/chain", stop=4).estimates
+def run():
+    return bs.simulate("thesis/chain", stop=4)
+
+
+@pytest.fixture(scope="module")
+def chain(run):
+    return run.estimates
+
+
+def test_the_same_file_identifies_a_record(run, chain, tmp_path):
+    """Of what was recorded, and nothing else: the guesses are the file's, the truth is not there."""
+    run.save(str(tmp_path / "lab.npz"))
+    found = bs.identify("thesis/chain", str(tmp_path / "lab.npz"), assume=["lines"]).estimates["hybrid"]
+    assert [found[n].value for n in NAMES] == pytest.approx([chain["hybrid"][n].value for n in NAMES], rel=1e-6)
+    assert all(np.isnan(found[n].truth) for n in NAMES)
 
 
 def test_the_three_hand_on_what_they_found(chain):
