@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 from scipy.signal import butter, cheby1, filtfilt, sosfiltfilt
+from test_pages import numbers, table
 
 import blocksim as bs
 
@@ -101,3 +102,16 @@ def test_direct_identification_is_that_of_an_exact_loop(measured):
     found = bs.identify("emps/didim").estimates["didim"]
     assert found.vector() == pytest.approx(x, rel=2e-4)
     assert found.details["relative_error"] == pytest.approx(relative(W @ x, y), abs=5e-3)
+
+
+@pytest.mark.parametrize("name", ["least_squares", "instrumental", "didim"])
+def test_the_table_of_the_page(name):
+    """Values to the last digit that is printed, standard deviations to a tenth of themselves."""
+    cells = table("emps", "", "M [kg]", "Fv [N s/m]")[f"`emps/{name}`"]
+    (found,) = bs.identify(f"emps/{name}").estimates.values()
+    for entry, cell in zip(found.values(), cells, strict=False):
+        value, percent = numbers(cell)
+        digits = len(cell.split(" ")[0].partition(".")[2])
+        assert entry.value == pytest.approx(value, abs=0.51 * 10.0**-digits), entry.name
+        assert 100 * entry.std / abs(entry.value) == pytest.approx(percent, rel=0.1), entry.name
+    assert found.details["relative_error"] == pytest.approx(numbers(cells[4])[0], abs=0.006)

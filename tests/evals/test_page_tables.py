@@ -176,6 +176,18 @@ def test_spectral_radii_of_tout(monkeypatch):
 
 
 @pytest.mark.slow
+def test_starts_of_tout():
+    page = table("tout2022", "start of Method 5", "factor 0.3")
+    found = scores(short("tout2022/starts"), "factor", "sigma_w2")
+    for (label, cells), start in zip(page.items(), ("truth", "filter", "most", "half"), strict=True):
+        settled = [
+            sum(line["n"] for (method, name, own, _), line in found.items() if (method, name, own) == (start, "J", factor))
+            for factor in (0.3, 0.7, 1.0, 1.3, 2.0)
+        ]
+        assert [*settled, sum(settled)] == [int(cell) for cell in cells], label
+
+
+@pytest.mark.slow
 def test_figure_8_of_tout():
     page = table("tout2022", "factor", "Method 1", "2", "3", "4", "5")
     shares = {}

@@ -180,6 +180,13 @@ class TestStudies:
         assert left["method1"] > 1.5 * left["method3"] and abs(left["method3"] / left["method2"] - 1) < 0.15
         assert left["method5"] < 0.5 * left["method4"]
 
+    def test_starts(self):
+        """A filter that is right and trusts itself: from the truth DIDIM settles, from half of it it does not."""
+        sweep = {"factor": [1.0], "sigma_w2": [1e-4, 1.0]}
+        found = scores(short("tout2022/starts", ("truth", "half"), sweep=sweep), "sigma_w2")
+        settled = {(start, sigma): line["n"] for (start, name, sigma), line in found.items() if name == "J"}
+        assert settled["truth", 1e-4] == settled["truth", 1.0] == settled["half", 1.0] == 1 and settled["half", 1e-4] == 0
+
     def test_convergence(self):
         """A filter that believes 30 % too much, from there: the iteration diverges, the slope leads to the truth."""
         result = short("tout2022/convergence", sweep={"factor": [1.3], "sigma_w2": [1e-4]})
