@@ -10,6 +10,7 @@ import pytest
 from short_studies import scores
 
 import blocksim as bs
+from blocksim.contract.library import installed
 from blocksim.contract.plant import Plant
 from blocksim.diagram.files import bundled, bundled_root
 from blocksim.estimation.input_warnings import true_states
@@ -223,6 +224,11 @@ def test_no_example_begins_at_the_truth(path):
             re.findall("{{|START", part)
         ):  # those with gaps are filled when they run
             check(bs.open_diagram(part))
+
+
+@pytest.mark.parametrize("name", [n for n, kind in installed().items() if identifying(kind.example or "")])
+def test_no_example_of_a_block_begins_at_the_truth(name):
+    check(bs.open_diagram(installed()[name].example))
 
 
 @pytest.mark.parametrize(
