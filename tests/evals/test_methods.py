@@ -80,7 +80,7 @@ def test_a_torque_that_is_not_the_recorded_one_takes_the_filters_lead(shaken):
 @pytest.mark.parametrize(("folder", "first"), [("one_dof", 0), ("gautier2001", 1)])
 def test_the_tables_of_the_page(folder, first):
     """Six draws beside the page's: means within what six draws know, spreads within a factor."""
-    heads = re.findall(r"\| \| bias of (.*) \[%\]", (DOCS / "methods.md").read_text(encoding="utf-8"))
+    heads = re.findall(r"\| \| bias of ([^[]*) \[%\]", (DOCS / "methods.md").read_text(encoding="utf-8"))
     page, names, draws = table("methods", "", f"bias of {heads[first]} [%]"), heads[first].split(", "), 6
     found = scores(short(f"{folder}/all_methods", repeat=draws))
     assert len(page) == 13
