@@ -90,3 +90,27 @@ def test_a_run_that_ends_early_leaves_no_empty_controls(open_page, tmp_path, mon
         page.get_by_test_id("tab-robot").click()
         page.get_by_test_id("robot-readings").locator("tr").first.wait_for()
         assert page.locator(".pane.robot .said").is_hidden()
+
+
+def test_long_lists_are_one_stop_of_the_tab_key_and_arrows_go_through_them(address, open_page):
+    page = open_page(f"{address}#study")
+    page.get_by_test_id("sweep-pid.kp").wait_for()
+    page.get_by_test_id("study-search").focus()
+    stops = []
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate("document.activeElement.dataset.testid"))
+    assert "study-repeat" in stops
+    page.get_by_test_id("study-search").fill("pid.k")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_test_id("held-pid.ki").wait_for()  # the second row, its second button
+    assert page.evaluate("document.activeElement.dataset.testid") == "study-search"
+    page.get_by_test_id("tab-edit").click()
+    page.get_by_test_id("palette-Gain").wait_for()
+    page.get_by_test_id("palette-search").focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('[data-block]')"):
+            break
+    assert page.evaluate("document.activeElement.matches('[data-block]')")

@@ -36,7 +36,7 @@ export class Palette {
 
   item(block) {
     return make("button", {
-      type: "button", class: `item ${block.colour}`, text: block.name, title: block.equation, draggable: "true", testid: `palette-${block.name}`,
+      type: "button", tabindex: "-1", class: `item ${block.colour}`, text: block.name, title: block.equation, draggable: "true", testid: `palette-${block.name}`,
       onclick: () => this.show(block.name),
       ondblclick: () => this.insert(block.name),
       onkeydown: (event) => { if (event.key === "Enter" && this.shown === block.name) { event.preventDefault(); this.insert(block.name); } },

@@ -29,6 +29,8 @@ class StudyPane {
     this.parts.parameter = make("select", { "aria-label": "Parameter", testid: "study-parameter", onchange: () => this.paintDots() });
     this.parts.axis = make("select", { "aria-label": "Horizontal axis", testid: "study-axis", onchange: () => this.paintDots() });
     this.parts.pick.append(make("label", {}, "parameter ", this.parts.parameter), make("label", {}, "over ", this.parts.axis), make("span", { class: "hint", text: "click a dot: that very run opens on the bench" }));
+    this.parts.chips.addEventListener("keydown", (event) => this.step(event));
+    this.parts.search.addEventListener("keydown", (event) => { if (event.key === "ArrowDown") this.step(event); });
     this.plot = new PlotCanvas(this.parts.plot, { x: "", y: "error [%]", label: "Errors of every run; Enter opens the chosen run on the bench", testid: "plot-study", height: "20rem", empty: "No runs yet: sweep a setting, or repeat as it is, and Run.", picked: (dot) => this.openRun(dot) });
     this.root.append(
       part("make", "Make a study", make("h2", { text: "Make a study" }), this.parts.search, this.parts.chips, make("h3", { text: "sweep" }), this.parts.sweep, make("h3", { text: "repeat" }), this.parts.hold,
@@ -85,10 +87,20 @@ class StudyPane {
     const some = order.filter((field) => field.path.toLowerCase().includes(words) && !(field.path in this.sweep) && !(field.path in this.held));
     this.parts.chips.replaceChildren(...some.map((field) => make("div", { class: `chip-row${field.path in changes ? " changed" : ""}`, draggable: "true", title: field.doc, testid: `study-chip-${field.path}`, ondragstart: (event) => event.dataTransfer.setData("text/plain", field.path) },
       make("span", { class: "name", text: field.path }), make("span", { class: "unit", text: `${brief(valueOf(field, changes))} ${field.unit}` }),
-      make("button", { type: "button", class: "quiet small", text: "sweep", testid: `sweep-${field.path}`, onclick: () => this.put(field.path, "sweep") }), make("button", { type: "button", class: "quiet small", text: "hold", testid: `hold-${field.path}`, onclick: () => this.put(field.path, "repeat") }))));
+      make("button", { type: "button", class: "quiet small", text: "sweep", tabindex: "-1", "aria-label": `sweep ${field.path}`, testid: `sweep-${field.path}`, onclick: (event) => this.put(field.path, "sweep", event) }), make("button", { type: "button", class: "quiet small", text: "hold", tabindex: "-1", "aria-label": `hold ${field.path}`, testid: `hold-${field.path}`, onclick: (event) => this.put(field.path, "repeat", event) }))));
   }
 
-  put(path, zone) {
+  /** By keyboard: from the search into its list with the arrow down, through it with all four. */
+  step(event) {
+    const step = { ArrowDown: 2, ArrowUp: -2, ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const buttons = [...this.parts.chips.querySelectorAll("button")], at = buttons.indexOf(document.activeElement);
+    (buttons[at < 0 ? 0 : at + step] || this.parts.search).focus();
+  }
+
+  put(path, zone, event = null) {
+    if (event?.detail === 0) this.parts.search.focus();  // a key did it: the list is made anew, and goes on from its search
     const field = this.fields.find((one) => one.path === path);
     if (!field) return;
     const present = valueOf(field, this.app.store.get("changes") || {});
