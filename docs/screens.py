@@ -67,6 +67,7 @@ def other_seed(page: Any) -> None:
 
 
 SCREENS = (
+    Screen("welcome", diagram=""),
     Screen("bench", act=drag),
     Screen("bench_dark", theme="dark", act=choose_encoder),
     Screen("bench_projector", size=(1920, 1080), act=other_seed),

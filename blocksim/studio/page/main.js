@@ -32,7 +32,7 @@ window.studio = { app, wire, store, bench: () => panes[0].bench, idle: () => !wi
 
 function say(text, alarm = false) {
   const status = byId("status");
-  status.textContent = text;
+  status.textContent = status.title = text;  // a long one, as a list of all names, is read whole by resting on it
   status.classList.toggle("alarm", alarm);
 }
 

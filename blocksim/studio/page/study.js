@@ -34,8 +34,8 @@ class StudyPane {
     this.plot = new PlotCanvas(this.parts.plot, { x: "", y: "error [%]", label: "Errors of every run; Enter opens the chosen run on the bench", testid: "plot-study", height: "20rem", empty: "No runs yet: sweep a setting, or repeat as it is, and Run.", picked: (dot) => this.openRun(dot) });
     this.root.append(
       part("make", "Make a study", make("h2", { text: "Make a study" }), this.parts.search, this.parts.chips, make("h3", { text: "sweep" }), this.parts.sweep, make("h3", { text: "repeat" }), this.parts.hold,
-        make("div", { class: "row" }, make("label", {}, "seeds ", this.parts.repeat), make("label", {}, "master seed ", this.parts.seed), make("label", {}, "processes ", this.parts.jobs)), make("h3", { class: "of-methods", text: "methods" }), this.parts.methods,
-        make("h3", { text: "signals" }), this.parts.signals, make("div", { class: "row" }, this.parts.statistic, " of ", this.parts.signal, button("collect", "study-collect", () => this.collect(), { class: "small" }))),
+        make("div", { class: "row" }, make("label", {}, "seeds ", this.parts.repeat), make("label", {}, "master seed ", this.parts.seed), make("label", {}, "processes ", this.parts.jobs)), make("div", { class: "row of-methods" }, make("h3", { text: "methods" }), this.parts.methods),
+        this.parts.signals, make("div", { class: "row" }, make("h3", { text: "signals" }), this.parts.statistic, " of ", this.parts.signal, button("collect", "study-collect", () => this.collect(), { class: "small" }))),
       part("studied", "The study's file", make("h2", { text: "The file" }), make("label", { class: "wide" }, "title ", this.parts.title), make("label", { class: "wide" }, "file ", this.parts.file), this.parts.text, this.parts.said,
         make("div", { class: "row" }, this.parts.run, this.parts.cancel, this.parts.resume, this.parts.save), this.parts.bar, this.parts.word),
       part("watch", "Results so far", this.parts.pick, this.parts.plot, this.parts.table));
