@@ -99,8 +99,8 @@ def rest(session: Session, request: Request) -> Answer:
         time.sleep(GLANCE)
     if shelf["run"] is not live:
         return Answer({"stale": True})
-    slow = {unit.path for unit in live.rest}
-    later = LiveRun(live.experiment, live.changes, live.record, live.number, failures=list(live.failures))
+    slow = live.late | {unit.path for unit in live.rest}
+    later = LiveRun(live.experiment, live.changes, live.record, live.number, failures=list(live.failures), late=slow)
     run_units(later, live.rest, shelf["spent"])
     shelf["rested"] = time.monotonic()
     if shelf.get("run") is live:

@@ -10,7 +10,7 @@ import pytest
 
 import blocksim as bs
 from blocksim.contract.limits import Interval
-from blocksim.studio.bench import run_bench
+from blocksim.studio.bench import rest, run_bench
 from blocksim.studio.edit.exports import scopes_picture
 from blocksim.studio.protocol import Answer, json_values, pack
 from blocksim.studio.running.defects import defects_off, find_defects, rewired
@@ -143,3 +143,16 @@ def test_the_picture_of_the_scopes_has_their_signals_and_their_window():
     text = [" ".join(word.split()) for word in words if word.strip()]
     assert answer["name"] == "scara_pd_scopes.svg" and any("robot.q[0]" in word for word in text)
     assert {"2.0", "3.0"} <= set(text) and "16" not in text
+
+
+def test_the_rest_of_a_run_is_told_again_to_who_asks_again():
+    """A page whose question for an older run was answered of the newest asks once more, and must not lose what it has."""
+    session = Session()
+    session.open("one_dof/identify")
+    run_bench(session, {})
+    session.shelf["bench"]["spent"]["didim"] = 1.0  # as if it had been slow
+    run = run_bench(session, {}).data
+    once, again = rest(session, {}).data, rest(session, {}).data
+    assert "didim" in run["rest"] and "didim" not in run["estimates"]
+    assert once["number"] == again["number"] == run["number"]
+    assert again["estimates"]["didim"]["rows"] == once["estimates"]["didim"]["rows"]

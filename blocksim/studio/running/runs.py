@@ -28,13 +28,17 @@ RUN_NUMBERS = itertools.count(1)
 
 @dataclass
 class LiveRun:
-    """A run with its record, what is still to be computed of it, what failed, and how long it took."""
+    """A run with its record, what is still to be computed of it, what failed, and how long it took.
+
+    `late` are the paths of what was computed after the curves: whoever asks for the rest twice is told it twice.
+    """
 
     experiment: Experiment
     changes: dict[str, Any]
     record: Record
     number: int = field(default_factory=lambda: next(RUN_NUMBERS))
     rest: list[Unit] = field(default_factory=list)
+    late: frozenset[str] = frozenset()
     failures: list[BlocksimError] = field(default_factory=list)
     seconds: float = 0.0
 
