@@ -16,16 +16,25 @@ SAME_WORDS = {"coarse-step": " is too coarse for ", "growing": "grows from part 
 
 def told_once(findings: Iterable[Finding], error: BaseException | None) -> tuple[list[Finding], BaseException | None]:
     """The findings that the error does not say, and the error, joined with those that it does."""
-    words = str(error) if isinstance(error, BlocksimError) else ""
-    left = [f for f in findings if f.name not in SAME_WORDS or SAME_WORDS[f.name] not in words]
+    left = list(findings)
     if not isinstance(error, DiagramError):
-        return left, error
+        words = str(error) if isinstance(error, BlocksimError) else ""
+        return [f for f in left if not says_same(words, f)], error
     problems = []
     for problem in error.problems:
-        mine = [f for f in left if f.name in FATAL and first_block(f.what) and first_block(f.what) == first_block(problem.what)]
+        mine = [f for f in left if says_same(problem.what, f) or foretells(f, problem)]
         left = [f for f in left if f not in mine]
         problems.append(with_remedies(problem, mine))
     return left, DiagramError(problems, error.record)
+
+
+def says_same(text: str, finding: Finding) -> bool:
+    return finding.name in SAME_WORDS and SAME_WORDS[finding.name] in text
+
+
+def foretells(finding: Finding, problem: Problem) -> bool:
+    """Whether a finding is on the block that failed, and on why."""
+    return finding.name in FATAL and first_block(finding.what) == first_block(problem.what) != ""
 
 
 def first_block(text: str) -> str:
