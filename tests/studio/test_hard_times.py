@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import threading
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import start_studio
 from test_study_pane import LOOP
+
+import blocksim as bs
 
 READY = "studio.idle() && document.querySelector('[data-testid=row-ls-J] td.value')?.textContent"
 
@@ -222,3 +225,36 @@ def test_two_tabs_that_edit_one_file_lose_neither_text(tmp_path, open_page, monk
     finally:
         process.terminate()
         process.wait(20)
+
+
+def test_over_a_slow_line_only_the_newest_step_is_sent_and_the_last_one_stands(studio, open_page):
+    """Every answer takes 0.4 s on its way: forty steps are few requests, and the table is that of the last step."""
+    page = open_page("about:blank")
+    asked: list[str] = []
+
+    def connect(route):
+        server = route.connect_to_server()
+
+        def ask(message):
+            asked.append(json.loads(message)["kind"])
+            server.send(message)
+
+        def answer(message):
+            page.wait_for_timeout(400)
+            route.send(message)
+
+        route.on_message(ask)
+        server.on_message(answer)
+
+    page.route_web_socket("**/socket", connect)
+    page.goto(studio)
+    page.until(READY)
+    asked.clear()
+    page.get_by_test_id("slider-smooth.bandwidth").focus()
+    for _ in range(40):
+        page.keyboard.press("ArrowRight")
+    page.until("!studio.wire.pending.size && studio.idle()")
+    assert 2 <= asked.count("bench.run") < 20
+    changes = page.evaluate("studio.store.get('changes')")
+    expected = bs.simulate("one_dof/identify", params=changes).estimates["ls"].entries[0].row()[1]
+    assert page.get_by_test_id("row-ls-J").locator("td.value").inner_text() == expected
