@@ -150,7 +150,7 @@ def draw_bars(axis: Axes, result: DesignResult) -> None:
     """Relative standard deviations before and after, as bars on a logarithmic scale."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    if result.predicted is None or result.before is None:
+    if result.predicted is None:
         axis.set_visible(False)
         return
     names = list(result.predicted.relative_std)
@@ -159,6 +159,8 @@ def draw_bars(axis: Axes, result: DesignResult) -> None:
         (-0.2, result.before, "before", COLOURS[3]),
         (0.2, result.predicted, "designed", COLOURS[0]),
     ):
+        if info is None:  # what was there before could not be judged
+            continue
         shares = np.array([100 * info.relative_std[name] for name in names])
         axis.barh(places + shift, np.where(np.isfinite(shares), shares, np.nan), height=0.38, color=colour, label=label)
     axis.set_yticks(places, short_labels(names), fontsize=8)

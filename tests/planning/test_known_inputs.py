@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +71,17 @@ def test_a_campaign_keeps_what_drove_the_plant():
         assert campaign.values[name] == pytest.approx(truth, rel=4 * campaign.relative_std[name])
     with pytest.raises(bs.RecordError, match=r"the record has no 'u\.y', which the design takes as known"):
         campaign.learn(result, {"seen.tau_hat": record["seen"]})
+
+
+def test_a_source_that_cannot_be_played_is_not_judged_but_replaced():
+    """The loop was shaken by a smooth multisine, which its record every 2 ms does not hold; the bits that take its place do."""
+    example = Path(__file__).parents[2] / "examples" / "loop_design.yaml"
+    result = bs.design(example)
+    assert result.before is None and result.predicted is not None
+    assert all(math.isfinite(share) for share in result.predicted.relative_std.values())
+    words = str(result).splitlines()
+    assert "worst not judged before" in words[0]
+    assert words[1].startswith("what was there before is not judged: inputs: driven by u.y as recorded every 0.002 s")
 
 
 def test_mistakes_with_known_inputs_are_told():

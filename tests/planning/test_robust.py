@@ -82,12 +82,12 @@ def test_a_draw_that_spoils_a_candidate_counts_from_then_on():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_robust_torque_for_the_robot(seed, monkeypatch, capsys):
     """Over four sets of 50 draws of +-30 % each worst draw is better than with the torque for the middle, found with as many
-    simulations: by a tenth in the mean."""
+    simulations: by a twentieth at least in the mean."""
     example = Path(__file__).parents[2] / "examples" / "robust.py"
     monkeypatch.setattr(sys, "argv", [str(example), "20000", str(seed)])
     runpy.run_path(str(example))
     middle, prior = (np.array(line.split()[-4:], float) for line in capsys.readouterr().out.splitlines()[-3:-1])
-    assert (prior < middle).all() and np.mean(prior / middle) < 0.9
+    assert (prior < middle).all() and np.mean(prior / middle) < 0.95
 
 
 def test_estimates_spread_as_predicted():

@@ -55,6 +55,7 @@ class DesignResult:
     diagram: Diagram = field(repr=False)
     x: FloatArray = field(repr=False)
     broken_before: tuple[Margin, ...] = ()  # limits that the diagram as it was breaks
+    obscure_before: str = ""  # why the diagram as it was cannot be judged
 
     @property
     def simulations(self) -> int:
@@ -108,13 +109,17 @@ class DesignResult:
 
     def __str__(self) -> str:
         before = f"{self.criterion_before:.4g}" if self.criterion_before < SEES_NOTHING else "nothing"
+        before = "not judged" if self.obscure_before else before
         lines = [f"{self.spec.title}: {self.spec.criterion} {before} before, {self.criterion:.4g} designed"]
+        if self.obscure_before:
+            lines.append(f"what was there before is not judged: {self.obscure_before}")
         if self.broken_before:
             lines.append(f"what was there before breaks limits: {'; '.join(map(str, self.broken_before))}")
-        if self.predicted is not None and self.before is not None:
+        if self.predicted is not None:
             lines.append(f"{'parameter':20} {'before %':>10} {'designed %':>10}")
             for name, share in self.predicted.relative_std.items():
-                lines.append(f"{name:20} {100 * self.before.relative_std[name]:10.3g} {100 * share:10.3g}")
+                was = f"{100 * self.before.relative_std[name]:10.3g}" if self.before is not None else f"{'-':>10}"
+                lines.append(f"{name:20} {was} {100 * share:10.3g}")
         lines += [] if self.duration is None else [f"duration {self.duration:.4g} s"]
         lines += [f"limit: {margin}" for margin in self.margins]
         lines += [] if self.predicted is None else [finding.words for finding in self.predicted.findings]
@@ -208,13 +213,23 @@ def checked_result(spec: DesignSpec, bench: Bench, ending: SearchProgress) -> De
     x, fine = best_on_fine_grid(spec, bench, ending)
     settings = bench.settings_of(x)
     diagram = designed_diagram(bench, settings)
-    predicted = before = None
-    if not spec.by_regressor:
-        original = designed_diagram(Bench(replace(spec, vary={})), {})
-        predicted, before = predicted_information(spec, diagram), predicted_information(spec, original)
-    was = original_trial(spec)
-    criteria, broken = (fine.criterion, was.criterion), tuple(margin for margin in was.margins if margin.broken)
-    return DesignResult(spec, settings, predicted, before, *criteria, fine.margins, ending, diagram, x, broken)
+    predicted = None if spec.by_regressor else predicted_information(spec, diagram)
+    before, criterion, broken, obscure = judged_before(spec)
+    criteria = fine.criterion, criterion
+    return DesignResult(spec, settings, predicted, before, *criteria, fine.margins, ending, diagram, x, broken, obscure)
+
+
+def judged_before(spec: DesignSpec) -> tuple[Information | None, float, tuple[Margin, ...], str]:
+    """What the diagram as it was teaches, its criterion, limits that it breaks; or why it cannot be judged."""
+    import numpy as np
+
+    try:
+        bench = Bench(replace(spec, vary={}))
+        was = bench.try_out(np.zeros(0), math.inf)
+        before = None if spec.by_regressor else predicted_information(spec, designed_diagram(bench, {}))
+    except DiagramError as error:  # its sources need not be such that its recorded inputs can be played
+        return None, SEES_NOTHING, (), error.problems[0].what
+    return before, was.criterion, tuple(margin for margin in was.margins if margin.broken), ""
 
 
 def predicted_information(spec: DesignSpec, diagram: Diagram) -> Information:
@@ -240,13 +255,6 @@ def designed_diagram(bench: Bench, settings: Mapping[str, Mapping[str, Any]]) ->
         whole = replace(whole, simulate=replace(whole.simulate, stop=float(f"{settings[DURATION]['']:.10g}")))
     whole = replace(whole, nodes=nodes)
     return Overrides(settings_in_diagram(whole, {**bench.params, **numbers})).put_into(whole)
-
-
-def original_trial(spec: DesignSpec) -> Trial:
-    """The diagram as it was, judged as a candidate is."""
-    import numpy as np
-
-    return Bench(replace(spec, vary={})).try_out(np.zeros(0), math.inf)
 
 
 def file_numbers(value: Any) -> Any:

@@ -13,7 +13,7 @@ from ..bench import Bench
 from .trial import Trial
 
 #: Between two trials at every draw a search does so many times their work.
-WORK_BETWEEN = 8
+WORK_BETWEEN = 3
 
 
 class HardestDraws:
