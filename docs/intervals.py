@@ -156,6 +156,26 @@ def table_of(folder: Path) -> Iterator[str]:
                 head = ""
 
 
+def summary(folder: Path) -> str:
+    """What the words under the table say: of cells without a star, but for rounding alone, and of all their parameters."""
+    held, z = [], []
+    for name in STUDIES:
+        found = tallies(folder / name)
+        for method in {m for m, _ in found if not m.startswith("steps.")}:
+            table = [tally for (m, _), tally in found.items() if m == method]
+            if not any(tally.biased for tally in table):
+                held.append(round(100 * float(np.mean([tally.held.mean() for tally in table]))))
+                z += [tally.z for tally in table]
+    cells, spreads = np.array(held), np.array(z)
+    within, beyond = (spreads >= 0.9) & (spreads <= 1.1), spreads > 1.1
+    inside, above, below = np.sum((cells >= 93) & (cells <= 97)), np.sum(cells > 97), np.sum(cells < 93)
+    return (
+        f"{len(cells)} cells of noise, ripple and all three have no star: {inside} are within 93 to 97 %, {above} above, {below} "
+        f"below; z of their parameters has a root mean square of {np.sqrt(np.mean(spreads**2)):.2f}, {100 * within.mean():.0f} % "
+        f"are within 0.9 to 1.1, {100 * beyond.mean():.0f} % above"
+    )
+
+
 # ---- bounds -------------------------------------------------------------------------------------------------------------
 
 
@@ -224,6 +244,7 @@ def main() -> None:
     folder = asked.read or asked.out
     write("intervals", "\n".join(table_of(folder)))
     write("bounds", "\n".join(bound_table(folder)))
+    print(summary(folder))
 
 
 if __name__ == "__main__":
