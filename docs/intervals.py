@@ -1,6 +1,6 @@
 """The tables of intervals and bounds in docs/identification.md: runs the studies of diagrams/intervals and writes what they say.
 
-python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; 80 minutes of one core
+python docs/intervals.py                    # all four, 500 runs of each noise, in the folder intervals; an hour of one core
 python docs/intervals.py --repeat 10 joint  # some of them, fewer runs. Stopped, it goes on where it was when repeated
 python docs/intervals.py --only didim iv    # some identifiers: the quick ones may have more runs than the others
 python docs/intervals.py --read intervals   # the tables of what is there, finished or not
