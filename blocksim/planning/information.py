@@ -200,7 +200,8 @@ def information_of(measuring: Measuring, checked: bool = True, answers: Mapping[
     size = float(np.linalg.norm(sensed.signals))
     first = measuring.rows.start or 0  # what is not read gives no reasons
     moved = {name: signal[first:] for name, signal in whole.items()}
-    around = surroundings_of(twin, measuring.ready, measuring.changes, moved, values, measuring.resolutions, size, answers)
+    words = measuring.resolutions, size, measuring.signals
+    around = surroundings_of(twin, measuring.ready, measuring.changes, moved, values, *words, answers)
     return Information(
         sensed.columns,
         measuring.wanted_count,

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..checking.upstream import units_by_path, upstream
 from ..contract.declarations import Inport, Outport, State
+from ..diagram.diagram import Ref
 from ..errors import SimulationError
 from ..simulation.elements import run_settings, split_element
 from ..simulation.overrides import Overrides
@@ -45,6 +47,7 @@ class Surroundings:
     neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
     resolutions: Mapping[str, float] = field(default_factory=dict)
     initial: frozenset[str] = frozenset()  # the parameters that are initial states
+    apart: frozenset[str] = frozenset()  # blocks of parameters from which nothing goes to what is read
     output_size: float = 0.0  # norm of all outputs together, in units of their noise
 
     @property
@@ -80,6 +83,7 @@ def surroundings_of(
     values: Mapping[str, float],
     resolutions: Mapping[str, float],
     output_size: float,
+    outputs: Sequence[str],
     answers: Mapping[str, float] | None = None,
 ) -> Surroundings:
     """Look around: one more run for each parameter shows whether its block's drive answers, unless that is known."""
@@ -98,7 +102,9 @@ def surroundings_of(
         excited = bool(drive) and not schedule.unit(drive.rpartition(".")[0]).inputs
         neighbours[path] = Neighbour(Overrides(changes).block(unit), own, drive, excited, tuple(arriving), feedback)
     states = {name for name in values if isinstance(of_setting(schedule, name), State)}
-    return Surroundings(neighbours, resolutions, frozenset(states), output_size)
+    refs = [Ref(*name.rpartition(".")[::2]) for name in outputs]
+    apart = frozenset(paths) - set(upstream(refs, units_by_path(schedule)))
+    return Surroundings(neighbours, resolutions, frozenset(states), apart, output_size)
 
 
 def of_setting(schedule: Schedule, name: str) -> Any:

@@ -28,6 +28,15 @@ CASES = {
     "nothing arrives": (
         SINE + "  z: {type: Constant, value: 0.0}\n  g: {type: Gain, k: 4.0, in: z}\n  s: {type: Sum, in: [u, g]}\n" + LAG,
         ["g.k", "y.T"], "y", 0.01, {}, "dead", "Nothing arrives at 'g': 'z.y' is 0 all the time"),
+    "a block beside the way": (
+        SINE + "  s: {type: Gain, in: u}\n" + LAG + "  b: {type: FirstOrderLag, k: 3.0, T: 0.1, in: s}\n",
+        ["y.k", "b.T"], "y", 0.01, {}, "dead", "Nothing goes from 'b' to what is read."),
+    "a lag that has hardly begun": (
+        "  u: {type: Constant, value: 1.0}\n  y: {type: FirstOrderLag, k: 1.0, T: 100.0, in: u}\n",
+        ["y.k", "y.T"], "y", 1e-3, {}, "short", "only y.k / y.T is seen. The run is too short"),
+    "a bias of the source and of its sensor": (
+        "  u: {type: Sine, amplitude: 1.0, frequency: 1.0, bias: 0.2}\n  y: {type: NoisySensor, Ts: 5e-3, offset: 0.1, in: u}\n",
+        ["u.bias", "y.offset"], "y", 0.01, {}, "alike", "only u.bias + y.offset is seen"),
     "a limit that is never reached": (
         SINE + "  s: {type: Saturation, lower: -5, upper: 5, in: u}\n" + LAG,
         ["s.upper", "y.T"], "y", 0.01, {}, "dead", "the input never exceeds 1, and the upper end is 5"),

@@ -165,9 +165,10 @@ def smooth_power(x: FloatArray) -> FloatArray:
 
 
 def unfed(info: Information, name: str) -> str:
-    """That nothing arrives at its block."""
+    """That nothing arrives at its block, or nothing goes from there to what is read."""
+    path = name.rpartition(".")[0]
+    if path in info.surroundings.apart:
+        return f" Nothing goes from '{path}' to what is read."
     neighbour = info.surroundings.of(name)
     quiet = neighbour is not None and bool(neighbour.arriving) and not any(x.any() for x in neighbour.arriving)
-    return (
-        f" Nothing arrives at '{name.rpartition('.')[0]}': '{neighbour.drive}' is 0 all the time." if neighbour and quiet else ""
-    )
+    return f" Nothing arrives at '{path}': '{neighbour.drive}' is 0 all the time." if neighbour and quiet else ""
