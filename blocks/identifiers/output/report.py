@@ -32,17 +32,16 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
     rest = -task.residuals(search.theta)
     J, linear = linearised(task, search)
     series = series_in(task, rest)
-    colours = colours_of(task, series)
+    counted = errors != "white"
+    coloured = colour_remarks(colours_of(task, series), counted)
     influence = J @ linear.bread
     spread = joint_spread(task.trials, influence, J, rest, smoothing)
     covariance, quantile = linear.covariance, np.full(len(names), NORMAL)
-    if errors != "white":
+    if counted:
         covariance, quantile = undetermined(spread.claim, linear.null), spread.quantile
     std = np.sqrt(np.diag(covariance))
     remarks += [f"not identifiable: {words}" for words in null_words(linear, names)]
     remarks += bound_remarks(task, search.theta) + valley_remarks(search) + assumed_sources(task.trials[0].twin)
-    blind = ": the standard deviations take them for white" if errors == "white" else ""
-    remarks += [f"residuals of {n} are coloured (correlation {c:.2f} from sample to sample){blind}" for n, c in colours.items()]
     if task.failures:
         remarks.append(f"{task.failures} simulations failed on the way")
     lost = [name for name, share in errors_of(task, rest).items() if share > USELESS]
@@ -72,7 +71,8 @@ def report(method: str, task: Task, search: Search, errors: str, smoothing: floa
     )
     shares = ", ".join(f"{name} {share:.3g} %" for name, share in details["relative_error"].items())
     reason = f"{search.reason} ({task.simulations} simulations); error of {shares}"
-    result = Estimates(method, items, covariance, model, warnings=tuple(remarks), reason=reason, details=details)
+    words = {"warnings": tuple(remarks), "remarks": coloured} if counted else {"warnings": (*remarks, *coloured)}
+    result = Estimates(method, items, covariance, model, reason=reason, details=details, **words)
     if errors != "blocks":
         return result
     used = np.ones(len(rest), dtype=bool)
@@ -129,6 +129,15 @@ def colours_of(task: Task, series: list[tuple[str, np.ndarray]]) -> dict[str, fl
         n: colour_of(rest, y, np.ones(len(rest), dtype=bool)) for (n, rest), (_, y) in zip(series, whole, strict=True)
     }
     return {name: correlation for name, correlation in correlations.items() if correlation is not None}
+
+
+def colour_remarks(colours: dict[str, float], counted: bool) -> tuple[str, ...]:
+    """Said of residuals that are not white: worth knowing where they are counted, a mistake where they are not."""
+    words = "count that" if counted else "take them for white"
+    return tuple(
+        f"residuals of {name} are coloured (correlation {c:.2f} from sample to sample): the standard deviations {words}."
+        for name, c in colours.items()
+    )
 
 
 def valley_remarks(search: Search) -> list[str]:

@@ -185,11 +185,14 @@ def test_two_outputs_are_weighted_by_their_noise():
     np.testing.assert_allclose(given.vector(), found.vector(), rtol=2e-3)
 
 
-def test_coloured_residuals_are_warned_of():
+def test_coloured_residuals_are_told_and_warned_of_where_they_are_taken_for_white():
     text = diagram(OPEN, 0.0).replace("Sum, in: [joint.q, noise]", "Sum, in: [joint.q, drift]")
     text = text.replace("log:", "  drift: {type: Sine, amplitude: 0.002, frequency: 3.0}\nlog:")
     found = bs.simulate(text).estimates["found"]
-    assert any("residuals of joint.q are coloured" in w for w in found.warnings)
+    assert not any("coloured" in w for w in found.warnings)
+    assert any("residuals of joint.q are coloured" in w and w.endswith("count that.") for w in found.remarks)
+    blind = bs.simulate(text.replace("start: 0.7", "start: 0.7, errors: white")).estimates["found"]
+    assert any("residuals of joint.q are coloured" in w and w.endswith("for white.") for w in blind.warnings)
 
 
 def test_standard_deviations_know_the_colour_of_the_noise():
