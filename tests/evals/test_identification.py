@@ -135,10 +135,10 @@ def test_a_hand_written_identification_of_the_same_loop_gives_the_same_numbers()
         pytest.skip("no C compiler (cc)")
     record = bs.simulate(study.LOOP)
     units = np.array([1, 1, 1, 0.1])  # by hand the fourth is Ms g, and g is 10
-    values, std = study.least_squares(record["torque"], record["encoder"])
+    values, std = study.least_squares(record["torque"], record["encoder"], coloured=False)
     np.testing.assert_allclose(record.estimates["ls"].vector(), values * units, rtol=1e-9)
     np.testing.assert_allclose(record.estimates["ls"].details["std_white"], std * units, rtol=1e-6)
-    values, _, loops = study.didim(record["torque"])
+    values, _, loops = study.didim(record["torque"], coloured=False)
     np.testing.assert_allclose(record.estimates["didim"].vector(), values * units, rtol=1e-9)
     assert record.estimates["didim"].details["simulations"] == loops
 
