@@ -79,14 +79,18 @@ def test_a_part_of_the_grid_holds(monkeypatch):
     assert 0.7 <= np.sqrt(np.mean([line["z_std"] ** 2 for line in found.values()])) <= 1.25
 
 
+#: The one cell that 500 runs know to be too wide, and the page says so: loop, identifier, column of the encoder's noise.
+TOO_WIDE = ("SCARA", "InstrumentalVariable", 0)
+
+
 def test_the_page_says_where_intervals_hold():
     """Noise, ripple and all three, cells without a star: 93 to 97 %, with room for what so many runs leave unknown."""
     text = (HERE.parents[1] / "docs" / "identification.md").read_text(encoding="utf-8")
     rows = text.partition("<!-- intervals: begin -->")[2].partition("<!-- intervals: end -->")[0].strip().splitlines()[2:]
-    runs, seen = 0, 0
+    loop, runs, seen = "", 0, 0
     for row in rows:
-        head, _, *cells = (one.strip() for one in row.strip("|").split("|"))
-        runs = int(head.rpartition(",")[2]) if head else runs
+        head, block, *cells = (one.strip() for one in row.strip("|").split("|"))
+        loop, runs = (head.partition(",")[0], int(head.rpartition(",")[2])) if head else (loop, runs)
         for at in (0, 2, 3):
             match = re.match(r"(\d+) %(\*?)(?: \((\d+)\))? · ([\d.]+) to ([\d.]+)", cells[at])
             if not match or match[2]:
@@ -94,7 +98,10 @@ def test_the_page_says_where_intervals_hold():
             room = (
                 200 * (0.05 * 0.95 / (2 * int(match[3] or runs))) ** 0.5 + 0.5
             )  # two standard errors, parameters going in pairs
-            assert 93 - room <= int(match[1]) <= 97 + room, row
+            if (loop, block, at) == TOO_WIDE:
+                assert int(match[1]) > 97 + room, "no longer too wide: take the exception away"
+            else:
+                assert 93 - room <= int(match[1]) <= 97 + room, row
             spread = 1 + 2.5 / (2 * int(match[3] or runs)) ** 0.5 + 0.05
             assert 0.8 / spread <= float(match[5]) <= 1.1 * spread, row  # of the parameter whose claim is shortest
             seen += 1
